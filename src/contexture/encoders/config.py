@@ -1,0 +1,48 @@
+"""What an encoder is made of: sizes, or published weights, and how sentences are laid out in its input."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+
+#: Evidence heads of the MSPP paper (section 3.3).
+HeadKind = Literal["ie_k", "ae_k", "ie_1"]
+#: One linear layer (paper), or dropout, dense, tanh, dropout, linear (released code).
+HeadStyle = Literal["linear", "released"]
+
+
+@dataclass(config=STRICT, frozen=True)
+class EncoderConfig:
+    """A Transformer encoder, from scratch at the sizes below or continued from published weights."""
+
+    # Name or folder of published masked-language-model weights (roberta-base, …); sizes then come from it.
+    init_from: str | None = None
+    # Width of the hidden states.
+    hidden_size: Annotated[int, Field(gt=0)] = 128
+    # Number of Transformer layers.
+    layers: Annotated[int, Field(gt=0)] = 2
+    # Attention heads per layer; must divide hidden_size.
+    heads: Annotated[int, Field(gt=0)] = 2
+    # Width of the feed-forward layers.
+    intermediate_size: Annotated[int, Field(gt=0)] = 512
+    # Dropout on hidden states and attention probabilities.
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+
+    def __post_init__(self) -> None:
+        if self.init_from is None and self.hidden_size % self.heads:
+            raise ValueError(f"heads ({self.heads}) must divide hidden_size ({self.hidden_size})")
+
+
+@dataclass(config=STRICT, frozen=True)
+class LayoutConfig:
+    """The joint input of k+1 sentences (MSPP paper, section 3.2)."""
+
+    # k, the number of candidates that are read together with s0.
+    candidates: Annotated[int, Field(gt=0)] = 5
+    # L, the slot of every sentence: cut to it, special tokens included.
+    sentence_tokens: Annotated[int, Field(ge=3)] = 64
+    # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
+    # that are there and skip the padding (released code).
+    positions: Literal["slots", "tokens"] = "slots"

@@ -1,0 +1,131 @@
+"""Sentences as token ids → the joint input of a Transformer, without its padding.
+
+The MSPP paper (section 3.2) pads every one of the k+1 sentences to L tokens. Padding is masked from attention, so
+leaving it out changes no hidden state as long as every token keeps the position and the token type of its slot.
+That is what these functions do: rows are as long as their real tokens, about 2-3 times shorter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from contexture.encoders.config import LayoutConfig
+
+Batch = dict[str, Tensor]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """B examples of S sentences each: `tokens` holds all ids one after the other, `lengths` is (B, S).
+
+    A length of −1 is an empty slot: no sentence, not even its special tokens.
+    """
+
+    tokens: Ints
+    lengths: Ints
+
+
+@dataclass(frozen=True)
+class Specials:
+    """Ids of the special tokens and what a model family does with them."""
+
+    cls: int
+    sep: int
+    pad: int
+    # Positions start here: RoBERTa's table reserves the rows up to its padding index.
+    first_position: int = 0
+    # Separators between the two sentences of a pair: 2 for RoBERTa, 1 for BERT.
+    pair_separators: int = 1
+
+
+def cut(sentences: Sentences, limit: int) -> Sentences:
+    """Cut every sentence to at most `limit` tokens."""
+    lengths = np.maximum(sentences.lengths.ravel(), 0)
+    within = _within(lengths)
+    return Sentences(
+        tokens=sentences.tokens[within < limit],
+        lengths=np.minimum(sentences.lengths, limit),
+    )
+
+
+def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
+    """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
+
+    Returns int64 tensors: `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` of shape (B, T) with T the
+    longest row, `starts` (B, S), the column of each sentence's [CLS], and the bool `present` (B, S).
+    """
+    sentences = cut(sentences, layout.sentence_tokens - 2)
+    size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
+    starts = np.cumsum(size, axis=1) - size
+    slots = size.shape[1]
+    segment = np.repeat(np.arange(size.size), size.ravel())
+    within = _within(size.ravel())
+    row, slot = segment // slots, segment % slots
+    column = starts.ravel()[segment] + within
+
+    first, last = within == 0, within == size.ravel()[segment] - 1
+    ids = np.empty(len(segment), dtype=np.int64)
+    ids[first], ids[last] = specials.cls, specials.sep
+    ids[~first & ~last] = sentences.tokens
+    position = slot * layout.sentence_tokens + within if layout.positions == "slots" else column
+
+    batch = _rows(row, column, ids, position + specials.first_position, slot, len(size), specials.pad)
+    batch["starts"] = torch.from_numpy(np.where(size > 0, starts, 0))
+    batch["present"] = torch.from_numpy(size > 0)
+    return batch
+
+
+def pair_layout(sentences: Sentences, specials: Specials, limit: int) -> Batch:
+    """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, each sentence cut to `limit` tokens less specials.
+
+    Shapes as in `joint_layout`; `starts` and `present` are (B, 1): a pair has one state, that of [CLS].
+    """
+    sentences = cut(sentences, limit - 2)
+    rows, parts = sentences.lengths.shape
+    if parts != 2 or (sentences.lengths < 0).any():
+        raise ValueError(f"a pair has two sentences, both there; got an example of {parts}")
+    before = np.array([1, specials.pair_separators])
+    size = sentences.lengths + before + np.array([0, 1])
+    starts = np.cumsum(size, axis=1) - size
+    segment = np.repeat(np.arange(size.size), size.ravel())
+    within = _within(size.ravel())
+    row, part = segment // 2, segment % 2
+    column = starts.ravel()[segment] + within
+
+    text = (within >= before[part]) & (within < before[part] + sentences.lengths.ravel()[segment])
+    ids = np.full(len(segment), specials.sep, dtype=np.int64)
+    ids[column == 0] = specials.cls
+    ids[text] = sentences.tokens
+    # BERT counts the first separator to the first sentence.
+    token_type = np.where((part == 1) & (within >= specials.pair_separators), 1, 0)
+    batch = _rows(row, column, ids, column + specials.first_position, token_type, rows, specials.pad)
+    batch["starts"] = torch.zeros((rows, 1), dtype=torch.int64)
+    batch["present"] = torch.ones((rows, 1), dtype=torch.bool)
+    return batch
+
+
+def _within(lengths: Ints) -> Ints:
+    """0, 1, …, n−1 for every n of `lengths`, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def _rows(row: Ints, column: Ints, ids: Ints, position: Ints, token_type: Ints, rows: int, pad: int) -> Batch:
+    """Scatter flat tokens into (B, T) tensors padded on the right."""
+    width = int(column.max()) + 1 if len(column) else 1
+
+    def table(values: Ints, fill: int) -> Tensor:
+        out = np.full((rows, width), fill, dtype=np.int64)
+        out[row, column] = values
+        return torch.from_numpy(out)
+
+    return {
+        "input_ids": table(ids, pad),
+        "attention_mask": table(np.ones_like(ids), 0),
+        "position_ids": table(position, 0),
+        "token_type_ids": table(token_type, 0),
+    }

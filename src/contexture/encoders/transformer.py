@@ -1,0 +1,139 @@
+"""Transformer encoders of Hugging Face's layout, from scratch or from published weights."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import (
+    AutoConfig,
+    AutoModelForMaskedLM,
+    BertConfig,
+    BertForMaskedLM,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+
+from contexture.encoders.config import EncoderConfig, LayoutConfig
+from contexture.encoders.layout import Batch, Specials
+from contexture.text.vocabulary import CONFIG_FILE, TOKENIZER_FILE, SpecialTokens
+
+#: Families whose position table starts behind the padding index and whose pairs have two separators.
+ROBERTA_LIKE = {"roberta", "xlm-roberta", "camembert"}
+
+
+class TransformerEncoder(nn.Module):
+    """A masked-language model taken apart: hidden states first, logits only where they are asked for."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    @property
+    def config(self) -> Any:
+        """The Hugging Face configuration of the model."""
+        return self.model.config
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Batch of `encoders.layout` → hidden states (B, T, H)."""
+        inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "position_ids", "token_type_ids")}
+        states: Tensor = self.model.base_model(**inputs).last_hidden_state
+        return states
+
+    def token_logits(self, states: Tensor) -> Tensor:
+        """States (N, H) of the positions that count → logits (N, V)."""
+        head = self.model.lm_head if hasattr(self.model, "lm_head") else self.model.cls
+        logits: Tensor = head(states)
+        return logits
+
+    def specials(self, tokens: SpecialTokens) -> Specials:
+        """How this family places special tokens and positions."""
+        roberta = self.config.model_type in ROBERTA_LIKE
+        return Specials(
+            cls=tokens.cls,
+            sep=tokens.sep,
+            pad=tokens.pad,
+            first_position=self.config.pad_token_id + 1 if roberta else 0,
+            pair_separators=2 if roberta else 1,
+        )
+
+    def parameters_in_layers(self) -> int:
+        """Parameters of the Transformer layers alone, for counting floating-point operations."""
+        return int(sum(p.numel() for p in self.model.base_model.encoder.parameters()))
+
+
+def scratch_config(encoder: EncoderConfig, layout: LayoutConfig, tokens: SpecialTokens) -> BertConfig:
+    """A BERT of the configured sizes with a position for every slot and a token type for every sentence."""
+    return BertConfig(
+        vocab_size=tokens.vocab_size,
+        hidden_size=encoder.hidden_size,
+        num_hidden_layers=encoder.layers,
+        num_attention_heads=encoder.heads,
+        intermediate_size=encoder.intermediate_size,
+        hidden_dropout_prob=encoder.dropout,
+        attention_probs_dropout_prob=encoder.dropout,
+        max_position_embeddings=layout.sentence_tokens * (layout.candidates + 1),
+        type_vocab_size=layout.candidates + 1,
+        pad_token_id=tokens.pad,
+    )
+
+
+def build_encoder(encoder: EncoderConfig, layout: LayoutConfig, tokens: SpecialTokens) -> TransformerEncoder:
+    """A new encoder, from scratch or continued from `init_from`, with k+1 token types.
+
+    Raises ValueError where the published model cannot take the vocabulary or the layout.
+    """
+    if encoder.init_from is None:
+        return TransformerEncoder(BertForMaskedLM(scratch_config(encoder, layout, tokens)))
+    config = AutoConfig.from_pretrained(encoder.init_from)
+    check_fits(config, layout, tokens, encoder.init_from)
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = encoder.dropout
+    model = AutoModelForMaskedLM.from_pretrained(encoder.init_from, config=config)
+    resize_token_types(model, layout.candidates + 1)
+    return TransformerEncoder(model)
+
+
+def check_fits(config: PreTrainedConfig, layout: LayoutConfig, tokens: SpecialTokens, name: str) -> None:
+    """Raise ValueError, naming the numbers, where a published model is too small for the data."""
+    offset = config.pad_token_id + 1 if config.model_type in ROBERTA_LIKE else 0
+    needed = offset + layout.sentence_tokens * (layout.candidates + 1)
+    if needed > config.max_position_embeddings:
+        raise ValueError(
+            f"{name} has {config.max_position_embeddings} positions, the layout needs {needed}: "
+            "lower layout.sentence_tokens or layout.candidates"
+        )
+    if tokens.vocab_size > config.vocab_size:
+        raise ValueError(
+            f"{name} knows {config.vocab_size} tokens, the vocabulary has {tokens.vocab_size}: "
+            f"set vocabulary.published to {name}, the tokenizer that belongs to these weights"
+        )
+
+
+def resize_token_types(model: Any, types: int) -> None:
+    """Grow the token-type table to `types` rows.
+
+    New rows start as copies of row 0, the type that every token of published weights had, so that the model computes
+    at first what it did before; training sets them apart.
+    """
+    embeddings = model.base_model.embeddings
+    old = embeddings.token_type_embeddings
+    if old.num_embeddings < types:
+        new = nn.Embedding(types, old.embedding_dim, device=old.weight.device, dtype=old.weight.dtype)
+        with torch.no_grad():
+            new.weight.copy_(old.weight[:1].expand(types, -1))
+            new.weight[: old.num_embeddings] = old.weight
+        embeddings.token_type_embeddings = new
+        model.config.type_vocab_size = types
+
+
+def load_encoder(folder: Path) -> TransformerEncoder:
+    """An encoder that `save_encoder` wrote."""
+    return TransformerEncoder(AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True))
+
+
+def save_encoder(encoder: TransformerEncoder, tokenizer: Path, folder: Path) -> None:
+    """Write weights (safetensors), configuration and the tokenizer in Hugging Face's layout."""
+    encoder.model.save_pretrained(folder)
+    for name in (TOKENIZER_FILE, CONFIG_FILE):
+        shutil.copyfile(tokenizer / name, folder / name)

@@ -1,0 +1,42 @@
+"""Settings of every objective, without torch: a run is checked before torch is loaded."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import HeadStyle
+from contexture.strict import STRICT
+
+
+@dataclass(config=STRICT, frozen=True)
+class MlmConfig:
+    """How tokens are masked."""
+
+    # Share of the tokens, special ones aside, that the model must predict.
+    probability: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    # Of those, the share that is shown as [MASK] …
+    mask_share: Annotated[float, Field(ge=0, le=1)] = 0.8
+    # … and the share that is shown as a random other token; the rest is shown unchanged.
+    random_share: Annotated[float, Field(ge=0, le=1)] = 0.1
+
+    def __post_init__(self) -> None:
+        if self.mask_share + self.random_share > 1:
+            raise ValueError("mask_share and random_share are parts of one whole: together at most 1")
+
+
+@dataclass(config=STRICT, frozen=True)
+class MsppConfig:
+    """How the k predictions are made."""
+
+    # ie_k reads each candidate's state, ae_k the question's state beside it.
+    head: Literal["ie_k", "ae_k"] = "ie_k"
+    # linear (paper) or released (dropout, dense, tanh, dropout, linear).
+    style: HeadStyle = "linear"
+    # true: the input that MLM masked also feeds the classifier, one pass (released code; the paper is silent).
+    # false: a second pass over the clean input.
+    masked_input: bool = True
+
+
+#: name in a schedule → its settings; `registry.py` has the class to each.
+OBJECTIVE_CONFIGS: dict[str, type] = {"mlm": MlmConfig, "mspp": MsppConfig}

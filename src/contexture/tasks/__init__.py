@@ -1,0 +1,1 @@
+"""Fine-tuning heads and losses."""

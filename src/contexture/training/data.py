@@ -1,0 +1,119 @@
+"""Example files → batches, where the batch is a function of (seed, step) alone."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from torch.utils.data import Dataset
+
+from contexture.encoders.config import LayoutConfig
+from contexture.encoders.layout import Batch, Sentences, Specials, joint_layout
+from contexture.training.seeding import mix
+
+
+class ShuffledRows:
+    """An endless shuffled stream over the rows of a folder of Parquet files.
+
+    Row groups come in an order drawn for each epoch, rows within a group likewise: only one or two groups are in memory
+    at a time. The sampling stage has shuffled the rows over the files, so that this is random enough.
+    """
+
+    def __init__(self, folder: Path, columns: list[str], seed: int) -> None:
+        files = sorted(folder.glob("*.parquet"))
+        if not files:
+            raise FileNotFoundError(f"{folder}: no Parquet files; run the examples stage first")
+        self.seed, self.columns = seed, columns
+        self.groups = [(file, g) for file in files for g in range(pq.ParquetFile(file).num_row_groups)]
+        sizes = [pq.ParquetFile(file).metadata.row_group(g).num_rows for file, g in self.groups]
+        self.sizes = np.array(sizes, dtype=np.int64)
+        self.rows = int(self.sizes.sum())
+        if not self.rows:
+            raise ValueError(f"{folder}: no examples in these files; see the counts of the examples stage")
+        self._group = lru_cache(maxsize=2)(self._read)
+
+    def take(self, start: int, count: int) -> pa.Table:
+        """Rows start … start+count−1 of the stream."""
+        parts = []
+        while count:
+            epoch, offset = divmod(start, self.rows)
+            order = np.random.default_rng(mix(self.seed, epoch)).permutation(len(self.groups))
+            ends = np.cumsum(self.sizes[order])
+            place = int(np.searchsorted(ends, offset, side="right"))
+            group, size = int(order[place]), int(self.sizes[order[place]])
+            first = offset - int(ends[place] - size)
+            inside = np.random.default_rng(mix(self.seed, epoch, group)).permutation(size)
+            rows = inside[first : first + count]
+            parts.append(self._group(group).take(pa.array(rows)))
+            start, count = start + len(rows), count - len(rows)
+        return pa.concat_tables(parts)
+
+    def _read(self, group: int) -> pa.Table:
+        file, number = self.groups[group]
+        return pq.ParquetFile(file).read_row_group(number, columns=self.columns)
+
+
+class JointBatches(Dataset[Batch]):
+    """Batches of joint examples: item i is forward pass i of the run, counted from `first_step`.
+
+    Rows of one optimizer step are sorted by length and dealt out to its passes and ranks, which spares padding and
+    gives every rank the same work.
+    """
+
+    def __init__(
+        self,
+        rows: ShuffledRows,
+        specials: Specials,
+        layout: LayoutConfig,
+        *,
+        batch_size: int,
+        accumulated: int,
+        steps: range,
+        rank: int = 0,
+        ranks: int = 1,
+    ) -> None:
+        self.rows, self.specials, self.layout = rows, specials, layout
+        self.batch_size, self.accumulated, self.steps = batch_size, accumulated, steps
+        self.rank, self.ranks = rank, ranks
+
+    def __len__(self) -> int:
+        return len(self.steps) * self.accumulated
+
+    def __getitem__(self, index: int) -> Batch:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        step, part = self.steps[index // self.accumulated], index % self.accumulated
+        table = self.rows.take(step * self.batch_size, self.batch_size)
+        sentences, labels = joint_examples(table, self.layout.candidates)
+        parts = self.accumulated * self.ranks
+        by_length = np.argsort(sentences.lengths.sum(axis=1), kind="stable")
+        mine = np.sort(by_length.reshape(parts, -1)[part * self.ranks + self.rank])
+        batch = joint_layout(select(sentences, mine), self.specials, self.layout)
+        return batch | {"labels": torch.from_numpy(labels[mine])}
+
+
+def joint_examples(table: pa.Table, candidates: int) -> tuple[Sentences, npt.NDArray[np.int64]]:
+    """Columns `sentences` (lists of k+1 lists of ids) and `labels` (lists of k) → arrays."""
+    sentences = pa.chunked_array(table["sentences"]).combine_chunks()
+    inner = sentences.flatten()
+    lengths = np.diff(inner.offsets.to_numpy()).astype(np.int64)
+    labels = pa.chunked_array(table["labels"]).combine_chunks().flatten().to_numpy().astype(np.int64)
+    if len(lengths) != len(table) * (candidates + 1) or len(labels) != len(table) * candidates:
+        raise ValueError(
+            f"the examples do not hold {candidates} candidates each, as layout.candidates says: "
+            "run the examples stage again with these parameters"
+        )
+    tokens = inner.flatten().to_numpy().astype(np.int64)
+    return Sentences(tokens, lengths.reshape(-1, candidates + 1)), labels.reshape(-1, candidates)
+
+
+def select(sentences: Sentences, rows: npt.NDArray[np.int64]) -> Sentences:
+    """The chosen rows, in the order given."""
+    lengths = np.maximum(sentences.lengths, 0)
+    per_row = lengths.sum(axis=1)
+    starts = np.cumsum(per_row) - per_row
+    chosen = [sentences.tokens[starts[r] : starts[r] + per_row[r]] for r in rows]
+    return Sentences(np.concatenate(chosen), sentences.lengths[rows])

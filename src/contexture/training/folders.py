@@ -1,0 +1,47 @@
+"""Folders that appear whole or not at all."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+UNFINISHED = ".unfinished"
+
+
+@contextmanager
+def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
+    """`<folder>.unfinished` to work in; renamed to `folder` when the block ends without an error.
+
+    What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed: then it must have
+    been made with the same one, otherwise ValueError names what differs.
+    """
+    work = folder.with_name(folder.name + UNFINISHED)
+    marker = work / "identity.json"
+    wanted = json.loads(json.dumps(identity))
+    if identity is not None and marker.exists():
+        found = json.loads(marker.read_text(encoding="utf-8"))
+        if found != wanted:
+            differing = sorted(key for key in found | wanted if found.get(key) != wanted.get(key))
+            raise ValueError(
+                f"{work} was begun with other settings ({', '.join(differing)}): restore them to resume it, "
+                "or delete it to start anew"
+            )
+    else:
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        if identity is not None:
+            marker.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
+    yield work
+    replace(work, folder)
+
+
+def replace(work: Path, folder: Path) -> None:
+    """Put a finished folder in its place; an older one goes first out of the way, then away."""
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    work.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,83 @@
+"""The Lightning trainer, set up one way for every run."""
+
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from pydantic.dataclasses import dataclass
+from pytorch_lightning.callbacks import TQDMProgressBar
+from pytorch_lightning.loggers import CSVLogger, Logger, MLFlowLogger
+from torch.utils.data import DataLoader, Dataset
+
+from contexture.encoders.layout import Batch
+from contexture.strict import STRICT
+from contexture.training.curves import CURVES
+from contexture.training.module import ScheduledObjectives
+from contexture.training.precision import LightningPrecision
+
+logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
+
+
+@dataclass(config=STRICT, frozen=True)
+class Tracking:
+    """The MLflow run that curves are also sent to; a training process without MLflow has none."""
+
+    uri: str
+    run_id: str
+
+
+class ProgressBar(TQDMProgressBar):
+    """Lightning's, without the version number, which says nothing here."""
+
+    def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
+        """What stands beside the bar."""
+        return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
+
+
+def fit(
+    module: ScheduledObjectives,
+    batches: Dataset[Batch],
+    folder: Path,
+    *,
+    precision: LightningPrecision,
+    clip_norm: float,
+    log_every: int,
+    callbacks: list[pl.Callback],
+    accumulated: int = 1,
+    devices: int = 1,
+    workers: int = 0,
+    tracking: Tracking | None = None,
+) -> None:
+    """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`."""
+    csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=log_every)
+    loggers: list[Logger] = [csv]
+    if tracking:
+        loggers.append(MLFlowLogger(run_id=tracking.run_id, tracking_uri=tracking.uri))
+    torch.set_float32_matmul_precision("high")
+    trainer = pl.Trainer(
+        max_epochs=1,
+        accelerator="auto",
+        devices=devices,
+        # A stage of the schedule need not use every head.
+        strategy="ddp_find_unused_parameters_true" if devices > 1 else "auto",
+        precision=precision,
+        accumulate_grad_batches=accumulated,
+        gradient_clip_val=clip_norm,
+        log_every_n_steps=log_every,
+        logger=loggers,
+        callbacks=[ProgressBar(refresh_rate=20), *callbacks],
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+    )
+    loader = DataLoader(
+        batches, batch_size=None, num_workers=workers, pin_memory=torch.cuda.is_available(), shuffle=False
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        trainer.fit(module, loader)
+    if trainer.interrupted:
+        raise KeyboardInterrupt(f"training was interrupted at step {module.step}")

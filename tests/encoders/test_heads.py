@@ -1,0 +1,59 @@
+"""Evidence heads by hand."""
+
+import math
+
+import pytest
+import torch
+
+from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
+
+# E_0, E_1, E_2 of one example, two wide.
+STATES = torch.tensor([[[1.0, 2.0], [3.0, 5.0], [-1.0, 4.0]]])
+
+
+def weights(head: EvidenceHead, weight: list[list[float]], bias: list[float]) -> EvidenceHead:
+    head.classifier.weight.data = torch.tensor(weight)
+    head.classifier.bias.data = torch.tensor(bias)
+    return head
+
+
+def test_individual_evidence_reads_each_candidate() -> None:
+    head = weights(EvidenceHead("ie_k", 2), [[1.0, 0.0], [0.0, 2.0]], [0.5, 0.0])
+    assert head(STATES).tolist() == [[[3.5, 10.0], [-0.5, 8.0]]]
+
+
+def test_aggregated_evidence_reads_the_first_sentence_beside_each_candidate() -> None:
+    head = weights(EvidenceHead("ae_k", 2), [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]], [0.0, 1.0])
+    # [E_0; E_i]: first logit E_0[0] + E_i[1], second E_0[1] + E_i[0] + 1
+    assert head(STATES).tolist() == [[[6.0, 6.0], [5.0, 2.0]]]
+
+
+def test_a_pair_is_judged_by_its_first_state() -> None:
+    head = weights(EvidenceHead("ie_1", 2), [[1.0, 1.0], [2.0, 0.0]], [0.0, 0.0])
+    assert head(STATES).tolist() == [[[3.0, 2.0]]]
+
+
+@pytest.mark.parametrize(("kind", "width"), [("ie_k", 4), ("ae_k", 8), ("ie_1", 4)])
+def test_the_released_style_has_a_dense_tanh_layer(kind: str, width: int) -> None:
+    head = EvidenceHead(kind, 4, "released").eval()  # type: ignore[arg-type]
+    _, dense, _, _, out = head.classifier
+    features = {"ie_k": lambda e: e[:, 1:], "ie_1": lambda e: e[:, :1]}.get(
+        kind, lambda e: torch.cat([e[:, :1].expand(-1, 2, -1), e[:, 1:]], -1)
+    )
+    states = torch.randn(2, 3, 4)
+    assert dense.weight.shape == (4, width)
+    torch.testing.assert_close(head(states), out(torch.tanh(dense(features(states)))))
+
+
+def test_loss_by_hand_leaves_out_empty_slots() -> None:
+    logits = torch.tensor([[[0.0, 0.0], [1.0, 3.0], [9.0, -9.0]]])
+    labels = torch.tensor([[0, 1, -100]])
+    # −log ½ and −log σ(2), over two candidates
+    expected = (math.log(2) + math.log(1 + math.exp(-2))) / 2
+    assert candidate_loss(logits, labels).item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_sentence_states_are_those_at_the_starts() -> None:
+    states = torch.arange(24.0).reshape(2, 4, 3)
+    found = sentence_states(states, torch.tensor([[0, 2], [1, 3]]))
+    assert found.tolist() == [[states[0, 0].tolist(), states[0, 2].tolist()], [states[1, 1].tolist(), states[1, 3].tolist()]]
