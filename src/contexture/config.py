@@ -1,0 +1,101 @@
+"""All parameters of the project, checked when a run starts."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from contexture.corpus.config import CorpusConfig
+from contexture.demo.config import DemoConfig
+from contexture.sampling.mspp import MsppSampling
+from contexture.strict import STRICT
+from contexture.text.vocabulary import VocabularyConfig
+from contexture.training.config import SystemConfig
+
+
+class ConfigurationError(ValueError):
+    """A parameter that nobody knows, or an impossible value; names the file and the key."""
+
+
+@dataclass(config=STRICT, frozen=True)
+class AnswersConfig:
+    """Where the answer-selection questions come from."""
+
+    # demo (questions about the made-up world), or a folder with WikiQA-{train,dev,test}.tsv, plain or .gz.
+    input: str = "demo"
+
+
+@dataclass(config=STRICT, frozen=True)
+class MsppParameters(SystemConfig):
+    """The MSPP system: how its examples are drawn, and everything that training needs."""
+
+    sampling: MsppSampling
+    # Seed of the sampling.
+    sampling_seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.sampling.candidates != self.layout.candidates:
+            raise ValueError(
+                f"sampling draws {self.sampling.candidates} candidates (positives + hard + easy negatives), "
+                f"layout.candidates is {self.layout.candidates}: they must be equal"
+            )
+
+    def training(self) -> dict[str, Any]:
+        """The part that the training side reads, as plain data."""
+        return {name: value for name, value in asdict(self).items() if not name.startswith("sampling")}
+
+
+@dataclass(config=STRICT, frozen=True)
+class Parameters:
+    """Everything under conf/<environment>/parameters."""
+
+    demo: DemoConfig
+    corpus: CorpusConfig
+    vocabulary: VocabularyConfig
+    answers: AnswersConfig
+    mspp: MsppParameters
+
+
+def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:
+    """Typed parameters, or ConfigurationError with every fault, the file and the key of each.
+
+    `folders` are the configuration folders, the strongest first; `given` came on the command line.
+    """
+    try:
+        return TypeAdapter(Parameters).validate_python(dict(values))
+    except ValidationError as error:
+        faults = []
+        for fault in error.errors():
+            key = [str(part) for part in fault["loc"]]
+            said = fault["msg"]
+            if fault["type"] == "unexpected_keyword_argument":
+                said = "no such parameter"
+            elif fault["type"] in ("missing", "missing_argument"):
+                said = "missing"
+            shown = f" (is {fault['input']!r})" if isinstance(fault["input"], str | int | float) else ""
+            faults.append(f"{source(key, folders, given)}: {'.'.join(key)}: {said}{shown}")
+        raise ConfigurationError("the configuration was refused:\n  " + "\n  ".join(faults)) from None
+
+
+def source(key: list[str], folders: list[Path], given: Mapping[str, Any]) -> str:
+    """The file, or --params, that sets a key; for a key that nothing sets, the file that sets what surrounds it."""
+    for depth in range(len(key), 0, -1):
+        if _holds(given, key[:depth]):
+            return "--params"
+        for folder in folders:
+            for file in sorted(folder.glob("parameters*/**/*.yml")) + sorted(folder.glob("parameters*.yml")):
+                if _holds(yaml.safe_load(file.read_text(encoding="utf-8")) or {}, key[:depth]):
+                    return str(file)
+    return str(folders[-1] / "parameters")
+
+
+def _holds(tree: Any, key: list[str]) -> bool:
+    for part in key:
+        if not isinstance(tree, Mapping) or part not in tree:
+            return False
+        tree = tree[part]
+    return True

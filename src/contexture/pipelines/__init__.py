@@ -1,0 +1,1 @@
+"""One modular Kedro pipeline per stage: wiring only."""

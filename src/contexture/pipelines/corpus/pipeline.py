@@ -1,0 +1,19 @@
+"""The stage `corpus`."""
+
+from kedro.pipeline import Pipeline, node
+
+from contexture.corpus.pages import paragraphs, redirects, report
+from contexture.pipelines.corpus.nodes import parse_pages
+
+
+def create_pipeline() -> Pipeline:
+    """Exports → pages → paragraphs, redirects and counts."""
+    return Pipeline(
+        [
+            node(parse_pages, ["sources", "params:corpus"], "pages@spark", name="parse_pages"),
+            node(paragraphs, "pages@spark", "paragraphs@spark", name="select_paragraphs"),
+            node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
+            node(report, "pages@spark", "corpus_report", name="report_corpus"),
+        ],
+        tags="corpus",
+    )

@@ -1,0 +1,88 @@
+"""Datasets of the catalog that Kedro's own do not cover: tables and folders that are there whole or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+from kedro.io import AbstractDataset, DatasetError
+
+from contexture.training.folders import replace
+
+#: Spark writes this file last.
+SUCCESS = "_SUCCESS"
+
+
+class _LocalPath(AbstractDataset[Any, Any]):
+    """Something at a path of this machine."""
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._path = Path(filepath)
+        self.metadata = metadata
+
+    def _exists(self) -> bool:
+        return self._path.exists()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+
+class TableFolder(_LocalPath):
+    """The folder of a table that Spark wrote, for readers without Spark."""
+
+    def load(self) -> Path:
+        """The folder; DatasetError where the table is missing or was not finished."""
+        if not self._exists():
+            state = "was not written to its end" if self._path.exists() else "is not there"
+            raise DatasetError(f"{self._path} {state}: run the stage that makes it first")
+        return self._path
+
+    def save(self, data: Any) -> None:
+        """Never called: Spark writes the table."""
+        raise DatasetError(f"{self._path} is written by Spark")
+
+    def _exists(self) -> bool:
+        return (self._path / SUCCESS).exists()
+
+
+class SparkTable(TableFolder):
+    """A Parquet table of Spark: written beside its place and moved there when complete."""
+
+    def load(self) -> Any:
+        """The table as a DataFrame; DatasetError where it is missing or was not finished."""
+        from pyspark.sql import SparkSession
+
+        folder = super().load()
+        return SparkSession.builder.getOrCreate().read.parquet(str(folder.resolve()))
+
+    def save(self, data: Any) -> None:
+        """Write a DataFrame."""
+        new = self._path.with_name(self._path.name + ".unfinished")
+        data.write.mode("overwrite").parquet(str(new.resolve()))
+        replace(new, self._path)
+
+
+class Place(_LocalPath):
+    """Where a node shall write the folder that it makes."""
+
+    def load(self) -> Path:
+        """The path; only the folder around it is made."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        return self._path
+
+    def save(self, data: Path) -> None:
+        """Never called: a place is only told."""
+        raise DatasetError(f"{self._path} is a place to write to, not a dataset to save")
+
+
+class MadePath(_LocalPath):
+    """A file or folder that a node made at the place that `Place` told it."""
+
+    def load(self) -> Path:
+        """The path; DatasetError where nothing is there."""
+        if not self._exists():
+            raise DatasetError(f"{self._path} is not there: run the stage that makes it first")
+        return self._path
+
+    def save(self, data: Path) -> None:
+        """Check that the node kept its word."""
+        if data != self._path or not self._exists():
+            raise DatasetError(f"{self._path} was not written: the node returned {data}")

@@ -1,0 +1,5 @@
+"""Encoders to answer-selection models."""
+
+from contexture.pipelines.finetune.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,5 @@
+"""Examples to encoders."""
+
+from contexture.pipelines.pretrain.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,5 @@
+"""Metrics to tables, pictures and pages."""
+
+from contexture.pipelines.report.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

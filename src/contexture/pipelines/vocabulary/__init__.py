@@ -1,0 +1,5 @@
+"""Paragraphs to a tokenizer."""
+
+from contexture.pipelines.vocabulary.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,13 @@
+"""Kedro's settings of the project."""
+
+from kedro.config import OmegaConfigLoader
+
+from contexture.hooks import CheckParameters, RecordRun, StartSpark
+
+HOOKS = (CheckParameters(), StartSpark(), RecordRun())
+CONFIG_LOADER_CLASS = OmegaConfigLoader
+CONFIG_LOADER_ARGS = {
+    "base_env": "base",
+    "default_run_env": "local",
+    "config_patterns": {"spark": ["spark*"], "mlflow": ["mlflow*"]},
+}
