@@ -1,0 +1,1 @@
+"""Paper-style tables, learning curves and the report page, from metrics records and training logs."""

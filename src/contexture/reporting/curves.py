@@ -1,0 +1,152 @@
+"""Learning curves as pictures: one figure a stage and series, every run in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import EngFormatter
+
+#: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+#: Told apart without colour, too.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+#: Longer logs are averaged over this many equal stretches of steps, the same for all runs in a figure.
+POINTS = 80
+INK, FAINT = "#333333", "#dddddd"
+
+
+@dataclass(frozen=True)
+class History:
+    """The log of one training run."""
+
+    stage: str  # "pretrain", "finetune"
+    variant: str
+    seed: int
+    log: pd.DataFrame  # `step` and a column a series ("train/loss", "dev/map"); empty cells are left out
+
+
+@dataclass(frozen=True)
+class Series:
+    """How a series is drawn."""
+
+    title: str
+    unit: str
+    scale: float = 1.0
+
+
+SERIES = {
+    "train/loss": Series("Training loss", "nats"),
+    "train/mlm": Series("MLM loss", "nats per masked token"),
+    "train/mspp": Series("MSPP loss", "nats per candidate"),
+    "train/mspp_accuracy": Series("MSPP accuracy", "percent of candidates", 100),
+    "train/answer_selection": Series("Answer selection loss", "nats per candidate"),
+    "train/tokens_per_second": Series("Speed", "tokens per second"),
+    "train/tflops": Series("Speed", "TFLOP per second"),
+    "dev/map": Series("MAP on the development split", "percent", 100),
+}
+
+
+def learning_curves(histories: Sequence[History]) -> dict[str, Figure]:
+    """Draw every series `train/…` and `dev/…` of the histories that has a finite value.
+
+    Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
+    colour and one marker in all figures. The total loss is left out where a single objective makes it up.
+
+    Returns:
+        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns.
+
+    Raises:
+        ValueError: naming the run, if a log has no column `step`.
+    """
+    for history in histories:
+        if "step" not in history.log.columns:
+            raise ValueError(f"the log of {history.variant}, seed {history.seed}, has no column 'step'")
+    variants = sorted({history.variant for history in histories})
+    figures = {}
+    for stage in dict.fromkeys(history.stage for history in histories):
+        runs = [history for history in histories if history.stage == stage]
+        for series in _series(runs):
+            shown = SERIES.get(series, Series(series, ""))
+            if curves := _curves(runs, series, shown.scale):
+                name = f"{stage}_{series.replace('/', '_')}"
+                figures[name] = _draw(curves, variants, f"{shown.title} · {stage}", shown.unit)
+    return figures
+
+
+def _series(runs: Sequence[History]) -> list[str]:
+    columns = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
+    found = [column for column in columns if column.startswith(("train/", "dev/"))]
+    for other in set(found) - {"train/loss"}:
+        if all({other, "train/loss"} <= set(run.log) for run in runs) and all(
+            run.log[other].equals(run.log["train/loss"]) for run in runs
+        ):
+            found.remove("train/loss")
+            break
+    return found
+
+
+def to_png(figure: Figure) -> bytes:
+    """The picture file; the same bytes for the same figure."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, list[pd.Series]]:
+    """For each variant that logged the series, its seeds' values by step, in the unit shown."""
+    found: dict[str, list[pd.Series]] = {}
+    for run in runs:
+        if series in run.log.columns:
+            values = run.log.set_index("step")[series].astype(float) * scale
+            values = values.replace([np.inf, -np.inf], np.nan).dropna().sort_index()
+            found.setdefault(run.variant, []).extend([values] if len(values) else [])
+    every = [values for seeds in found.values() for values in seeds]
+    if max(map(len, every), default=0) > POINTS:
+        width = max(values.index.max() for values in every) / POINTS
+        found = {variant: [_averaged(values, width) for values in seeds] for variant, seeds in found.items()}
+    return {variant: seeds for variant, seeds in found.items() if seeds}
+
+
+def _averaged(values: pd.Series, width: float) -> pd.Series:
+    """Means over stretches of `width` steps, placed at their middles."""
+    means = values.groupby(np.minimum(values.index.to_numpy() // width, POINTS - 1)).mean()
+    return means.set_axis((means.index.to_numpy() + 0.5) * width)
+
+
+def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str) -> Figure:
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
+    figure = Figure(figsize=(6, 4), layout=layout, facecolor="white")
+    axes = figure.subplots()
+    for variant, seeds in sorted(curves.items()):
+        place = variants.index(variant)
+        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+        for values in seeds if len(seeds) > 1 else []:
+            axes.plot(values.index, values, color=colour, linewidth=0.9, alpha=0.4)
+        mean = pd.concat(seeds, axis=1).dropna().mean(axis=1)
+        every = max(1, len(mean) // 8)
+        label = variant if len(seeds) == 1 else f"{variant} (mean of {len(seeds)})"
+        axes.plot(mean.index, mean, color=colour, linewidth=1.8, label=label)
+        axes.lines[-1].set(marker=marker, markevery=every, markersize=6, markeredgecolor="white")
+    _style(axes, title, unit)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=INK)
+    return figure
+
+
+def _style(axes: Axes, title: str, unit: str) -> None:
+    axes.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
+    axes.set_xlabel("optimizer step", color=INK)
+    axes.set_ylabel(unit, color=INK)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if "per second" in unit:
+        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
+        axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(INK)
+    axes.tick_params(colors=INK, labelsize=9)
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)

@@ -1,0 +1,96 @@
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from contexture.reporting.curves import POINTS, History, learning_curves, to_png
+
+
+def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", **series: object) -> History:
+    return History(stage, variant, seed, pd.DataFrame({"step": steps, **series}))
+
+
+def lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
+    return [(list(map(float, x)), list(map(float, y))) for x, y in (line.get_data() for line in figure.axes[0].lines)]
+
+
+def test_seeds_and_their_mean_as_far_as_all_went() -> None:
+    (name, figure), *others = learning_curves(
+        [
+            history("mspp_ie", 0, [10, 20, 30], **{"dev/map": [0.2, 0.4, 0.9]}),
+            history("mspp_ie", 1, [10, 20], **{"dev/map": [0.4, 0.5]}),
+            history("joint_ie", 0, [10], **{"dev/map": [0.1]}),
+        ]
+    ).items()
+    assert (name, others) == ("finetune_dev_map", [])
+    drawn = lines(figure)
+    # one seed: its own line alone; two: both, then the mean; in percent
+    assert drawn[0] == ([10], pytest.approx([10]))
+    assert drawn[1] == ([10, 20, 30], pytest.approx([20, 40, 90]))
+    assert drawn[3] == ([10, 20], pytest.approx([30, 45]))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["joint_ie", "mspp_ie (mean of 2)"]
+    axes = figure.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("optimizer step", "percent")
+    assert axes.get_title(loc="left") == "MAP on the development split · finetune"
+
+
+def test_one_figure_a_stage_and_series_and_one_look_a_variant() -> None:
+    figures = learning_curves(
+        [
+            history("mspp_ie", 0, [1, 2], "pretrain", **{"train/loss": [9.0, 8.0], "train/mspp": [0.7, np.nan]}),
+            history("joint_ie", 0, [1, 2], "pretrain", **{"train/loss": [8.0, 7.0]}),
+            history("mspp_ie", 0, [1, 2], **{"dev/map": [0.1, 0.2], "epoch": [0, 0], "note": ["a", "b"]}),
+        ]
+    )
+    assert list(figures) == ["pretrain_train_loss", "pretrain_train_mspp", "finetune_dev_map"]
+    looks = {
+        line.get_label(): (line.get_color(), line.get_marker()) for line in figures["pretrain_train_loss"].axes[0].lines
+    }
+    assert len(set(looks.values())) == 2
+    for name in ("pretrain_train_mspp", "finetune_dev_map"):
+        (line,) = figures[name].axes[0].lines
+        assert (line.get_color(), line.get_marker()) == looks["mspp_ie"]
+    assert lines(figures["pretrain_train_mspp"]) == [([1], [0.7])]  # the empty cell is left out
+
+
+def test_total_loss_of_a_single_objective_is_not_drawn_twice() -> None:
+    same = {"train/loss": [1.0, 0.5], "train/answer_selection": [1.0, 0.5]}
+    assert list(learning_curves([history("a", 0, [1, 2], **same)])) == ["finetune_train_answer_selection"]
+    mixed = [
+        history("a", 0, [1], **{"train/loss": [1.0], "train/mlm": [1.0]}),
+        history("b", 0, [1], **{"train/loss": [2.0]}),
+    ]
+    assert "finetune_train_loss" in learning_curves(mixed)
+
+
+def test_long_logs_of_unequal_length_are_averaged_over_the_same_stretches() -> None:
+    steps = np.arange(1, 2001)
+    runs = [
+        history("a", 0, steps, **{"train/loss": np.where(steps % 2, 1.0, 3.0)}),
+        history("a", 1, steps[:1000], **{"train/loss": np.full(1000, 4.0)}),
+    ]
+    first, second, mean = lines(learning_curves(runs)["finetune_train_loss"])
+    assert len(first[0]) == POINTS
+    assert first[0][0] == 2000 / POINTS / 2
+    assert first[1][1:] == pytest.approx([2.0] * (POINTS - 1), abs=0.05)
+    assert second[0] == first[0][: len(second[0])]
+    assert mean[0] == second[0]
+    assert mean[1][1:] == pytest.approx([3.0] * (len(second[0]) - 1), abs=0.05)
+
+
+def test_logs_without_values_give_no_figure() -> None:
+    assert learning_curves([]) == {}
+    assert learning_curves([history("a", 0, [], **{"dev/map": []})]) == {}
+    assert learning_curves([history("a", 0, [1], **{"dev/map": [np.inf]})]) == {}
+    with pytest.raises(ValueError, match="log of a, seed 3, has no column 'step'"):
+        learning_curves([History("finetune", "a", 3, pd.DataFrame({"dev/map": [0.1]}))])
+
+
+def test_the_picture_is_the_same_each_time() -> None:
+    def draw() -> bytes:
+        runs = [history("mspp_ie", s, [1, 2], **{"train/tokens_per_second": [17000.0, 18000.0]}) for s in (0, 1)]
+        return to_png(learning_curves(runs)["finetune_train_tokens_per_second"])
+
+    first = draw()
+    assert first.startswith(b"\x89PNG")
+    assert first == draw()

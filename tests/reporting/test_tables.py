@@ -1,0 +1,142 @@
+import re
+
+import pytest
+from markdown import markdown
+
+from contexture.reporting.published import COMPARISONS, TABLES
+from contexture.reporting.records import Record
+from contexture.reporting.tables import (
+    Column,
+    Comparison,
+    Table,
+    compare,
+    comparison_table,
+    counts_table,
+    results_table,
+    to_markdown,
+)
+
+TABLE_1, TABLE_2 = TABLES["mspp"]
+
+
+def records(
+    variant: str, values: list[float], task: str = "wikiqa", metric: str = "map", split: str = "test"
+) -> list[Record]:
+    return [
+        Record(system="mspp", variant=variant, task=task, split=split, metric=metric, value=value, seed=seed)
+        for seed, value in enumerate(values)
+    ]
+
+
+def cells(table: Table, label: str) -> dict[str, str]:
+    (row,) = [row for row in table.rows if row[0] == label]
+    return {f"{c.group} {c.name}".strip(): text for c, text in zip(table.columns, row, strict=True)}
+
+
+def test_mean_and_sample_standard_deviation_beside_the_published() -> None:
+    ours = [
+        *records("mspp_ie", [0.50, 0.52, 0.57]),  # mean 53, deviations −3, −1, 4: √(26/2) = 3.606
+        *records("mspp_ie", [0.9], split="dev"),
+        *records("mspp_ie", [0.1], task="wikiqa_rerank"),
+        *records("pairwise", [0.7]),
+    ]
+    table = results_table(ours, TABLE_1)
+    assert cells(table, "Joint with MSPP, IE_k") == {
+        "Model": "Joint with MSPP, IE_k",
+        "Seeds": "3",
+        "P@1 ours": "–",
+        "P@1 paper": "82.7 (2.2)†",
+        "MAP ours": "53.0 (3.6)",
+        "MAP paper": "88.5 (1.5)†",
+        "MRR ours": "–",
+        "MRR paper": "89.0 (1.5)†",
+    }
+    assert cells(table, "Pairwise cross-encoder")["MAP ours"] == "70.0"  # one seed, no deviation
+    assert cells(table, "Joint without MSPP, AE_k")["Seeds"] == "–"  # not run, still in the table
+    assert table.groups == [("", 2), ("P@1", 2), ("MAP", 2), ("MRR", 2)]
+    assert "marks a significant gain" in table.caption
+    assert "significant" not in results_table(ours, TABLE_2).caption
+
+
+def test_reranking_keeps_the_pairwise_row_of_all_candidates() -> None:
+    ours = records("pairwise", [0.7]) + records("joint_ie", [0.4], task="wikiqa_rerank")
+    table = results_table(ours, TABLE_2)
+    assert cells(table, "Pairwise cross-encoder")["MAP ours"] == "70.0"
+    assert cells(table, "Joint without MSPP, IE_k")["MAP ours"] == "40.0"
+    assert cells(table, "Joint without MSPP, IE_k")["P@1 paper"] == "24.6 (3.1)"
+    assert cells(table, "Joint without MSPP, IE_k")["MAP paper"] == "49.3"
+
+
+def test_variants_that_the_paper_lacks_get_rows_of_their_own() -> None:
+    ours = records("mspp_ie_following", [0.3]) + records("mspp_z", [0.3], task="wikiqa_rerank")
+    row = cells(results_table(ours, TABLE_1), "mspp_ie_following")
+    assert (row["MAP ours"], row["MAP paper"]) == ("30.0", "–")
+    assert [row[0] for row in results_table(ours, TABLE_1).rows][5:] == ["mspp_ie_following"]
+    assert [row[0] for row in results_table(ours, TABLE_2).rows][5:] == ["mspp_z"]
+
+
+def test_gains_are_paired_by_seed() -> None:
+    ours = records("mspp_ie", [0.41, 0.52, 0.63, 0.99]) + records("joint_ie", [0.40, 0.50, 0.60])
+    (gain,) = compare(ours, TABLE_1, COMPARISONS["mspp"])
+    # 1, 2, 3 points: mean 2, deviation 1, t = 2√3; with two degrees of freedom p = 1 − t/√(t² + 2)
+    assert gain.differences == pytest.approx((1, 2, 3))
+    assert gain.published == pytest.approx(88.5 - 39.4)
+    assert gain.test == pytest.approx((12**0.5, 1 - (12 / 14) ** 0.5))
+    assert gain.verdict == "t(2) = 3.46, p = 0.074: not significant at 95%"
+    (row,) = comparison_table([gain]).rows
+    assert row[3:6] == ("3", "MAP +2.0 (1.0)", "+49.1")
+
+
+def test_verdicts() -> None:
+    def gain(*differences: float) -> Comparison:
+        return Comparison("wikiqa", "map", "a", "b", differences, None)
+
+    # mean 11, deviation 1: t = 11√3 = 19.05, p = 1 − 19.05/√(19.05² + 2) = 0.0027
+    assert gain(10.0, 11.0, 12.0).verdict == "t(2) = 19.05, p = 0.0027: significant at 95%"
+    assert gain(-10.0, -11.0, -12.0).test[0] == pytest.approx(-gain(10.0, 11.0, 12.0).test[0])
+    assert gain(10.0).verdict == "no test with one seed"
+    assert gain(10.0, 10.0).verdict == gain(0.0, 1e-14).verdict == "no test: all seeds alike"
+    assert comparison_table([gain(10.0)]).rows[0][4:6] == ("MAP +10.0", "–")
+
+
+def test_a_comparison_needs_both_sides() -> None:
+    assert compare(records("mspp_ie", [0.4]), TABLE_1, COMPARISONS["mspp"]) == []
+
+
+def test_counts_are_flattened() -> None:
+    table = counts_table("Corpus", {"pages_in": 1234567, "dropped": {"redirect": 3}, "share": 0.25, "text": "x"})
+    assert table.rows == (
+        ("pages in", "1,234,567"),
+        ("dropped: redirect", "3"),
+        ("share", "0.25"),
+        ("text", "x"),
+    )
+
+
+def test_markdown_gives_back_the_cells() -> None:
+    rows = (("a|b", "1*"), ("IE_k\\", "–"), ("*x* <b>", "two\nlines"))
+    html = markdown(to_markdown(Table("T", (Column("What"), Column("n", "G", True)), rows)), extensions=["tables"])
+    found = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", html)
+    assert found == ["What", "G n", "a|b", "1*", "IE_k\\", "–", "*x* <b>", "two lines"]
+
+
+def test_published_numbers_are_those_of_the_paper(shared_data) -> None:
+    """Re-read from the text of the paper: tables 1, 2 and 7, columns WikiQA."""
+    text = (shared_data.parent / "papers" / "mspp-joint-transformers-2022.txt").read_text(encoding="utf-8")
+    order = ["pairwise", "joint_ie", "joint_ae", "mspp_ie", "mspp_ae"]
+    names = ("| Pairwise RoBERTa-Base |", "| Joint RoBERTa-Base \\rightarrow", "| (Ours) Joint MSPP")
+    lines = [re.sub("</?u>", "*", line) for line in text.splitlines() if line.startswith(names)]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines]
+    table_1, table_2, table_7 = rows[:5], rows[5:10], rows[10:]
+    assert (len(rows), {len(row) for row in table_1}, {len(row) for row in table_2}) == (15, {9}, {3})
+
+    def shown(score) -> str:
+        mean = f"*{score.mean}*" if score.significant else f"{score.mean}"
+        return mean if score.std is None else f"{mean} ({score.std})"
+
+    for place, variant in enumerate(order):
+        first, second = (table.rows[place] for table in TABLES["mspp"])
+        assert first.variant == second.variant == variant
+        assert [shown(first.scores[m]) for m in ("p_at_1", "map", "mrr")] == table_1[place][3:6]
+        assert shown(second.scores["p_at_1"]) == table_2[place][1]
+        assert [f"{second.scores[m].mean}" for m in ("p_at_1", "map", "mrr")] == table_7[place][3:6]
