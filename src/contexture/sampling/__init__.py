@@ -1,0 +1,1 @@
+"""Spark DataFrames to training examples, one module per objective."""

@@ -1,0 +1,25 @@
+"""Random choices that are a function of a seed and of stable ids."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from random import Random
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def generator(*key: int | str) -> Random:
+    """Return a generator that is a function of the key alone; keys that differ give independent generators."""
+    digest = blake2b(repr(key).encode(), digest_size=16).digest()
+    return Random(int.from_bytes(digest, "big"))
+
+
+def shuffled(items: Sequence[Item], rng: Random, start: int = 0, end: int = 0) -> Iterator[Item]:
+    """Yield the items outside `start:end` in random order; the first n cost O(n), however many items there are."""
+    moved: dict[int, int] = {}  # a Fisher-Yates shuffle that stores only the places it has touched
+    size = len(items) - (end - start)
+    for i in range(size):
+        j = rng.randrange(i, size)
+        place = moved.get(j, j)
+        moved[j] = moved.get(i, i)
+        yield items[place if place < start else place + end - start]

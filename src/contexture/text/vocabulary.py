@@ -1,0 +1,284 @@
+"""Subword vocabularies: trained on the corpus or taken from a published model, kept as a Hugging Face folder.
+
+The folder holds `tokenizer.json` and `tokenizer_config.json`. `transformers.AutoTokenizer` loads it, and so does
+`load_tokenizer`, which needs neither transformers nor torch.
+"""
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass as plain_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from contexture.strict import STRICT
+
+TOKENIZER_FILE = "tokenizer.json"
+CONFIG_FILE = "tokenizer_config.json"
+
+#: What is seen only once teaches nothing: the least count of a pair of subwords that is merged.
+MIN_FREQUENCY = 2
+
+#: Special tokens by role, in the order of their ids, for the two kinds that are trained here.
+SPECIALS = {
+    "wordpiece": {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"},
+    "bpe": {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"},
+}
+
+
+@dataclass(config=STRICT, frozen=True)
+class VocabularyConfig:
+    """Which subwords the models read."""
+
+    # WordPiece as in BERT, or byte-level BPE as in RoBERTa
+    kind: Literal["wordpiece", "bpe"] = "wordpiece"
+    # number of subwords, special tokens included; a small corpus may give fewer
+    size: Annotated[int, Field(ge=300)] = 8000
+    # fold case (WordPiece: also strip accents)
+    lowercase: bool = True
+    # name or folder of a published tokenizer to take instead; the three keys above are then not used
+    published: str | None = None
+
+
+@plain_dataclass(frozen=True)
+class SpecialTokens:
+    """Ids of the special tokens, and the number of rows that an embedding table of this vocabulary needs."""
+
+    cls: int
+    sep: int
+    pad: int
+    mask: int
+    unk: int
+    vocab_size: int
+
+
+@plain_dataclass(frozen=True)
+class _ParagraphTexts:
+    """Texts of a Parquet folder, read again from the start by every `for`."""
+
+    files: tuple[Path, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        for path in self.files:
+            try:
+                with pq.ParquetFile(path) as file:
+                    if "text" not in file.schema_arrow.names:
+                        found = ", ".join(file.schema_arrow.names)
+                        raise ValueError(f"{path}: no column 'text' (found: {found}); give the paragraphs table")
+                    for batch in file.iter_batches(batch_size=4096, columns=["text"]):
+                        yield from (text for text in batch.column(0).to_pylist() if text)
+            except (pa.ArrowException, OSError) as error:
+                raise ValueError(f"{path}: not a whole Parquet file ({error}); write the table anew") from error
+
+
+def paragraph_texts(folder: Path) -> Iterable[str]:
+    """Stream the column `text` of a folder of Parquet files, in the order of the file names, in constant memory.
+
+    The result can be iterated over any number of times. Raises FileNotFoundError where there is no Parquet file,
+    and, while reading, ValueError for a file that is damaged or has no such column.
+    """
+    files = (path for path in sorted(folder.rglob("*.parquet")) if not _is_hidden(path.relative_to(folder)))
+    found = tuple(files)
+    if not found:
+        raise FileNotFoundError(f"{folder}: no Parquet file there; run the corpus stage first")
+    return _ParagraphTexts(found)
+
+
+def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path) -> None:
+    """Write the tokenizer that `config` asks for into `folder`; `texts` is read only if one has to be trained.
+
+    The result is a function of the words and their counts: neither the order of the texts nor the number of threads
+    changes a byte. WordPiece reads the texts twice, so `texts` must start anew when iterated over again.
+
+    Raises ValueError for an iterator (it cannot be read twice), for texts without a word, and for a published
+    tokenizer that cannot be loaded or lacks one of the five special tokens.
+    """
+    if config.published is not None:
+        _write(folder, *_published(config.published))
+    else:
+        if iter(texts) is texts:
+            raise ValueError("the texts are read twice: give a list or paragraph_texts(folder), not an iterator")
+        if not any(text.strip() for text in texts):
+            raise ValueError("no text to train a vocabulary on: the corpus is empty")
+        tokenizer = _trained_wordpiece(texts, config) if config.kind == "wordpiece" else _trained_bpe(texts, config)
+        _write(folder, tokenizer.to_str(pretty=True), json.dumps(_tokenizer_config(config.kind), indent=2))
+    load_tokenizer(folder)
+
+
+def load_tokenizer(folder: Path) -> tuple[Tokenizer, SpecialTokens]:
+    """Load a tokenizer folder: the tokenizer and the ids of its special tokens.
+
+    The tokenizer neither pads nor cuts, and reads a special token's name in a text (an article on BERT that writes
+    "[MASK]", say) as ordinary text.
+
+    Raises FileNotFoundError if one of the two files is missing, ValueError (naming the file) if one is damaged or
+    one of the roles cls, sep, pad, mask, unk has no token.
+    """
+    for path in (folder / TOKENIZER_FILE, folder / CONFIG_FILE):
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: missing; run the vocabulary stage, or give a folder that holds it")
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    except Exception as error:  # the library raises a bare Exception
+        raise ValueError(f"{folder / TOKENIZER_FILE}: not a tokenizer ({error})") from error
+    try:
+        config = json.loads((folder / CONFIG_FILE).read_text("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{folder / CONFIG_FILE}: not valid JSON ({error})") from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    tokenizer.encode_special_tokens = True
+    ids = {role: _special_id(role, tokenizer, config, folder) for role in SPECIALS["wordpiece"]}
+    # Published vocabularies may have holes: the largest id counts, not the number of tokens.
+    return tokenizer, SpecialTokens(**ids, vocab_size=max(tokenizer.get_vocab().values()) + 1)
+
+
+def _special_id(role: str, tokenizer: Tokenizer, config: dict[str, Any], folder: Path) -> int:
+    token = config.get(f"{role}_token")
+    if isinstance(token, dict):  # a serialized AddedToken
+        token = token.get("content")
+    token_id = tokenizer.token_to_id(token) if isinstance(token, str) else None
+    if token_id is None:
+        raise ValueError(
+            f"{folder / CONFIG_FILE}: no usable '{role}_token' ({token!r}); "
+            "a tokenizer needs cls, sep, pad, mask and unk, as BERT's and RoBERTa's have"
+        )
+    return token_id
+
+
+def _trained_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
+    """Train with the library's trainer, whose ties are made to fall the same way each time.
+
+    The trainer numbers the continuing characters (`##a`) in the order of a hash map that is seeded anew in each
+    process, and equal counts are then decided by these numbers. Handing them over, sorted, as if they were special
+    tokens fixes the numbers, hence the merges.
+    """
+    normalizer = normalizers.BertNormalizer(lowercase=config.lowercase)
+    splitter = pre_tokenizers.BertPreTokenizer()
+    limit = max(128, config.size // 8)
+    alphabet, continuing = _alphabet(_character_counts(texts, normalizer), splitter, limit)
+    specials = list(SPECIALS["wordpiece"].values())
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=config.size,
+        min_frequency=MIN_FREQUENCY,
+        special_tokens=specials + continuing,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        continuing_subword_prefix="##",
+        show_progress=False,
+    )
+    trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    trained.normalizer, trained.pre_tokenizer = normalizer, splitter
+    trained.train_from_iterator(texts, trainer)
+    # A fresh tokenizer on the same vocabulary: here only the five special tokens are special.
+    tokenizer = Tokenizer(models.WordPiece(trained.get_vocab(), unk_token="[UNK]", continuing_subword_prefix="##"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    tokenizer.add_special_tokens(specials)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer
+
+
+def _trained_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
+    """Train byte-level BPE; its alphabet is the 256 bytes in a fixed order, so that its ties are already fixed."""
+    specials = list(SPECIALS["bpe"].values())
+    trainer = trainers.BpeTrainer(
+        vocab_size=config.size,
+        min_frequency=MIN_FREQUENCY,
+        special_tokens=specials,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer = Tokenizer(models.BPE())
+    if config.lowercase:
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("<s>", "</s>")],
+    )
+    return tokenizer
+
+
+def _character_counts(texts: Iterable[str], normalizer: normalizers.Normalizer) -> Counter[str]:
+    """How often each character occurs after normalization, which works on one character at a time."""
+    raw: Counter[str] = Counter()
+    for text in texts:
+        raw.update(text)
+    counts: Counter[str] = Counter()
+    for character, count in raw.items():
+        for normalized in normalizer.normalize_str(character).split():
+            for single in normalized:
+                counts[single] += count
+    return counts
+
+
+def _alphabet(counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit: int) -> tuple[list[str], list[str]]:
+    """The most frequent characters that need at most `limit` vocabulary entries, and their `##` forms.
+
+    Punctuation and Chinese characters always stand alone, so that they have no `##` form.
+    """
+    alphabet: list[str] = []
+    continuing: list[str] = []
+    for character, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if len(alphabet) + len(continuing) + 2 > limit:
+            break
+        alphabet.append(character)
+        if len(splitter.pre_tokenize_str(f"a{character}a")) == 1:
+            continuing.append(f"##{character}")
+    return sorted(alphabet), sorted(continuing)
+
+
+def _tokenizer_config(kind: str) -> dict[str, str]:
+    tokens = {f"{role}_token": token for role, token in SPECIALS[kind].items()}
+    if kind == "bpe":
+        tokens |= {"bos_token": "<s>", "eos_token": "</s>"}
+    return {"tokenizer_class": "PreTrainedTokenizerFast", **tokens}
+
+
+def _published(name: str) -> tuple[str, str]:
+    """Load a published tokenizer with transformers and return the texts of its two files."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # transformers raises OSError, ValueError, KeyError and more for the same cause
+        raise ValueError(
+            f"published tokenizer {name!r} cannot be loaded: neither a folder with a tokenizer nor a name that "
+            f"the Hugging Face cache or hub (is the machine online?) knows ({error})"
+        ) from error
+    if not tokenizer.is_fast:
+        raise ValueError(f"published tokenizer {name!r} has no fast version (tokenizer.json); choose another")
+    with tempfile.TemporaryDirectory() as temporary:
+        tokenizer.save_pretrained(temporary)
+        saved = Path(temporary)
+        return (saved / TOKENIZER_FILE).read_text("utf-8"), (saved / CONFIG_FILE).read_text("utf-8")
+
+
+def _write(folder: Path, tokenizer_json: str, config_json: str) -> None:
+    """Write the two files, the second one last: without it the folder is not taken for a tokenizer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG_FILE).unlink(missing_ok=True)
+    for name, text in ((TOKENIZER_FILE, tokenizer_json), (CONFIG_FILE, config_json)):
+        partial = folder / f".{name}.partial"
+        partial.write_text(text, "utf-8")
+        partial.replace(folder / name)
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether Spark would skip this path: what it is still writing, and its markers."""
+    return any(part.startswith(("_", ".")) for part in path.parts)
