@@ -52,7 +52,7 @@ def fit(
     tracking: Tracking | None = None,
 ) -> None:
     """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`."""
-    csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=log_every)
+    csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
     loggers: list[Logger] = [csv]
     if tracking:
         loggers.append(MLFlowLogger(run_id=tracking.run_id, tracking_uri=tracking.uri))
