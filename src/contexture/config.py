@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import CorpusConfig
 from contexture.demo.config import DemoConfig
-from contexture.sampling.mspp import MsppSampling
+from contexture.sampling.mspp_document import MsppSampling
 from contexture.strict import STRICT
 from contexture.text.vocabulary import VocabularyConfig
 from contexture.training.config import SystemConfig

@@ -5,6 +5,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
+from contexture.corpus.errors import explain
 from contexture.training.folders import replace
 
 #: Spark writes this file last.
@@ -56,7 +57,12 @@ class SparkTable(TableFolder):
     def save(self, data: Any) -> None:
         """Write a DataFrame."""
         new = self._path.with_name(self._path.name + ".unfinished")
-        data.write.mode("overwrite").parquet(str(new.resolve()))
+        try:
+            data.write.mode("overwrite").parquet(str(new.resolve()))
+        except Exception as error:
+            if (message := explain(error)) is not None:  # the input's fault, told in its own words
+                raise DatasetError(message) from None
+            raise
         replace(new, self._path)
 
 

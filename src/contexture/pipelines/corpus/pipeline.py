@@ -2,8 +2,8 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.corpus.pages import paragraphs, redirects, report
-from contexture.pipelines.corpus.nodes import parse_pages
+from contexture.corpus.pages import redirects
+from contexture.pipelines.corpus.nodes import parse_pages, report_corpus, select_paragraphs
 
 
 def create_pipeline() -> Pipeline:
@@ -11,9 +11,9 @@ def create_pipeline() -> Pipeline:
     return Pipeline(
         [
             node(parse_pages, ["sources", "params:corpus"], "pages@spark", name="parse_pages"),
-            node(paragraphs, "pages@spark", "paragraphs@spark", name="select_paragraphs"),
+            node(select_paragraphs, ["pages@spark", "params:corpus"], "paragraphs@spark", name="select_paragraphs"),
             node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
-            node(report, "pages@spark", "corpus_report", name="report_corpus"),
+            node(report_corpus, "pages@spark", "corpus_report", name="report_corpus"),
         ],
         tags="corpus",
     )

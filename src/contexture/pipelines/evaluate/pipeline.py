@@ -1,11 +1,11 @@
 """The stage `evaluate`."""
 
 from collections.abc import Iterable
-from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.evaluate.nodes import log_metrics, measure, records, score_all_seeds
+from contexture.pipelines.named import fixed
 
 PAIRWISE = "pairwise"
 
@@ -16,17 +16,17 @@ def create_pipeline(system: str, variants: Iterable[str]) -> Pipeline:
     variants = list(variants)
     scoring = [
         node(
-            partial(score_all_seeds, variant),
-            ["encoded_answers@table", f"{variant}.finetuned", parameters]
-            + ([] if variant == PAIRWISE else [f"{PAIRWISE}.scores"]),
-            f"{variant}.scores",
+            fixed(score_all_seeds, variant),
+            ["encoded_answers@table", f"{variant}-finetuned", parameters]
+            + ([] if variant == PAIRWISE else [f"{PAIRWISE}-scores"]),
+            f"{variant}-scores",
             name=f"score_{variant}",
         )
         for variant in variants
     ]
     measuring = [
-        node(measure, [f"{variant}.scores" for variant in variants], "question_metrics", name="measure"),
-        node(partial(records, system), "question_metrics", "metrics", name="average"),
+        node(measure, [f"{variant}-scores" for variant in variants], "question_metrics", name="measure"),
+        node(fixed(records, system), "question_metrics", "metrics", name="average"),
         node(log_metrics, "metrics", None, name="log_metrics"),
     ]
     return Pipeline([*scoring, *measuring], namespace=system, parameters={parameters}, tags="evaluate")

@@ -8,7 +8,6 @@ import pandas as pd
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame, Observation
 
-from contexture.benchmarks.answer_selection import COLUMNS, read_wikiqa
 from contexture.config import MsppParameters
 from contexture.sampling.mspp import count_mspp, sample_mspp
 from contexture.sampling.tokens import tokenize_paragraphs
@@ -41,18 +40,6 @@ def count(observation: Observation, examples: Path) -> dict[str, int]:
         raise ValueError(f"no example could be sampled from this corpus: {counts}")
     LOG.info("examples: %s", counts)
     return counts
-
-
-def read_answers(sources: dict[str, Any]) -> pd.DataFrame:
-    """Questions and candidates of all splits; no rows where the benchmark is missing."""
-    found = sources["answers"]
-    if "missing" in found:
-        LOG.warning("%s", found["missing"])
-        return pd.DataFrame(columns=COLUMNS)
-    answers = read_wikiqa(found["files"])
-    for split, part in answers.groupby("split", sort=False):
-        LOG.info("%s: %d questions, %d candidates", split, part["question_id"].nunique(), len(part))
-    return answers
 
 
 def encode(answers: pd.DataFrame, tokenizer: Path, system: dict[str, Any]) -> pd.DataFrame:

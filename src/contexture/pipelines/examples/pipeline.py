@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.examples.nodes import count, encode, read_answers, sample, tokenize, training_config
+from contexture.pipelines.examples.nodes import count, encode, sample, tokenize, training_config
 
 
 def create_pipeline(system: str) -> Pipeline:
@@ -13,12 +13,11 @@ def create_pipeline(system: str) -> Pipeline:
             node(tokenize, ["paragraphs@spark", "tokenizer", parameters], "documents@spark", name="tokenize"),
             node(sample, ["documents@spark", parameters], ["examples@spark", "observation"], name="sample"),
             node(count, ["observation", "examples@files"], "examples_report", name="count"),
-            node(read_answers, "sources", "answers", name="read_answers"),
             node(encode, ["answers", "tokenizer", parameters], "encoded_answers@table", name="encode_answers"),
             node(training_config, parameters, "training_config", name="training_config"),
         ],
         namespace=system,
         parameters={parameters},
-        inputs={"paragraphs@spark", "tokenizer", "sources"},
+        inputs={"paragraphs@spark", "tokenizer", "answers"},
         tags="examples",
     )

@@ -1,11 +1,11 @@
 """The stage `finetune`."""
 
 from collections.abc import Mapping
-from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.finetune.nodes import finetune_all_seeds
+from contexture.pipelines.named import fixed
 
 
 def create_pipeline(system: str, variants: Mapping[str, str]) -> Pipeline:
@@ -14,9 +14,9 @@ def create_pipeline(system: str, variants: Mapping[str, str]) -> Pipeline:
     return Pipeline(
         [
             node(
-                partial(finetune_all_seeds, variant),
-                ["encoded_answers@file", f"{run}.pretrained", parameters, f"{variant}.finetuned_place"],
-                f"{variant}.finetuned",
+                fixed(finetune_all_seeds, variant),
+                ["encoded_answers@file", f"{run}-pretrained", parameters, f"{variant}-finetuned_place"],
+                f"{variant}-finetuned",
                 name=f"finetune_{variant}",
             )
             for variant, run in variants.items()

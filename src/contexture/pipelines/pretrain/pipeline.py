@@ -1,10 +1,10 @@
 """The stage `pretrain`."""
 
 from collections.abc import Iterable
-from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.pipelines.named import fixed
 from contexture.pipelines.pretrain.nodes import pretrain_all_seeds
 
 
@@ -14,9 +14,9 @@ def create_pipeline(system: str, runs: Iterable[str]) -> Pipeline:
     return Pipeline(
         [
             node(
-                partial(pretrain_all_seeds, run),
-                ["examples@files", "tokenizer", parameters, f"{run}.pretrained_place"],
-                f"{run}.pretrained",
+                fixed(pretrain_all_seeds, run),
+                ["examples@files", "tokenizer", parameters, f"{run}-pretrained_place"],
+                f"{run}-pretrained",
                 name=f"pretrain_{run}",
             )
             for run in runs

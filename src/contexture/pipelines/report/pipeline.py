@@ -1,10 +1,10 @@
 """The stage `report`."""
 
 from collections.abc import Iterable
-from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.pipelines.named import fixed
 from contexture.pipelines.report.nodes import announce, write_report
 
 
@@ -13,11 +13,11 @@ def create_pipeline(system: str, runs: Iterable[str], variants: Iterable[str]) -
     parameters = f"params:{system}"
     runs, variants = list(runs), list(variants)
     inputs = ["metrics", "sources", "corpus_report", "examples_report", parameters, "report_place"]
-    inputs += [f"{run}.pretrained" for run in runs] + [f"{variant}.finetuned" for variant in variants]
+    inputs += [f"{run}-pretrained" for run in runs] + [f"{variant}-finetuned" for variant in variants]
     return Pipeline(
         [
-            node(partial(write_report, system, runs, variants), inputs, "report", name="report"),
-            node(partial(announce, system), "report", None, name="announce"),
+            node(fixed(write_report, system, runs, variants), inputs, "report", name="report"),
+            node(fixed(announce, system), "report", None, name="announce"),
         ],
         namespace=system,
         parameters={parameters},

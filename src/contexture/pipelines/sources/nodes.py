@@ -1,36 +1,48 @@
 """Nodes of the stage `sources`."""
 
+import hashlib
 import logging
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pydantic import TypeAdapter
 
-from contexture.benchmarks.answer_selection import locate_wikiqa
+from contexture.benchmarks.answer_selection import clean, read_wikiqa
 from contexture.benchmarks.missing import BenchmarkMissing
 from contexture.corpus.exports import find_exports
-from contexture.demo.config import DemoConfig
-from contexture.demo.world import write_demo_world
+from contexture.demo import DemoConfig, write_demo_world
 
 LOG = logging.getLogger(__name__)
 DEMO = "demo"
+ANSWERS = ["split", "question_id", "question", "candidate_id", "candidate", "label", "title", "position"]
 
 
 def locate_sources(
     corpus: dict[str, Any], answers: dict[str, Any], demo: dict[str, Any], place: Path
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], pd.DataFrame]:
     """Find and check every raw file of the run; the made-up world is written first where it is asked for.
 
-    A missing corpus ends the run; a missing benchmark only leaves its evaluation out.
+    Returns the manifest and the questions. A missing corpus ends the run; missing questions only leave their evaluation
+    out: then the manifest says so and the table is empty.
     """
     if DEMO in (corpus["input"], answers["input"]):
-        write_demo_world(TypeAdapter(DemoConfig).validate_python(demo), place)
+        LOG.info("the made-up world: %s", write_demo_world(TypeAdapter(DemoConfig).validate_python(demo), place))
     exports = find_exports(str(place) if corpus["input"] == DEMO else corpus["input"])
-    LOG.info("corpus: %d export files, %.1f MB", len(exports), sum(e.bytes for e in exports) / 1e6)
-    folder = place if answers["input"] == DEMO else Path(answers["input"])
+    LOG.info("corpus: %d export files, %.1f MB", len(exports), sum(export.bytes for export in exports) / 1e6)
+    questions, table = read_questions(place if answers["input"] == DEMO else Path(answers["input"]))
+    return {"corpus": [asdict(export) for export in exports], "answers": questions}, table
+
+
+def read_questions(folder: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Questions and candidates of all splits and the fingerprints of their files, or why there are none."""
     try:
-        questions: dict[str, Any] = {"files": locate_wikiqa(folder)}
+        table = clean(read_wikiqa(folder))
     except BenchmarkMissing as error:
         LOG.warning("%s", error)
-        questions = {"missing": str(error)}
-    return {"corpus": [export.to_dict() for export in exports], "answers": questions}
+        return {"missing": str(error)}, pd.DataFrame(columns=ANSWERS)
+    for split, part in table.groupby("split", sort=False):
+        LOG.info("%s: %d questions, %d candidates", split, part["question_id"].nunique(), len(part))
+    files = sorted(folder.glob("WikiQA-*.tsv*"))
+    return {"files": {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}}, table
