@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from contexture.corpus.java import ensure_java
+
 PROJECT = Path(__file__).resolve().parents[1]
+os.environ["DO_NOT_TRACK"] = "true"  # no network: Kedro would report its use
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +27,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of the suite."""
+    ensure_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")

@@ -9,5 +9,7 @@ CONFIG_LOADER_CLASS = OmegaConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
+    # An environment changes single keys of the base; it need not repeat the rest.
+    "merge_strategy": {"parameters": "soft", "spark": "soft"},
     "config_patterns": {"spark": ["spark*"], "mlflow": ["mlflow*"]},
 }

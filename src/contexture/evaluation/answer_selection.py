@@ -29,9 +29,7 @@ def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
 
 
 @torch.inference_mode()
-def score(
-    encoder: TransformerEncoder, task: AnswerSelection, inputs: AnswerInputs, groups: Sequence[Rows]
-) -> Scores:
+def score(encoder: TransformerEncoder, task: AnswerSelection, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
     """The log-odds of every row that stands in a group; NaN for the others."""
     device = next(encoder.parameters()).device
     scores = np.full(len(inputs.labels), np.nan)

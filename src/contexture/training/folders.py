@@ -14,8 +14,8 @@ UNFINISHED = ".unfinished"
 def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
     """`<folder>.unfinished` to work in; renamed to `folder` when the block ends without an error.
 
-    What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed: then it must have
-    been made with the same one, otherwise ValueError names what differs.
+    What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed: then it must
+    have been made with the same one, otherwise ValueError names what differs.
     """
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / "identity.json"

@@ -78,6 +78,6 @@ def fit(
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        trainer.fit(module, loader)
+        trainer.fit(module.train(), loader)  # loaded weights come in evaluation mode
     if trainer.interrupted:
         raise KeyboardInterrupt(f"training was interrupted at step {module.step}")
