@@ -1,0 +1,58 @@
+# Every command of the project; `make` alone lists them.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-all lint ui viz lock clean
+
+BIN := .venv/bin
+SETUP := @sh scripts/setup.sh
+STEP := @sh scripts/step.sh
+UI_PORT := 5000
+VIZ_PORT := 4141
+
+# The Python to make .venv with; without it the first of 3.11, 3.12 and 3.13 that is found.
+export PYTHON
+# Kedro, Kedro-Viz and MLflow report their use to their makers unless told not to.
+export DO_NOT_TRACK := true
+# Set-up leaves byte-compiling to the first import, and that has to be kept.
+unexport PYTHONDONTWRITEBYTECODE
+
+help:  ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+demo:  ## Set up .venv, then run the default pipeline on the made-up world
+	$(SETUP) workbench
+	$(STEP) "the demo: kedro run" $(BIN)/kedro run
+
+test:  ## Set up .venv, then run the quick tests
+	$(SETUP) workbench dev
+	$(STEP) "the quick tests" $(BIN)/pytest -m "not slow"
+
+test-all:  ## Set up .venv, then run every test
+	$(SETUP) workbench dev
+	$(STEP) "all tests" $(BIN)/pytest
+
+lint:  ## Check style, types and which room imports which
+	$(SETUP) workbench dev
+	$(STEP) "ruff check" $(BIN)/ruff check .
+	$(STEP) "ruff format" $(BIN)/ruff format --check .
+	$(STEP) "mypy" $(BIN)/mypy
+	$(STEP) "import-linter" $(BIN)/lint-imports --no-logo
+
+ui:  ## Open the runs in the MLflow UI; another port: make ui UI_PORT=5001
+	@[ -f mlflow.db ] || { echo "There is no run to show yet (no mlflow.db): 'make demo' makes one."; exit 1; }
+	$(SETUP) workbench
+	@echo "==> MLflow UI: http://127.0.0.1:$(UI_PORT) in a few seconds; Ctrl-C ends it"
+	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow server --backend-store-uri sqlite:///mlflow.db \
+		--workers 1 --host 127.0.0.1 --port $(UI_PORT)
+
+viz:  ## Draw the pipelines in Kedro-Viz; another port: make viz VIZ_PORT=4142
+	$(SETUP) workbench viz
+	@echo "==> Kedro-Viz: http://127.0.0.1:$(VIZ_PORT) in a few seconds; Ctrl-C ends it"
+	@$(BIN)/kedro viz run --host 127.0.0.1 --port $(VIZ_PORT) --no-browser
+
+lock:  ## Write constraints.txt anew from the newest versions that pyproject.toml allows
+	$(STEP) "the newest versions allowed" sh scripts/lock.sh
+
+clean:  ## Remove .venv and the tools' caches; data/, mlflow.db and mlruns/ stay
+	$(STEP) "removing .venv and caches" rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
+		.hypothesis .viz src/contexture.egg-info
