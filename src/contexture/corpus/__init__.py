@@ -1,0 +1,1 @@
+"""Sources of text, read by Spark into one table of paragraphs."""

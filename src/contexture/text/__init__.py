@@ -1,0 +1,1 @@
+"""str to paragraphs, sentences and links. Knows no Spark and no torch."""

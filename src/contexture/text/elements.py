@@ -1,0 +1,85 @@
+"""XML-like elements in wikitext: comments, references and formulas go, HTML tags become line breaks or nothing."""
+
+import re
+
+from contexture.text.characters import GAP, unescape
+
+# Elements dropped with what they hold. What is inside is no wikitext, so the first closing tag ends them.
+_OPAQUE = (
+    "categorytree|ce|chem|gallery|graph|hiero|imagemap|includeonly|indicator|inputbox|mapframe|maplink|math|pre|"
+    "ref|references|score|script|source|style|syntaxhighlight|templatedata|templatestyles|timeline"
+)
+_SEEN = {"ce", "chem", "hiero", "math", "ref", "score"}  # those that stand in the midst of a sentence
+_OPENER = re.compile(rf"<(?:!--|({_OPAQUE}|nowiki)(?=[\s/>])[^<>]*>)", re.IGNORECASE)
+_NOWIKI_ESCAPES = {ord(c): f"&#{ord(c)};" for c in "[]{}|'<>*#:;=_~!-&"} | {ord("\n"): " "}
+
+
+def drop_opaque(text: str) -> str:
+    """The text without comments and the elements whose content is not wikitext; `nowiki` is escaped instead."""
+    opener = _OPENER.search(text)
+    if opener is None:
+        return text
+    pieces, done = [], 0
+    unclosed: set[str] = set()  # names of which no closing tag is left: looked for once, not once an element
+    while opener:
+        name = (opener[1] or "").lower()
+        start, end = opener.end(), opener.end()
+        if name and not opener[0].endswith("/>") and name not in unclosed:
+            closer = _closer(name).search(text, start)
+            start, end = (closer.start(), closer.end()) if closer else (start, start)
+            if not closer:
+                unclosed.add(name)
+        elif not name and "!" not in unclosed:
+            start = text.find("-->", opener.end())
+            end = start + 3
+            if start < 0:
+                start = end = opener.end()
+                unclosed.add("!")
+        pieces.append(text[done : opener.start()])
+        if name == "nowiki":
+            pieces.append(unescape(text[opener.end() : start]).translate(_NOWIKI_ESCAPES) or GAP)
+        elif name in _SEEN:
+            pieces.append(GAP)
+        elif not name and text[opener.start() - 1 : opener.start()] == "\n" == text[end : end + 1]:
+            end += 1  # a comment that fills a line goes with the line, or it would part a paragraph
+        done = end
+        opener = _OPENER.search(text, done)
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+_CLOSERS: dict[str, re.Pattern[str]] = {}
+
+
+def _closer(name: str) -> re.Pattern[str]:
+    if name not in _CLOSERS:
+        _CLOSERS[name] = re.compile(rf"</{name}\s*>", re.IGNORECASE)
+    return _CLOSERS[name]
+
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>")
+_BREAKS = re.compile(r"<br(?=[\s/>])[^<>]*>(?:\s*<br(?=[\s/>])[^<>]*>)+", re.IGNORECASE)
+_INLINE_TAGS = (
+    "abbr b bdi bdo big cite code data del dfn em font i ins kbd mark noinclude nowiki onlyinclude poem q ref rb rp "
+    "rt ruby s samp section small span strike strong sub sup time tt u var wbr"
+)
+_BLOCK_TAGS = "blockquote center dl div h1 h2 h3 h4 h5 h6 hr ol p tbody td th thead tr ul"  # <table> stays: see markup
+_TAG_TEXT = (
+    dict.fromkeys(_INLINE_TAGS.split(), "")
+    | dict.fromkeys(_BLOCK_TAGS.split(), "\n\n" + GAP)
+    | {"li": "\n*", "dd": "\n*", "dt": "\n*", "br": GAP + " "}
+)
+
+
+def replace_tags(text: str) -> str:
+    """The text with HTML's tags gone: blocks part paragraphs, items become list items, `<br><br>` a blank line."""
+    return _TAG.sub(_replace_tag, _BREAKS.sub("\n\n", text)) if "<" in text else text
+
+
+def _replace_tag(tag: re.Match[str]) -> str:
+    replacement = _TAG_TEXT.get(tag[2].lower())
+    if replacement is None:
+        return tag[0]
+    if not replacement and tag.string[tag.start() - 1 : tag.start()] == "\n":
+        return GAP  # or a space after the tag would make the line a preformatted one
+    return "\n" if tag[1] and replacement == "\n*" else replacement

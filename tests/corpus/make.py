@@ -1,0 +1,65 @@
+"""Small exports for the tests, written as a wiki writes them."""
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
+  <siteinfo>
+    <sitename>Test</sitename>
+    <dbname>testwiki</dbname>
+    <namespaces>
+      <namespace key="0" case="first-letter" />
+      <namespace key="1" case="first-letter">Talk</namespace>
+    </namespaces>
+  </siteinfo>
+"""
+TAIL = "</mediawiki>\n"
+
+
+def page(number: int, title: str, text: str, ns: int = 0, redirect: str | None = None, revision: int = 1) -> str:
+    target = f'    <redirect title="{escape(redirect)}" />\n' if redirect is not None else ""
+    return (
+        f"  <page>\n    <title>{escape(title)}</title>\n    <ns>{ns}</ns>\n    <id>{number}</id>\n{target}"
+        f"    <revision>\n      <id>{revision}</id>\n"
+        f'      <text xml:space="preserve">{escape(text)}</text>\n    </revision>\n  </page>\n'
+    )
+
+
+def article(number: int, sentences: int = 3) -> str:
+    body = " ".join(
+        f"Harbour {number} has [[boat]] number {i}, painted in {i * number} colours." for i in range(sentences)
+    )
+    return page(number, f"Harbour {number}", f"{body}\n\n== History ==\nIt was built by [[Fen]] in {number}. {body}\n")
+
+
+def export(*pages: str) -> bytes:
+    return (HEAD + "".join(pages) + TAIL).encode()
+
+
+def compress(path: Path, xml: bytes) -> Path:
+    """Write XML to a file, compressed as its name says."""
+    kinds = {".bz2": bz2.compress, ".gz": gzip.compress, ".xz": lzma.compress}
+    path.write_bytes(kinds.get(path.suffix, bytes)(xml))
+    return path
+
+
+def multistream(path: Path, *parts: bytes) -> Path:
+    """Write bzip2 with a stream of its own for each part, as multistream dumps are."""
+    path.write_bytes(b"".join(bz2.compress(part) for part in parts))
+    return path
+
+
+def damage(path: Path, position: int, length: int = 8) -> Path:
+    data = bytearray(path.read_bytes())
+    for i in range(position, position + length):
+        data[i] ^= 0x55
+    path.write_bytes(data)
+    return path
+
+
+def truncate(path: Path, size: int) -> Path:
+    path.write_bytes(path.read_bytes()[:size])
+    return path

@@ -1,0 +1,138 @@
+"""Exports are found and checked before any work: each fault gives a message with the file and the way out."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.errors import ExportError, explain
+from contexture.corpus.exports import find_exports
+
+from .make import HEAD, article, compress, export, multistream, truncate
+
+XML = export(article(1), article(2))
+SUFFIXES = [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_file(tmp_path: Path, suffix: str) -> None:
+    path = compress(tmp_path / f"a{suffix}", XML)
+    (found,) = find_exports(str(path))
+    assert found.path == str(path)
+    assert found.bytes == path.stat().st_size
+    assert (found.site.lang, found.site.dbname) == ("en", "testwiki")
+    assert json.loads(json.dumps(dataclasses.asdict(found)))["fingerprint"] == found.fingerprint
+
+
+def test_folder_and_glob(tmp_path: Path) -> None:
+    for name in ("b.xml", "a.xml.gz", "c.xml.bz2", "sub/d.xml.xz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        compress(tmp_path / name, XML)
+    (tmp_path / "md5sums.txt").write_text("not an export")
+
+    def names(text: str) -> list[str]:
+        return [str(Path(found.path).relative_to(tmp_path)) for found in find_exports(text)]
+
+    assert names(str(tmp_path)) == ["a.xml.gz", "b.xml", "c.xml.bz2"]
+    assert names(f"{tmp_path}/[ab].*") == ["a.xml.gz", "b.xml"]
+    assert names(f"{tmp_path}/**/*") == ["a.xml.gz", "b.xml", "c.xml.bz2", "sub/d.xml.xz"]
+
+
+def test_a_name_with_the_signs_of_a_pattern_is_a_name_first(tmp_path: Path) -> None:
+    path = compress(tmp_path / "a[1] {x}*.xml.bz2", XML)
+    assert [found.path for found in find_exports(str(path))] == [str(path)]
+
+
+def test_the_fingerprint_tells_files_apart(tmp_path: Path) -> None:
+    texts = [XML, export(article(1), article(3)), XML + b" "]
+    prints = [find_exports(str(compress(tmp_path / "a.xml", text)))[0].fingerprint for text in texts]
+    assert len(set(prints)) == 3
+    assert find_exports(str(compress(tmp_path / "b.xml", XML)))[0].fingerprint == prints[0]
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    for place, words in [
+        (tmp_path / "missing.xml.bz2", "no such file"),
+        (tmp_path, "folder holds none"),
+        (tmp_path / "*.xml", "pattern matches none"),
+    ]:
+        with pytest.raises(ExportError, match=words) as error:
+            find_exports(str(place))
+        assert str(place) in str(error.value)
+        assert "corpus.input" in str(error.value)
+
+
+BOMB = b'<?xml version="1.0"?>\n<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
+FAULTS = {
+    "empty": ("a.xml.bz2", b"", "is empty"),
+    "unknown kind": ("a.zip", XML, "unknown kind of file.*xml.bz2"),
+    "not what its name says": ("a.xml.bz2", XML, "is not compressed. Rename"),
+    "compressed, the name does not say so": ("a.xml", b"BZh91AY&SY", "holds bz2 data"),
+    "another kind of XML": ("a.xml", b"<html><body/></html>", "no MediaWiki export.*<html>"),
+    "no XML": ("a.xml", b"\xff\xd8 a picture", "no MediaWiki export"),
+    "entity bomb": ("a.xml", BOMB + XML, "document type.*Refused"),
+    "entity bomb, compressed": ("a.xml.gz", BOMB + XML, "document type.*Refused"),
+    "UTF-16": ("a.xml", XML.decode().encode("utf-16"), "iconv -f UTF-16"),
+    "another encoding": ("a.xml", b"<?xml version='1.0' encoding='ISO-8859-1'?>" + XML, "iconv -f ISO-8859-1"),
+    "not UTF-8": ("a.xml", XML.replace(b"testwiki", b"t\xe9stwiki"), "not UTF-8"),
+    "head not well-formed": ("a.xml", XML.replace(b"</dbname>", b"</db>"), "not well-formed"),
+    "cut off in its head": ("a.xml", HEAD[:200].encode(), "cut off within its <siteinfo>"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "words"), FAULTS.values(), ids=FAULTS.keys())
+def test_faults(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content) if words.startswith(("is", "holds")) else compress(path, content)
+    with pytest.raises(ExportError, match=words) as error:
+        find_exports(str(path))
+    assert str(path) in str(error.value)
+
+
+def test_one_faulty_file_among_good_ones_is_named(tmp_path: Path) -> None:
+    compress(tmp_path / "a.xml", XML)
+    (tmp_path / "b.xml").touch()
+    with pytest.raises(ExportError, match=r"b\.xml: the file is empty"):
+        find_exports(str(tmp_path))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES[1:])
+def test_damaged_or_cut_off_at_the_start(tmp_path: Path, suffix: str) -> None:
+    path = compress(tmp_path / f"a{suffix}", XML)
+    size = path.stat().st_size
+    truncate(path, 20)
+    with pytest.raises(ExportError, match="cut off at its very start"):
+        find_exports(str(path))
+    path.write_bytes(path.read_bytes()[:12] + bytes(size))
+    with pytest.raises(ExportError, match=r"damaged|cut off"):
+        find_exports(str(path))
+
+
+def test_a_file_that_is_cut_off_later_is_no_fault(tmp_path: Path) -> None:
+    gz = compress(tmp_path / "a.xml.gz", XML)
+    truncate(gz, gz.stat().st_size - 9)
+    bz = multistream(tmp_path / "b.xml.bz2", XML[:1000], XML[1000:])
+    truncate(bz, bz.stat().st_size - 20)
+    assert len(find_exports(str(tmp_path))) == 2
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    assert find_exports(str(compress(tmp_path / "a.xml", b"\xef\xbb\xbf" + XML)))[0].site.lang == "en"
+
+
+def test_an_error_from_a_worker_is_explained() -> None:
+    worker = RuntimeError("Job aborted …\n  contexture.corpus.errors.ExportError: a.xml: is damaged.\n\n\tat java…")
+    outer = ValueError("Failed while saving data")
+    outer.__cause__ = worker
+    assert explain(outer) == explain(worker) == "a.xml: is damaged."
+    assert explain(ExportError("b.xml: is empty.")) == "b.xml: is empty."
+    assert explain(ValueError("of another kind")) is None
+
+
+@pytest.mark.parametrize("values", [{"inputs": "a"}, {"files": 0}, {"min_characters": 0}, {"input": 5}])
+def test_configuration_is_checked(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        CorpusConfig(**values)  # type: ignore[arg-type]

@@ -1,0 +1,224 @@
+"""Exports to tables on Spark: rows, counts, drops, and the same tables whatever the cores and the cuts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from contexture.corpus import pages as corpus
+from contexture.corpus import streams
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.errors import explain
+from contexture.corpus.exports import find_exports
+from contexture.corpus.streams import Record
+from contexture.text.mediawiki import Site
+
+from .make import HEAD, TAIL, article, compress, damage, export, multistream, page
+
+CONFIG = CorpusConfig(min_characters=10, files=3)
+
+MIXED = [
+    article(1),
+    page(2, "Old harbour", "#REDIRECT [[harbour 1#x]]", redirect="harbour 1#x"),
+    page(3, "Talk:Harbour 1", "A talk about the harbour.", ns=1),
+    page(4, "Talk:Old", "#REDIRECT [[Talk:Harbour 1]]", ns=1, redirect="Talk:Harbour 1"),
+    page(5, "Numbers", "* [[one]]\n* two\n\nShort.\n"),
+    page(6, "Broken", "The page is broken.").replace("broken.", "broken & lost <"),
+    page(7, "Deep", "{{" * 10_000 + "The text after ten thousand braces. It stays."),
+    page(8, "Bomb", "The text.").replace("The text.", "&lol9;"),
+    page(9, "Twice", "The older revision of it.", revision=10),
+    page(9, "Twice", "The newer revision of it, with [[a]] link. Two sentences.", revision=11),
+    page(9, "Twice", "The oldest revision of it.", revision=2),
+    page(10, "Κάλλιστον", "Ένα [[Λιμάνι|λιμάνι]]α με 𝔘nicode — 船 εδώ. Τέλος."),
+    "  <page>\n    <title>Left &amp; open</title>\n    <ns>0</ns>\n    <id>11</id>\n    <revision><id>1</id><text>cut",
+    article(12),
+]
+
+
+def table(frame: DataFrame) -> list[list[dict[str, Any]]]:
+    """Rows of each partition, in order."""
+    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
+
+
+def rows(frame: DataFrame) -> dict[str, dict[str, Any]]:
+    return {row.doc_id: row.asDict(recursive=True) for row in frame.collect() if row.dropped != "duplicate"}
+
+
+@pytest.fixture(scope="module")
+def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    path = multistream(
+        tmp_path_factory.mktemp("mixed") / "mixed.xml.bz2",
+        HEAD.encode(),
+        "".join(MIXED[:5]).encode(),
+        "".join(MIXED[5:]).encode() + TAIL.encode(),
+    )
+    return corpus.read_pages(spark, find_exports(str(path)), CONFIG).cache()
+
+
+def test_schema_is_the_contract(mixed: DataFrame) -> None:
+    assert mixed.schema == StructType.fromDDL(corpus.PAGES)
+
+
+def test_an_article(mixed: DataFrame) -> None:
+    found = rows(mixed)["en:1"]
+    assert (found["lang"], found["title"], found["redirect"], found["dropped"]) == ("en", "Harbour 1", None, None)
+    first, second = found["paragraphs"]
+    assert (first["section_index"], first["section"], first["paragraph_index"]) == (0, "", 0)
+    assert (second["section_index"], second["section"], second["paragraph_index"]) == (1, "History", 1)
+    assert first["sentences"][0] == "Harbour 1 has boat number 0, painted in 0 colours."
+    assert [second["text"][link["start"] : link["end"]] for link in second["links"]] == ["Fen", "boat", "boat", "boat"]
+    assert [link["target"] for link in second["links"]] == ["Fen", "Boat", "Boat", "Boat"]
+
+
+def test_why_pages_give_nothing(mixed: DataFrame) -> None:
+    found = rows(mixed)
+    assert {doc_id: row["dropped"] for doc_id, row in found.items()} == {
+        "en:1": None,
+        "en:2": None,
+        "en:3": "namespace",
+        "en:4": "namespace",
+        "en:5": "empty",
+        "en:6": "malformed_xml",
+        "en:7": None,
+        "en:8": "malformed_xml",
+        "en:9": None,
+        "en:10": None,
+        "en:11": "truncated",
+        "en:12": None,
+    }
+    assert {doc_id for doc_id, row in found.items() if row["redirect"] is not None} == {"en:2"}
+    assert found["en:6"]["title"] == "Broken"
+    assert found["en:11"]["title"] == "Left & open"
+    assert found["en:5"]["paragraphs_dropped"] == {"list_item": 2, "too_short": 1}
+    assert found["en:7"]["paragraphs"][0]["sentences"] == ["The text after ten thousand braces.", "It stays."]
+
+
+def test_offsets_count_characters(mixed: DataFrame) -> None:
+    (paragraph,) = rows(mixed)["en:10"]["paragraphs"]
+    (link,) = paragraph["links"]
+    assert paragraph["text"][link["start"] : link["end"]] == "λιμάνια"
+    assert paragraph["sentences"] == ["Ένα λιμάνια με 𝔘nicode — 船 εδώ.", "Τέλος."]
+
+
+def test_the_newest_of_several_is_kept(mixed: DataFrame) -> None:
+    assert rows(mixed)["en:9"]["paragraphs"][0]["text"].startswith("The newer")
+    again = mixed.where("dropped = 'duplicate'").collect()
+    assert [(row.doc_id, row.paragraphs, row.paragraphs_dropped) for row in again] == [("en:9", [], {})] * 2
+
+
+def test_report(mixed: DataFrame) -> None:
+    report = corpus.report(mixed)
+    assert report == {
+        "pages_in": 14,
+        "pages_out": 5,
+        "redirects": 1,
+        "paragraphs_out": 7,
+        "sentences_out": 4 * 3 + 2 + 2 + 2 + 2,
+        "links_out": 2 * 7 + 1 + 1,
+        "dropped": {"duplicate": 2, "empty": 1, "malformed_xml": 2, "namespace": 2, "truncated": 1},
+        "paragraphs_dropped": {"list_item": 2, "too_short": 1},
+    }
+    assert report["pages_in"] == report["pages_out"] + report["redirects"] + sum(report["dropped"].values())
+
+
+def test_paragraphs(mixed: DataFrame) -> None:
+    frame = corpus.paragraphs(mixed, CONFIG)
+    assert frame.schema.fieldNames() == [
+        *("doc_id", "title", "lang", "section_index", "section", "paragraph_index", "text", "sentences", "links")
+    ]
+    parts = table(frame)
+    assert len(parts) == CONFIG.files
+    for part in parts:
+        assert part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"]))
+    assert sorted({row["doc_id"] for part in parts for row in part}) == ["en:1", "en:10", "en:12", "en:7", "en:9"]
+
+
+def test_redirects(mixed: DataFrame) -> None:
+    assert table(corpus.redirects(mixed)) == [[{"lang": "en", "title": "Old harbour", "target": "Harbour 1"}]]
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".xml.gz", ".xml.xz", ".xml.bz2"])
+def test_the_same_table_whatever_the_cuts(
+    spark: SparkSession, mixed: DataFrame, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_MIN_SPLIT", 100)
+    path = compress(tmp_path / f"mixed{suffix}", export(*MIXED))
+    exports = find_exports(str(path))
+    assert len(streams.plan(exports, spark.sparkContext.defaultParallelism)) > 1
+    assert table(corpus.read_pages(spark, exports, CONFIG)) == table(mixed)
+
+
+def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Path) -> None:
+    compress(tmp_path / "a.xml.gz", export(article(1), page(2, "B", "The text of the first file.", revision=7)))
+    compress(tmp_path / "b.xml.xz", export(page(2, "B", "The text of the second file.", revision=7), article(3)))
+    greek = export(page(2, "Β", "Το λιμάνι είναι παλιό, δηλ. αρχαίο. Πού είναι; Εδώ.")).replace(
+        b'lang="en"', b'lang="el"'
+    )
+    compress(tmp_path / "c.xml", greek)
+    found = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
+    assert sorted(found) == ["el:2", "en:1", "en:2", "en:3"]
+    assert found["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
+    sentences = ["Το λιμάνι είναι παλιό, δηλ. αρχαίο.", "Πού είναι;", "Εδώ."]
+    assert found["el:2"]["paragraphs"][0]["sentences"] == sentences
+
+
+def test_an_export_without_pages(spark: SparkSession, tmp_path: Path) -> None:
+    pages = corpus.read_pages(spark, find_exports(str(compress(tmp_path / "a.xml", export()))), CONFIG)
+    assert corpus.report(pages) == {
+        "pages_in": 0,
+        "pages_out": 0,
+        "redirects": 0,
+        "paragraphs_out": 0,
+        "sentences_out": 0,
+        "links_out": 0,
+        "dropped": {},
+        "paragraphs_dropped": {},
+    }
+
+
+PIECES = st.sampled_from(
+    [b"<page>", b"</page>", b"<title>a</title>", b"<id>5</id>", b"<id>x</id>", b"<ns>0</ns>", b"\xff", b"&a;"]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(PIECES | st.binary(max_size=9), max_size=12).map(b"".join),
+    st.sampled_from(["whole", "truncated", "too_large"]),
+)
+def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
+    found = list(corpus.page_rows(Record(xml, state), Site("en", "", {}), 1))
+    assert len(found) == max(1, xml.count(b"<page>"))
+    assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in found)
+    assert all(row["dropped"] for row in found[:-1])
+
+
+def hurt_gzip(folder: Path) -> Path:
+    path = compress(folder / "hurt.xml.gz", export(*(article(number) for number in range(50))))
+    return damage(path, path.stat().st_size // 2)
+
+
+def hurt_bzip2(folder: Path) -> Path:
+    path = multistream(folder / "hurt.xml.bz2", HEAD.encode(), article(1).encode(), article(2).encode() + TAIL.encode())
+    return damage(path, path.stat().st_size // 2)
+
+
+@pytest.mark.parametrize("make", [hurt_gzip, hurt_bzip2])
+def test_damage_ends_the_job_with_an_error_that_names_the_file(
+    spark: SparkSession, tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
+    exports = find_exports(str(make(tmp_path)))
+    out = tmp_path / "pages"
+    with pytest.raises(Exception, match="ExportError") as error:
+        corpus.read_pages(spark, exports, CONFIG).write.parquet(str(out))
+    message = explain(error.value)
+    assert message is not None
+    assert message.startswith(f"{exports[0].path}: ")
+    assert "damaged" in message
+    assert "Download" in message
+    assert not (out / "_SUCCESS").exists()

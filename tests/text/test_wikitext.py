@@ -1,0 +1,130 @@
+"""Hard snippets of wikitext, and the paragraphs they must give: `⟨target|text⟩` marks a link."""
+
+import pytest
+
+from contexture.text.mediawiki import parse_site
+from contexture.text.wikitext import Paragraph, parse
+
+SITE = parse_site(
+    '<mediawiki xml:lang="it"><siteinfo><namespaces><namespace key="14">Categoria</namespace>'
+    '<namespace key="4">Progetto</namespace></namespaces></siteinfo>'
+)
+
+
+def marked(paragraph: Paragraph) -> str:
+    text = paragraph.text
+    for link in reversed(paragraph.links):
+        text = f"{text[: link.start]}⟨{link.target}|{text[link.start : link.end]}⟩{text[link.end :]}"
+    return text
+
+
+def paragraphs(wikitext: str) -> list[str]:
+    return [marked(paragraph) for paragraph in parse(wikitext, SITE).paragraphs]
+
+
+PROSE = {
+    "white space folds": ("One  line\nand\tanother.\n\n\n\nNext&nbsp;one.", ["One line and another.", "Next one."]),
+    "link": ("The [[harbour]] sleeps.", ["The ⟨Harbour|harbour⟩ sleeps."]),
+    "piped link": ("The [[old_harbour#East|docks ]] sleep.", ["The ⟨Old harbour|docks⟩ sleep."]),
+    "trail": (
+        "Two [[boat]]s, [[β]]ατα, [[船]]の.",
+        ["Two ⟨Boat|boats⟩, ⟨Β|βατα⟩, ⟨船|船⟩の."],
+    ),
+    "link at both ends": ("[[A]] and [[b|B]]", ["⟨A|A⟩ and ⟨B|B⟩"]),
+    "space inside a link's text": ("a[[x| b ]]c", ["a ⟨X|b c⟩"]),
+    "entities in links": ("[[Q&amp;A|Q&nbsp;&amp;&#32;A]]!", ["⟨Q&A|Q & A⟩!"]),
+    "empty text of a link": ("See [[Harbour|]].", ["See ⟨Harbour|Harbour⟩."]),
+    "template as text of a link": ("See [[Harbour|{{flag}}]].", ["See ⟨Harbour|Harbour⟩."]),
+    "second pipe": ("[[a|b|c]]", ["⟨A|b|c⟩"]),
+    "link to a section of this page": ("As [[#Early years|said above]].", ["As said above."]),
+    "link over two lines": ("The [[harbour|old\ndocks]] sleep.", ["The ⟨Harbour|old docks⟩ sleep."]),
+    "brackets of different paragraphs": ("one [[two\n\nthree]] four", ["one two", "three four"]),
+    "nested links": ("a [[b|c [[d]] e]] f", ["a b|c ⟨D|d⟩ e f"]),
+    "category": ("Text.[[Categoria:Ports| ]]\n[[category:Sea]]", ["Text."]),
+    "category shown": ("See [[:Categoria:Ports|the ports]].", ["See the ports."]),
+    "other namespaces": ("Ask [[Progetto:Mare|the project]].", ["Ask the project."]),
+    "interlanguage": ("Text.\n[[fr:Port]]\n[[zh-min-nan:Port]]", ["Text."]),
+    "interlanguage shown": ("The [[:fr:Port|French page]].", ["The French page."]),
+    "sister project": ("A [[wikt:quay|quay]] and [[commons:Quays]].", ["A quay and commons:Quays."]),
+    "title with a colon": ("[[Harbour: A Story]]", ["⟨Harbour: A Story|Harbour: A Story⟩"]),
+    "file": ("[[File:A.jpg|thumb|A [[boat]] at {{sea|[[x]]}} [http://a.b c]]]Text.", ["Text."]),
+    "file of an older name, over lines": (
+        "One.\n[[immagine:A.jpg|thumb\n|left|long\n\ncaption]]\nTwo.",
+        ["One.", "Two."],
+    ),
+    "file shown": ("See [[:File:A.jpg]].", ["See File:A.jpg."]),
+    "template": ("The {{very|old [[x]] {{b|}} }}harbour.", ["The harbour."]),
+    "template over lines": ("{{Infobox\n| a = [[b]]\n* c\n== d ==\n}}\nText.", ["Text."]),
+    "parameter": ("a {{{1|b {{c}} }}} d", ["a d"]),
+    "template before text": ("{{Infobox}} '''Porto''' is old.", ["Porto is old."]),
+    "brackets left empty": ("Porto ({{lang|x}}) is ( {{a}}; {{b}}, ) old ({{c}}, a port).", ["Porto is old (a port)."]),
+    "punctuation after a template": ("from {{convert|5|km}}, then {{x}}.", ["from, then."]),
+    "template at the start": ("{{As of|2011}}, it is old.", ["it is old."]),
+    "stray close": ("a }} b ]] c |} d", ["a b c |} d"]),
+    "never closed template": ("{{Infobox\n| a = b\nText goes on. [[Boat]]", ["Infobox", "Text goes on. ⟨Boat|Boat⟩"]),
+    "never closed link": ("a [[b {{c}} d.\n\nNext [[e]].", ["a b d.", "Next ⟨E|e⟩."]),
+    "template closed over an open link": ("a {{b [[c }} d", ["a d"]),
+    "table": ("One.\n{| class=x\n|-\n| [[a]] || b\n{|\n| nested\n|}\n|}\nTwo.", ["One.", "Two."]),
+    "indented table": ("One.\n:{|\n| a\n|}\nTwo.", ["One.", "Two."]),
+    "template ending like a table": ("{{a\n|b=\n|}}\nText.", ["Text."]),
+    "never closed table": ("{| class=x\n|-\n| cell\n! head || more\nText.", ["Text."]),
+    "html table": ("a<table border=1><tr><td>b<table></table></td></table>c", ["ac"]),
+    "references": ("a<ref>b {{c}} [[d]]</ref>, e<ref name=x/>.<REF name='y' >z</Ref >", ["a, e."]),
+    "reference never closed": ("a<ref>b. c", ["ab. c"]),
+    "space before a reference": ("forces <ref>b</ref>. Next", ["forces. Next"]),
+    "comments": ("a<!-- [[b]] \n\n -->c\n<!-- d -->\ne", ["ac e"]),
+    "comment never closed": ("a <!-- b", ["a b"]),
+    "formulas": ("where <math>x_{1}}}</math> is <chem>H2O</chem>.", ["where is."]),
+    "gallery": ("a\n<gallery mode=x>\nFile:A.jpg|b [[c]]\n</gallery>\nd", ["a", "d"]),
+    "code": ("a\n<source lang=c>int x[[1]];</source>\nb\n int y;\nc", ["a", "b", "c"]),
+    "nowiki": ("Write <nowiki>[[a]] ''b'' {{c}} &amp; <ref> == </nowiki>.", ["Write [[a]] ''b'' {{c}} & <ref> == ."]),
+    "nowiki, empty": ("a''''<nowiki/>''b", ["a'b"]),
+    "inline tags": ("H<sub>2</sub>O is <span style='x'>w</span>et<br />\nand <big>big</big>", ["H2O is wet and big"]),
+    "double line break": ("one<br/> <BR>two<br>three", ["one", "two three"]),
+    "blocks": ("one<div class=x> two <p>three</p></div>four", ["one", "two", "three", "four"]),
+    "html list": ("one<ul><li>two</li><li>three</ul>four", ["one", "four"]),
+    "not a tag": ("a < b, <c> and 1<2>0 <unknown x>", ["a < b, <c> and 1<2>0 <unknown x>"]),
+    "entities": ("5&nbsp;&lt;&#32;6 &amp;nbsp; &#x2013; &unknown; A&B AT&T;", ["5 < 6 &nbsp; – &unknown; A&B AT&T;"]),
+    "invisible characters": ("so\u00adft\u200b &shy;\ufeffx&#8203;y", ["soft xy"]),
+    "italics and bold": ("''a'' '''b''' '''''c''''' it's", ["a b c it's"]),
+    "apostrophe beside bold": ("L''''armonium''' è antico", ["L'armonium è antico"]),
+    "apostrophe beside italics": ("l'''aria'' e '''il''' mare", ["l'aria e il mare"]),
+    "lists": ("One:\n* two [[a]]\n# three\n: four\n; five\nSix.", ["One:", "Six."]),
+    "rule": ("one\n----two", ["one", "two"]),
+    "magic words": ("__NOTOC__One __ΧΩΡΙΣΠΠ__ and __init__.", ["One and __init__."]),
+    "external links": (
+        "[http://a.b/c label ''x''] [https://a.b] [//a.b c] [mailto:a@b d], [sic]",
+        ["label x c d, [sic]"],
+    ),
+    "external link left open": ("[http://a.b label\nsee [1] [[a]]", ["label see [1] ⟨A|a⟩"]),
+    "headings inside a paragraph": ("a == b == c", ["a == b == c"]),
+    "right to left": ("([[نور]]) و", ["(⟨نور|نور⟩) و"]),
+    "nothing": ("", []),
+    "white space alone": (" \n\t\n", []),
+}
+
+
+@pytest.mark.parametrize(("wikitext", "expected"), PROSE.values(), ids=PROSE.keys())
+def test_prose(wikitext: str, expected: list[str]) -> None:
+    assert paragraphs(wikitext) == expected
+
+
+def test_sections_are_numbered_and_named() -> None:
+    wikitext = (
+        "Lead.\n\nStill lead.\n== Early ''years'' ==\nOne.\n===Sea <!-- x -->and [[boat]]s&nbsp;=== \n"
+        "Two.\n==  ==\n== Empty ==\n====== Deep ======\nThree.\n= not a heading\n"
+    )
+    found = [(p.section_index, p.section, p.paragraph_index, p.text) for p in parse(wikitext, SITE).paragraphs]
+    assert found == [
+        (0, "", 0, "Lead."),
+        (0, "", 1, "Still lead."),
+        (1, "Early years", 2, "One."),
+        (2, "Sea and boats", 3, "Two. == =="),
+        (4, "Deep", 4, "Three. = not a heading"),
+    ]
+
+
+def test_what_is_left_out_is_counted() -> None:
+    parsed = parse("A paragraph that is long.\n\nShort.\n* item\n* item\n:indented\n code()\n code()\n", SITE, 10)
+    assert [paragraph.text for paragraph in parsed.paragraphs] == ["A paragraph that is long."]
+    assert parsed.dropped == {"too_short": 1, "list_item": 3, "preformatted": 2}

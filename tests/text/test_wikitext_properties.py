@@ -1,0 +1,109 @@
+"""Whatever the markup: no exception, exact anchors, nothing of the scanner's own marks left, linear time."""
+
+import time
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexture.text.mediawiki import parse_site
+from contexture.text.wikitext import parse
+
+SITE = parse_site('<mediawiki xml:lang="en"/>')
+
+_TOKENS = (
+    "[[ ]] { {{ }} }}} {| |} [ ] | || ! ' '' '' = == * # : ; < > & &amp; &nbsp; &#91; &#2; __ __TOC__ "
+    "<ref> </ref> <ref/> <!-- --> <nowiki> </nowiki> <math> </math> <br> <div> </div> <li> <table> </table> "
+    "<gallery> </gallery> <b> File: Category: fr: wikt: [http://a.b ( ) , . a B β 船 https:// ---- "
+    "\x00 \x02 \x03 \x04 \x05 \u200b \ufeff"
+)
+SPACES = ["\n", "\n\n", " ", "\n ", "\n{|", "\n|}", "\n* ", "\n== ", "\t", "\xa0", "\u2028"]
+TOKENS = [*_TOKENS.split(" "), *SPACES]
+MARKUP = st.lists(st.sampled_from(TOKENS), max_size=80).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(MARKUP | st.text(max_size=200))
+def test_any_markup(wikitext: str) -> None:
+    parsed = parse(wikitext, SITE)
+    for index, paragraph in enumerate(parsed.paragraphs):
+        assert paragraph.paragraph_index == index
+        text = paragraph.text
+        assert text
+        assert text == " ".join(text.split())
+        assert not set(text + paragraph.section) & set("\x00\x02\x03\x04\x05")
+        end = 0
+        for link in paragraph.links:
+            assert end <= link.start < link.end <= len(text)
+            anchor = text[link.start : link.end]
+            assert anchor == anchor.strip()
+            assert link.target == link.target.strip()
+            assert link.target
+            end = link.end
+
+
+WORD = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=8).filter(
+    lambda word: unicodedata.is_normalized("NFC", word)
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(WORD, WORD, WORD, st.booleans()), min_size=1, max_size=8))
+def test_every_link_of_prose_is_found_where_it_stands(parts: list[tuple[str, str, str, bool]]) -> None:
+    wikitext = " ".join(
+        f"{before} [[{target}]]" if bare else f"{before} ''[[{target}|{anchor}]]''{{{{x}}}}"
+        for before, target, anchor, bare in parts
+    )
+    (paragraph,) = parse(f"The {wikitext} end.", SITE).paragraphs
+    seen = [(link.target[1:], paragraph.text[link.start : link.end]) for link in paragraph.links]
+    assert seen == [(target[1:], target if bare else anchor) for _, target, anchor, bare in parts]
+    words = " ".join(f"{before} {target if bare else anchor}" for before, target, anchor, bare in parts)
+    assert paragraph.text == f"The {words} end."
+
+
+@settings(max_examples=100, deadline=None)
+@given(MARKUP, st.sampled_from(["{{", "[[File:a|", "<ref>", "<!--", "{{a|[[b|{{"]))
+def test_what_stands_in_a_dropped_thing_leaves_no_trace(inside: str, opening: str) -> None:
+    closing = {"{{": "}}", "[[File:a|": "]]", "<ref>": "</ref>", "<!--": "-->"}.get(opening, "}}]]}}")
+    plain = "".join(c for c in inside if c.isalnum() or c == " ")
+    (paragraph,) = parse(f"before {opening}{plain}{closing} after", SITE).paragraphs
+    assert paragraph.text == "before after"
+
+
+NESTS: dict[str, Callable[[int], str]] = {
+    "templates never closed": lambda n: "{{" * n + "text",
+    "templates": lambda n: "{{" * n + "}}" * n + "text",
+    "closed, never opened": lambda n: "}}" * n + "text",
+    "links": lambda n: "[[" * n + "text" + "]]" * n,
+    "files": lambda n: "[[File:a|" * n + "]]" * n + "text",
+    "mixed": lambda n: "{{[[" * n + "}}]]" * n + "text",
+    "tables": lambda n: "\n{|" * n + "\n|}" * n + "\ntext",
+    "references": lambda n: "<ref>" * n + "text",
+    "comments": lambda n: "<!--" * n + "text",
+    "elements": lambda n: "<ref><math><gallery>" * n + "text",
+    "url": lambda n: "[http://a [[" * n + "text",
+    "gaps": lambda n: "(" + "{{a}};" * n + ")text",
+    "spaces before a gap": lambda n: "a" + " " * n + "{{b}}" + " ," * n + "text",
+    "quotes": lambda n: "a'''" * n + "''text",
+    "tags": lambda n: "<b" * n + "text",
+    "ampersands": lambda n: "&#" * n + "text",
+    "lines": lambda n: "[[a|\n\n" * n + "text",
+}
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
+def test_ten_thousand_deep_in_linear_time(nest: Callable[[int], str]) -> None:
+    small, large = nest(10_000), nest(80_000)
+    # Processor time, and the best of three, since other programs may keep the machine busy.
+    times = []
+    for wikitext in (small, large):
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            parsed = parse(wikitext, SITE)
+            best = min(best, time.process_time() - start)
+        times.append(best)
+        assert any("text" in paragraph.text for paragraph in parsed.paragraphs)
+    assert times[1] < 8 * times[0] * 4 + 0.1, "eight times the markup took more than 32 times as long"
