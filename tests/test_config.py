@@ -73,7 +73,7 @@ def merged(old: Any, new: Any) -> Any:
         ({"mspp": {"pretrain": {"batch_size": 0}}}, "mspp.pretrain.batch_size: Input should be greater than 0 (is 0)"),
         ({"mspp": {"sampling": {"positives": 2}}}, "they must be equal"),
         ({"mspp": {"layout": {"positions": "slot"}}}, "mspp.layout.positions"),
-        ({"mspp": {"encoder": {"heads": 3}}}, "heads (3) must divide hidden_size (128)"),
+        ({"mspp": {"encoder": {"heads": 3}}}, "heads (3) must divide hidden_size (64)"),
         ({"mspp": {"pretrain": {"runs": {"mlm": {"schedule": [{"steps": 5, "weights": {"mml": 1}}]}}}}}, "['mml']"),
         ({"vocabulary": {"kind": "unigram"}}, "vocabulary.kind"),
         ({"mspppp": {}}, "mspppp: no such parameter"),

@@ -12,15 +12,16 @@ from contexture.pipelines import corpus, evaluate, examples, finetune, pretrain,
 class System:
     """The parts of a system that Kedro must know as nodes."""
 
-    # Pre-training runs; their settings are those of the same name under pretrain.runs.
-    runs: tuple[str, ...]
+    # Pre-training run → the run that it continues, if any; settings of the same name under pretrain.runs.
+    runs: Mapping[str, str | None]
     # Fine-tuned variant → the run whose encoder it starts from; settings under finetune.variants.
     variants: Mapping[str, str]
 
 
 SYSTEMS = {
     "mspp": System(
-        runs=("mlm", "mspp_ie", "mspp_ae"),
+        # One language model, continued for as many steps with MLM alone and with MLM and MSPP.
+        runs={"base": None, "mlm": "base", "mspp_ie": "base", "mspp_ae": "base"},
         variants={
             "pairwise": "mlm",
             "joint_ie": "mlm",

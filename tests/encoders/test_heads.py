@@ -56,4 +56,7 @@ def test_loss_by_hand_leaves_out_empty_slots() -> None:
 def test_sentence_states_are_those_at_the_starts() -> None:
     states = torch.arange(24.0).reshape(2, 4, 3)
     found = sentence_states(states, torch.tensor([[0, 2], [1, 3]]))
-    assert found.tolist() == [[states[0, 0].tolist(), states[0, 2].tolist()], [states[1, 1].tolist(), states[1, 3].tolist()]]
+    assert found.tolist() == [
+        [states[0, 0].tolist(), states[0, 2].tolist()],
+        [states[1, 1].tolist(), states[1, 3].tolist()],
+    ]

@@ -71,3 +71,14 @@ def test_a_vocabulary_of_other_weights_is_refused(tokens: SpecialTokens, tmp_pat
         build_encoder(EncoderConfig(init_from=str(tmp_path / "published")), LAYOUT, tokens)
     with pytest.raises(ValueError, match="must divide"):
         EncoderConfig(hidden_size=10, heads=3)
+
+
+def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(tokens: SpecialTokens) -> None:
+    torch.manual_seed(0)
+    encoder = build_encoder(EncoderConfig(hidden_size=64, heads=2, intermediate_size=256), LAYOUT, tokens)
+    layer = encoder.model.bert.encoder.layer[0]
+    assert torch.equal(layer.attention.self.query.weight, layer.attention.self.key.weight)
+    assert layer.intermediate.dense.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)
+    assert layer.output.dense.weight.std().item() == pytest.approx(256**-0.5, rel=0.05)
+    decoder, words = encoder.model.cls.predictions.decoder.weight, encoder.model.bert.embeddings.word_embeddings.weight
+    assert decoder is words and words.std().item() == pytest.approx(0.05, rel=0.05)

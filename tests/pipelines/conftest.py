@@ -24,6 +24,7 @@ SMALLEST: dict[str, Any] = {
             "precision": "fp32",
             "log_every": 2,
             "runs": {
+                "base": {"schedule": [{"steps": 2, "weights": {"mlm": 1}}]},
                 "mlm": {"schedule": [{"steps": 4, "weights": {"mlm": 1}}]},
                 "mspp_ie": {"schedule": [{"steps": 4, "weights": {"mlm": 1, "mspp": 1}}]},
                 "mspp_ae": {"schedule": [{"steps": 4, "weights": {"mlm": 1, "mspp": 1}}]},

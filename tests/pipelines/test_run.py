@@ -60,7 +60,7 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert len(parents) == 1
     parent = parents[0]
     children = {r.info.run_name: r for r in runs if r.data.tags.get("mlflow.parentRunId") == parent.info.run_id}
-    assert len(children) == 3 + 5
+    assert len(children) == 4 + 5
     assert all(r.info.status == "FINISHED" for r in [parent, *children.values()])
     assert parent.data.params["mspp.pretrain.batch_size"] == "8"
     assert "git_revision" not in parent.data.tags or len(parent.data.tags["git_revision"]) == 40
@@ -81,7 +81,7 @@ def test_one_stage_needs_only_the_files_of_the_stage_before(
     for part in ("04_feature/tokenizer", "05_model_input"):
         shutil.copytree(demo / "data" / part, folder / "data" / part)
     monkeypatch.setattr("contexture.corpus.session.start_spark", lambda _: pytest.fail("training started Spark"))
-    run(folder, node_names=["mspp.pretrain_mspp_ie", "mspp.finetune_mspp_ie"])
+    run(folder, node_names=["mspp.pretrain_base", "mspp.pretrain_mspp_ie", "mspp.finetune_mspp_ie"])
     for part in ("pretrained/mspp_ie/seed-0", "finetuned/mspp_ie/seed-0"):
         weights = f"data/06_models/mspp/{part}/model.safetensors"
         assert (folder / weights).read_bytes() == (demo / weights).read_bytes()
@@ -95,7 +95,7 @@ def test_a_table_that_was_not_finished_is_refused(demo: Path, make_project: Call
         shutil.copytree(demo / "data" / part, folder / "data" / part)
     (folder / "data/05_model_input/mspp/examples/_SUCCESS").unlink()
     with pytest.raises(DatasetError, match="was not written to its end"):
-        run(folder, node_names=["mspp.pretrain_mlm"])
+        run(folder, node_names=["mspp.pretrain_base"])
 
 
 def test_unknown_parameters_stop_the_run_before_any_work(make_project: Callable[[], Path]) -> None:

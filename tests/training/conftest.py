@@ -57,7 +57,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
             right = draw.randrange(size)
             for c in range(size):
                 text = [*question, *draw.sample(WORDS, 1)] if c == right else draw.sample(WORDS, 4)
-                rows.append((split, f"{split}{q}", " ".join(question), f"{split}{q}-{c}", " ".join(text), int(c == right)))
+                rows.append(
+                    (split, f"{split}{q}", " ".join(question), f"{split}{q}-{c}", " ".join(text), int(c == right))
+                )
     table = pd.DataFrame(rows, columns=["split", "question_id", "question", "candidate_id", "candidate", "label"])
     file = tmp_path_factory.mktemp("answers") / "answers.parquet"
     encode_answers(table, load_tokenizer(tokenizer)[0], 14).to_parquet(file)

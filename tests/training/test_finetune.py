@@ -44,7 +44,9 @@ def test_the_best_epoch_is_kept_and_scores_the_same_from_disk(
     questions = dev(answers)["question_id"].factorize()[0]
     found = mean_average_precision(scores["score"].to_numpy(), scores["label"].to_numpy(), questions)
     assert found == pytest.approx(best)
-    again = finetune(config, variant, 0, answers, encoders["mspp_ie" if variant == "mspp_ie" else "mlm"], tmp_path / "2")
+    again = finetune(
+        config, variant, 0, answers, encoders["mspp_ie" if variant == "mspp_ie" else "mlm"], tmp_path / "2"
+    )
     assert again == best
     assert (score_model(tmp_path / "2", dev(answers))["score"] == scores["score"]).all()
 

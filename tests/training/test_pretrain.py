@@ -62,7 +62,9 @@ def test_the_same_seed_gives_the_same_weights(
     launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, tmp_path / "again")
     assert_same(weights(trained), weights(tmp_path / "again"))
     launch_pretraining(config, "mspp_ie", 1, examples, tokenizer, tmp_path / "other")
-    assert not torch.equal(weights(trained)["mspp.head.classifier.weight"], weights(tmp_path / "other")["mspp.head.classifier.weight"])
+    assert not torch.equal(
+        weights(trained)["mspp.head.classifier.weight"], weights(tmp_path / "other")["mspp.head.classifier.weight"]
+    )
 
 
 class Killed(BaseException):
@@ -70,7 +72,12 @@ class Killed(BaseException):
 
 
 def test_a_killed_run_resumes_bit_for_bit(
-    config: SystemConfig, examples: Path, tokenizer: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    config: SystemConfig,
+    examples: Path,
+    tokenizer: Path,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     save = checkpoints.save_checkpoint
 

@@ -76,8 +76,6 @@ def scratch_config(encoder: EncoderConfig, layout: LayoutConfig, tokens: Special
         max_position_embeddings=layout.sentence_tokens * (layout.candidates + 1),
         type_vocab_size=layout.candidates + 1,
         pad_token_id=tokens.pad,
-        # BERT's 0.02 is made for 768: at smaller widths it starts every layer too close to zero to learn soon.
-        initializer_range=0.02 * (768 / encoder.hidden_size) ** 0.5,
     )
 
 
@@ -87,13 +85,33 @@ def build_encoder(encoder: EncoderConfig, layout: LayoutConfig, tokens: SpecialT
     Raises ValueError where the published model cannot take the vocabulary or the layout.
     """
     if encoder.init_from is None:
-        return TransformerEncoder(BertForMaskedLM(scratch_config(encoder, layout, tokens)))
+        model = BertForMaskedLM(scratch_config(encoder, layout, tokens))
+        initialise_for_width(model)
+        return TransformerEncoder(model)
     config = AutoConfig.from_pretrained(encoder.init_from)
     check_fits(config, layout, tokens, encoder.init_from)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = encoder.dropout
     model = AutoModelForMaskedLM.from_pretrained(encoder.init_from, config=config)
     resize_token_types(model, layout.candidates + 1)
     return TransformerEncoder(model)
+
+
+def initialise_for_width(model: BertForMaskedLM) -> None:
+    """Draw the weights anew so that a narrow model, trained for little time, learns to compare sentences at all.
+
+    BERT's 0.02 is made for a width of 768: in a narrow model it leaves what attention brings from other tokens at a few
+    percent of a state. Hence 1/√(inputs) in the layers, and words further apart than positions and types. Queries and
+    keys start equal, so that attention begins by matching like with like: which sentences share their words is a
+    product of both sides, whose gradient vanishes at a start where neither is known. With BERT's own initialisation
+    a two-layer model stayed at chance on MSPP for as long as it was tried; docs/mspp.md has the figures.
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear) and layer is not model.cls.predictions.decoder:
+            nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
+    nn.init.normal_(model.bert.embeddings.word_embeddings.weight, std=0.05)
+    with torch.no_grad():
+        for block in model.bert.encoder.layer:
+            block.attention.self.key.weight.copy_(block.attention.self.query.weight)
 
 
 def check_fits(config: PreTrainedConfig, layout: LayoutConfig, tokens: SpecialTokens, name: str) -> None:

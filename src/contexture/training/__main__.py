@@ -36,6 +36,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         command.add_argument("--recipe", required=True, help="name among pretrain.runs")
         command.add_argument("--examples", type=Path, required=True, help="folder of Parquet files")
         command.add_argument("--tokenizer", type=Path, required=True, help="folder of the tokenizer")
+        command.add_argument("--start", type=Path, help="folder of the run that this one continues")
         command.add_argument("--tracking", nargs=2, metavar=("URI", "RUN"), help="MLflow run to log curves to")
     command = commands.add_parser("finetune", parents=[common], help="fine-tune a pre-trained encoder")
     command.add_argument("--variant", required=True, help="name among finetune.variants")
@@ -58,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     tracking = Tracking(*given.tracking) if given.tracking else None
     start = pretrain if given.command == "pretrain-rank" else launch_pretraining
-    start(config, given.recipe, given.seed, given.examples, given.tokenizer, given.output, tracking)
+    start(config, given.recipe, given.seed, given.examples, given.tokenizer, given.output, given.start, tracking)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 Lightning's own multi-process launch would run the whole calling program once per device.
 """
 
+import hashlib
 import json
 import logging
 import os
@@ -29,6 +30,7 @@ def launch_pretraining(
     examples: Path,
     tokenizer: Path,
     folder: Path,
+    start: Path | None = None,
     tracking: Tracking | None = None,
 ) -> None:
     """Pre-train into `folder`, which appears when all is done; a killed run is resumed from its last checkpoint."""
@@ -36,18 +38,21 @@ def launch_pretraining(
         "run": run,
         "seed": seed,
         "examples": examples_identity(examples),
+        "start": hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest() if start else None,
         "encoder": asdict(config.encoder),
         "layout": asdict(config.layout),
         "pretrain": asdict(config.pretrain) | {"runs": asdict(config.pretrain.runs[run])},
     }
     with work_folder(folder, identity) as work:
         if config.pretrain.devices == 1:
-            pretrain(config, run, seed, examples, tokenizer, work, tracking)
+            pretrain(config, run, seed, examples, tokenizer, work, start, tracking)
         else:
             config_file = work / "config.json"
             config_file.write_text(json.dumps(asdict(config), indent=1), encoding="utf-8")
             arguments = ["--config", str(config_file), "--recipe", run, "--seed", str(seed)]
             arguments += ["--examples", str(examples), "--tokenizer", str(tokenizer), "--output", str(work)]
+            if start:
+                arguments += ["--start", str(start)]
             if tracking:
                 arguments += ["--tracking", tracking.uri, tracking.run_id]
             run_distributed(["pretrain-rank", *arguments], config.pretrain.devices)

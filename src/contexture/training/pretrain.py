@@ -10,7 +10,7 @@ import torch
 from pydantic import TypeAdapter
 from safetensors.torch import save_file
 
-from contexture.encoders.transformer import TransformerEncoder, build_encoder, save_encoder
+from contexture.encoders.transformer import TransformerEncoder, build_encoder, load_encoder, save_encoder
 from contexture.objectives.base import Objective
 from contexture.objectives.config import OBJECTIVE_CONFIGS
 from contexture.objectives.registry import OBJECTIVES
@@ -35,16 +35,18 @@ def pretrain(
     examples: Path,
     tokenizer: Path,
     folder: Path,
+    start: Path | None = None,
     tracking: Tracking | None = None,
 ) -> None:
     """Train run `run` of the system and write encoder, tokenizer, heads and curves to `folder`.
 
-    Continues from the checkpoint in `folder`, if there is one. Deterministic in (config, seed, examples).
+    It begins with the encoder in `start`, another run's folder, or with the configured one; where `folder` holds a
+    checkpoint it is resumed. Deterministic in (config, seed, examples, start).
     """
     settings, recipe = config.pretrain, config.pretrain.runs[run]
     tokens = load_tokenizer(tokenizer)[1]
     torch.manual_seed(mix(seed, 0))
-    encoder = build_encoder(config.encoder, config.layout, tokens)
+    encoder = load_encoder(start) if start else build_encoder(config.encoder, config.layout, tokens)
     objectives = build_objectives(recipe, encoder, tokens)
     if recipe.steps:
         module = ScheduledObjectives(

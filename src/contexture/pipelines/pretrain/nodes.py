@@ -6,13 +6,16 @@ from typing import Any
 from contexture.pipelines.examples.nodes import parameters_of
 
 
-def pretrain_all_seeds(run: str, examples: Path, tokenizer: Path, system: dict[str, Any], place: Path) -> Path:
-    """Train one run of the system with every seed: `<place>/seed-<n>`."""
+def pretrain_all_seeds(
+    run: str, examples: Path, tokenizer: Path, system: dict[str, Any], place: Path, start: Path | None = None
+) -> Path:
+    """Train one run of the system with every seed: `<place>/seed-<n>`, from the same seed of the run in `start`."""
     from contexture.pipelines.tracking import child_run
     from contexture.training.launcher import launch_pretraining
 
     config = parameters_of(system)
     for seed in range(config.seeds):
         with child_run(f"pretrain {run} seed {seed}", {"run": run, "seed": str(seed)}) as tracking:
-            launch_pretraining(config, run, seed, examples, tokenizer, place / f"seed-{seed}", tracking)
+            before = start / f"seed-{seed}" if start else None
+            launch_pretraining(config, run, seed, examples, tokenizer, place / f"seed-{seed}", before, tracking)
     return place

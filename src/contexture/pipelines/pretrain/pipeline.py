@@ -1,6 +1,6 @@
 """The stage `pretrain`."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from kedro.pipeline import Pipeline, node
 
@@ -8,18 +8,19 @@ from contexture.pipelines.named import fixed
 from contexture.pipelines.pretrain.nodes import pretrain_all_seeds
 
 
-def create_pipeline(system: str, runs: Iterable[str]) -> Pipeline:
-    """Examples → one encoder for every run."""
+def create_pipeline(system: str, runs: Mapping[str, str | None]) -> Pipeline:
+    """Examples → one encoder for every run; `runs` maps each to the run that it continues."""
     parameters = f"params:{system}"
     return Pipeline(
         [
             node(
                 fixed(pretrain_all_seeds, run),
-                ["examples@files", "tokenizer", parameters, f"{run}-pretrained_place"],
+                ["examples@files", "tokenizer", parameters, f"{run}-pretrained_place"]
+                + ([f"{start}-pretrained"] if start else []),
                 f"{run}-pretrained",
                 name=f"pretrain_{run}",
             )
-            for run in runs
+            for run, start in runs.items()
         ],
         namespace=system,
         parameters={parameters},

@@ -1,0 +1,23 @@
+"""What a user may turn about the demo world."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+
+
+@dataclass(config=STRICT, frozen=True)
+class DemoConfig:
+    """Size and seed of the demo world."""
+
+    # Articles. Redirects, lists, talk pages and the like come on top, about two for every five articles.
+    pages: Annotated[int, Field(ge=25)] = 300
+    # Another seed gives another world: other names, facts, sentences and questions.
+    seed: Annotated[int, Field(ge=0)] = 0
+    # Questions asked about each article; all of them fall into the same split.
+    questions_per_page: Annotated[int, Field(ge=1, le=8)] = 2
+    # Share of the articles (in 25ths, at least one) whose questions go to dev and to test; the rest is train.
+    dev_share: Annotated[float, Field(gt=0, le=0.4)] = 0.16
+    test_share: Annotated[float, Field(gt=0, le=0.4)] = 0.28

@@ -1,0 +1,178 @@
+"""Sentence templates: `{slot}` is filled in, `[a/b]` is drawn anew in every sentence, `<a/b>` once for a page."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from itertools import product
+from random import Random
+
+import yaml
+
+from contexture.demo.names import pick
+
+LINK_SLOTS = frozenset({"town", "town2", "river", "person", "guild", "plant", "instrument", "festival"})
+_TOKEN = re.compile(r"(\[[^\]]*\]|\{\w+\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place to be filled in by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Literal text, slots and choices between templates, in order."""
+
+    parts: tuple["str | Slot | tuple[Template, ...]", ...]
+    slots: frozenset[str]
+
+
+def compile_template(text: str) -> Template:
+    """The template written as `text`; choices may hold slots but no further choices."""
+    parts: list[str | Slot | tuple[Template, ...]] = []
+    slots: set[str] = set()
+    for token in filter(None, _TOKEN.split(text)):
+        if token[0] == "[":
+            options = tuple(compile_template(option) for option in token[1:-1].split("/"))
+            parts.append(options)
+            slots.update(*(option.slots for option in options))
+        elif token[0] == "{":
+            parts.append(Slot(token[1:-1]))
+            slots.add(token[1:-1])
+        else:
+            parts.append(token)
+    return Template(tuple(parts), frozenset(slots))
+
+
+def render(template: Template, slots: Mapping[str, Template], rng: Random) -> str:
+    """The template as text. Raises KeyError for a slot that `slots` does not name."""
+    text = []
+    for part in template.parts:
+        if isinstance(part, str):
+            text.append(part)
+        elif isinstance(part, Slot):
+            text.append(render(slots[part.name], slots, rng))
+        else:
+            text.append(render(pick(part, rng), slots, rng))
+    return "".join(text)
+
+
+def alternatives(text: str) -> tuple[Template, ...]:
+    """One template for every way to settle the `<a/b>` of `text`."""
+    pieces = [piece.split("/") if i % 2 else [piece] for i, piece in enumerate(re.split(r"[<\[]([^>\]]*)[>\]]", text))]
+    return tuple(compile_template("".join(choice)) for choice in product(*pieces))
+
+
+Options = Mapping[str, tuple[Template, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a paragraph can be about: its facts, and for each of them the ways to state it and to ask for it."""
+
+    name: str
+    group: str
+    headings: tuple[str, ...]
+    themes: tuple[Options, ...]
+    facts: Options
+    say: Options
+    ask: Options
+    lead: Options
+    tails: tuple[Template, ...]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of page: how its pages are named, spoken of and defined, and what they can be about."""
+
+    name: str
+    count: int
+    title: tuple[Template, ...]
+    alias: Template
+    article: str
+    anchors: tuple[Template, ...]
+    here: Template
+    about: Template
+    topics: tuple[str, ...]
+    define: tuple[Template, ...]
+    infobox: tuple[Template, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Word lists for every page, and the headings of sections with several topics."""
+
+    lists: Options
+    sections: Mapping[str, tuple[str, ...]]
+
+
+def _lines(block: str) -> tuple[Template, ...]:
+    return tuple(compile_template(line) for line in block.splitlines())
+
+
+def _options(options: Iterable[str]) -> tuple[Template, ...]:
+    return tuple(template for option in options for template in alternatives(option))
+
+
+def _table(block: str) -> tuple[Options, ...]:
+    header, *rows = ([cell.strip() for cell in line.split(" | ")] for line in block.splitlines())
+    return tuple({column: alternatives(cell) for column, cell in zip(header, row, strict=True)} for row in rows)
+
+
+@lru_cache(maxsize=1)
+def topics() -> Mapping[str, Topic]:
+    """All topics by name, from the files in `topics/`."""
+    folder = files("contexture.demo") / "topics"
+    found = {}
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        name = path.name.removesuffix(".yml")
+        found[name] = Topic(
+            name=name,
+            group=raw["group"],
+            headings=tuple(raw["headings"].split(" / ")),
+            themes=_table(raw["themes"]),
+            facts={key: _options(value.split(" / ")) for key, value in raw["facts"].items()},
+            say={aspect: _lines(block) for aspect, block in raw["say"].items()},
+            ask={aspect: _lines(block) for aspect, block in raw["ask"].items()},
+            lead={aspect: _lines(block) for aspect, block in raw["lead"].items()},
+            tails=_lines(raw["tails"]),
+            terms=tuple(raw["terms"].split()),
+        )
+    return found
+
+
+@lru_cache(maxsize=1)
+def kinds() -> tuple[Kind, ...]:
+    """The kind of each page of a region, in order: `kinds()[index % len(kinds())]` is that of page `index`."""
+    raw = yaml.safe_load((files("contexture.demo") / "kinds.yml").read_text(encoding="utf-8"))
+    found: list[Kind] = []
+    for name, entry in raw.items():
+        kind = Kind(
+            name=name,
+            count=entry["count"],
+            title=alternatives(entry["title"]),
+            alias=compile_template(entry["alias"]),
+            article=entry["article"],
+            anchors=_options(entry["anchors"].split(" / ")),
+            here=compile_template(entry["here"]),
+            about=compile_template(entry["about"]),
+            topics=tuple(entry["topics"].split()),
+            define=_lines(entry["define"]),
+            infobox=_lines(entry["infobox"]),
+        )
+        found += [kind] * kind.count
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def words() -> Words:
+    """The word lists in `words.yml`."""
+    raw = yaml.safe_load((files("contexture.demo") / "words.yml").read_text(encoding="utf-8"))
+    sections = {group: tuple(headings.split(" / ")) for group, headings in raw.pop("sections").items()}
+    return Words({key: _options(str(value).split()) for key, value in raw.items()}, sections)

@@ -1,0 +1,104 @@
+"""Questions about a page, with sentences of the page as candidate answers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from contexture.demo.config import DemoConfig
+from contexture.demo.extras import article_id
+from contexture.demo.grammar import Topic, kinds, render, topics
+from contexture.demo.names import pick, shuffled, source
+from contexture.demo.world import Page, Sentence, capital
+
+HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+SPLITS = ("train", "dev", "test")
+
+#: Shares of the questions whose candidates are all wrong and all right; published sets have such questions too.
+_UNANSWERED, _ALL_RIGHT = 0.12, 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A sentence, its number in the page and that of its paragraph."""
+
+    sentence: Sentence
+    number: int
+    paragraph: int
+
+    def states(self, topic: Topic, aspect: str) -> bool:
+        """Whether the sentence was written to state this fact."""
+        return (self.sentence.topic, self.sentence.aspect) == (topic.name, aspect)
+
+
+def split(config: DemoConfig, index: int) -> str:
+    """The split that all questions about article `index` belong to; every region has pages of all three."""
+    region, place = divmod(index, len(kinds()))
+    rank = shuffled(range(len(kinds())), source(config.seed, "split", region)).index(place)
+    dev = max(1, round(config.dev_share * len(kinds())))
+    test = max(1, round(config.test_share * len(kinds())))
+    if rank < dev:
+        return "dev"
+    return "test" if rank < dev + test else "train"
+
+
+def rows(config: DemoConfig, page: Page) -> Iterator[tuple[str, ...]]:
+    """The questions about a page as rows of the WikiQA format, a question's candidates in page order."""
+    about = page.outline
+    rng = source(config.seed, about.index, "questions")
+    placed = _placed(page)
+    facts = shuffled(
+        [(topic, aspect) for topic in about.topics for aspect in topics()[topic].ask],
+        rng,
+    )
+    document = f"D{article_id(about.index)}"
+    for number, (name, aspect) in enumerate(_choose(facts, placed, config.questions_per_page, rng)):
+        topic = topics()[name]
+        question = capital(render(pick(topic.ask[aspect], rng), about.slots, rng))
+        for candidate in _candidates(placed, topic, aspect, rng):
+            yield (
+                f"Q{about.index * config.questions_per_page + number + 1}",
+                question,
+                document,
+                about.title,
+                f"{document}-{candidate.number}",
+                candidate.sentence.plain,
+                str(int(candidate.states(topic, aspect))),
+            )
+
+
+def _placed(page: Page) -> list[Placed]:
+    paragraphs = [paragraph for section in page.sections for paragraph in section.paragraphs]
+    numbered = [(i, sentence) for i, paragraph in enumerate(paragraphs) for sentence in paragraph]
+    return [Placed(sentence, number, i) for number, (i, sentence) in enumerate(numbered)]
+
+
+def _choose(facts: list[tuple[str, str]], placed: list[Placed], count: int, rng: Random) -> list[tuple[str, str]]:
+    """`count` facts to ask for, a few of which the page does not state."""
+    stated = {(p.sentence.topic, p.sentence.aspect) for p in placed}
+    answered = [fact for fact in facts if fact in stated]
+    # What a topic is about shows in all of its sentences: only its other facts can go unanswered.
+    unanswered = [(t, a) for t, a in facts if (t, a) not in stated and a != next(iter(topics()[t].ask))]
+    chosen = []
+    for _ in range(count):
+        pool = unanswered if unanswered and rng.random() < _UNANSWERED else answered
+        chosen.append(pool.pop())
+    return chosen
+
+
+def _candidates(placed: list[Placed], topic: Topic, aspect: str, rng: Random) -> list[Placed]:
+    right = [p for p in placed if p.states(topic, aspect)]
+    if right and rng.random() < _ALL_RIGHT:
+        return right
+    size = 5 + int(rng.random() * 8)
+    chosen = right[-1:] + [p for p in right[:-1] if rng.random() < 0.5]
+    # The page's own name for the topic shows in all sentences on it, and would make them answers of a kind.
+    near = aspect != next(iter(topic.ask)) and rng.random() < 0.4
+    wrong = [p for p in placed if not p.states(topic, aspect) and (near or p.sentence.topic != topic.name)]
+    seen: set[int] = set()
+    first: list[Placed] = []
+    others: list[Placed] = []
+    for p in shuffled(wrong, rng):
+        (others if p.paragraph in seen else first).append(p)
+        seen.add(p.paragraph)
+    chosen += (first + others)[: size - len(chosen)]
+    return sorted(chosen, key=lambda p: p.number)

@@ -1,0 +1,143 @@
+"""The pages: names, facts, links, and that nothing depends on order."""
+
+import re
+from collections import Counter
+from itertools import islice
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contexture.demo import world
+from contexture.demo.extras import article_id, extras
+from contexture.demo.names import SYLLABLES, shuffled, source, stem
+from contexture.demo.wikitext import article
+from contexture.demo.world import capital, outline, page, unlink
+
+INDEX = st.one_of(st.integers(0, 2_000), st.integers(0, 10**12))
+
+
+@given(st.integers(0, 2**32), INDEX, INDEX)
+def test_different_pages_have_different_stems(seed: int, one: int, other: int):
+    assert (stem(seed, one) == stem(seed, other)) == (one == other)
+
+
+@given(st.integers(0, 2**32), INDEX)
+def test_a_stem_is_syllables(seed: int, index: int):
+    name = stem(seed, index)
+    assert all("".join(part) in SYLLABLES for part in zip(*[iter(name)] * 3, strict=True))
+
+
+@given(st.lists(st.integers()), st.integers())
+def test_shuffled_keeps_everything(items: list[int], seed: int):
+    assert Counter(shuffled(items, source(seed))) == Counter(items)
+
+
+def test_titles_are_unique_redirects_and_all():
+    titles = [outline(7, index).title for index in range(2_000)]
+    others = [entry.title for region in range(80) for entry in extras(7, region, 2_000)]
+    assert len(set(titles + others)) == len(titles + others)
+    ids = [article_id(i) for i in range(2_000)] + [e.id for region in range(80) for e in extras(7, region, 2_000)]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_page_depends_on_seed_and_index_only():
+    forwards = [article(page(3, index)) for index in range(30)]
+    world.outline.cache_clear()
+    assert [article(page(3, index)) for index in reversed(range(30))] == forwards[::-1]
+    assert article(page(4, 0)) != forwards[0]
+
+
+def test_a_page_has_five_to_eight_paragraphs_of_one_topic():
+    for index in range(100):
+        lead, *sections = page(0, index).sections
+        paragraphs = [paragraph for section in sections for paragraph in section.paragraphs]
+        assert 5 <= len(paragraphs) <= 8
+        for paragraph in paragraphs:
+            assert 4 <= len(paragraph) <= 6
+            assert len({sentence.topic for sentence in paragraph}) == 1
+            assert len({sentence.text for sentence in paragraph}) == len(paragraph)
+        topics = [paragraph[0].topic for paragraph in paragraphs]
+        assert len(set(topics)) == len(topics)
+        summarised = [sentence.topic for sentence in lead.paragraphs[0][1:]]
+        assert len(summarised) == 3 and set(summarised) <= set(topics)
+
+
+def test_most_sentences_do_not_name_their_page():
+    named = total = 0
+    for index in range(100):
+        about = outline(0, index)
+        for section in page(0, index).sections[1:]:
+            for sentence in (s for paragraph in section.paragraphs for s in paragraph):
+                named += str(about.slots["stem"].parts[0]).lower() in sentence.plain.lower()
+                total += 1
+    assert 0 < named < 0.05 * total
+
+
+def test_links_lead_to_pages_and_often_to_the_same_topic():
+    """In a world of whole regions no link is red, whether by title, by redirect or with a small first letter."""
+    seed, pages = 0, 75
+    targets = {outline(seed, index).title: index for index in range(pages)}
+    targets |= {outline(seed, index).alias: index for index in range(pages) if world.has_redirect(index)}
+    same = total = 0
+    for index in range(pages):
+        for section in page(seed, index).sections[1:]:
+            for sentence in (s for paragraph in section.paragraphs for s in paragraph):
+                for target in re.findall(r"\[\[([^\]|]*)", sentence.text):
+                    linked = targets[target[0].upper() + target[1:]]
+                    assert linked != index
+                    same += sentence.topic in outline(seed, linked).lead
+                    total += 1
+    assert total > 4 * pages
+    # By chance it were 3 topics of 16.
+    assert same > 0.4 * total
+
+
+def test_a_page_is_linked_where_it_is_first_named_in_a_paragraph():
+    for index in range(60):
+        for section in page(0, index).sections[1:]:
+            for paragraph in section.paragraphs:
+                links = re.findall(r"\[\[[^\]]*\]\]", " ".join(sentence.text for sentence in paragraph))
+                assert len(set(links)) == len(links)
+
+
+def test_pages_of_a_region_share_themes():
+    """Facts recur on other pages: two pages of a region agree on a topic's theme more often than strangers do."""
+
+    def theme(index: int) -> object:
+        return world.facts(outline(0, index), world.topics()["farming"])["crop"]
+
+    near = sum(theme(first) == theme(first + 1) for first in range(0, 5_000, 25))
+    far = sum(theme(first) == theme(first + 26) for first in range(0, 5_000, 25))
+    assert near > 1.5 * far > 0
+
+
+def test_capital_and_unlink():
+    assert capital("[[velmar harp|harps]] sound") == "[[velmar harp|Harps]] sound"
+    assert capital("[[velmar harp]] sounds, [[a|b]]") == "[[Velmar harp]] sounds, [[a|b]]"
+    assert capital("it rains") == "It rains"
+    assert unlink("'''Velmar''' is [[a]] and [[b|c]].") == "Velmar is a and c."
+
+
+def test_the_vocabulary_is_small():
+    text = (
+        sentence.plain.lower()
+        for index in range(300)
+        for section in page(0, index).sections
+        for paragraph in section.paragraphs
+        for sentence in paragraph
+    )
+    types = {word for sentence in text for word in re.findall(r"[a-z]+|\d+", sentence)}
+    assert 2_500 < len(types) < 4_100
+
+
+def test_every_sort_of_page_occurs():
+    entries = list(islice((e for region in range(6) for e in extras(0, region, 150)), 200))
+    assert {entry.namespace for entry in entries} == {0, 1, 10, 14}
+    assert any(entry.text == "" for entry in entries)
+    assert any(entry.text.count("{{") > entry.text.count("}}") for entry in entries)
+    assert any("{{disambiguation}}" in entry.text for entry in entries)
+    assert any(entry.title.startswith("List of") for entry in entries)
+    assert sum(entry.redirect is not None for entry in entries) > 40
+    marks = "".join(article(page(0, index)) for index in range(50))
+    for mark in ("{{Infobox", '{| class="wikitable', "<ref>", "<ref name=", "<!--", "[[File:", "[[Category:", "\n==="):
+        assert mark in marks

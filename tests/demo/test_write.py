@@ -1,0 +1,212 @@
+"""The files: formats, labels, determinism, memory, failure."""
+
+import bz2
+import math
+import os
+import re
+import subprocess
+import sys
+import tracemalloc
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from hashlib import sha1
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from contexture.benchmarks.answer_selection import clean, read_wikiqa
+from contexture.demo import DemoConfig, write_demo_world
+from contexture.demo.grammar import render, topics
+from contexture.demo.names import source
+from contexture.demo.world import literal, outline, page
+
+NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2"]
+SCHEMA = "{http://www.mediawiki.org/xml/export-0.11/}"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo_world(DemoConfig(), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answers(demo: Path) -> pd.DataFrame:
+    return read_wikiqa(demo)
+
+
+def test_files_have_their_names_and_nothing_else_is_left(demo: Path):
+    assert sorted(path.name for path in demo.iterdir()) == NAMES
+
+
+def test_counts_are_those_of_the_files(tmp_path: Path):
+    counts = write_demo_world(DemoConfig(pages=40, questions_per_page=3), tmp_path)
+    table = read_wikiqa(tmp_path)
+    assert counts["articles"] == 40
+    assert counts["pages"] == bz2.decompress((tmp_path / NAMES[3]).read_bytes()).count(b"<page>")
+    for split, part in table.groupby("split"):
+        assert counts[f"{split}_questions"] == part["question_id"].nunique()
+        assert counts[f"{split}_candidates"] == len(part)
+        assert counts[f"{split}_answers"] == part["label"].sum()
+    assert table["question_id"].nunique() == 120
+
+
+def test_same_configuration_same_bytes_in_another_process(tmp_path: Path):
+    code = """
+import pathlib, sys
+from contexture.demo import *
+write_demo_world(DemoConfig(pages=30), pathlib.Path(sys.argv[1]))
+"""
+    for name, hash_seed in (("one", "1"), ("two", "2")):
+        env = os.environ | {"PYTHONHASHSEED": hash_seed}
+        subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], check=True, env=env)
+    write_demo_world(DemoConfig(pages=30, seed=1), tmp_path / "other")
+    for name in NAMES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+        assert (tmp_path / "one" / name).read_bytes() != (tmp_path / "other" / name).read_bytes()
+
+
+def test_a_larger_world_begins_with_the_smaller_one(tmp_path: Path):
+    write_demo_world(DemoConfig(pages=25), tmp_path / "small")
+    write_demo_world(DemoConfig(pages=60), tmp_path / "large")
+    small, large = (bz2.decompress((tmp_path / size / NAMES[3]).read_bytes()) for size in ("small", "large"))
+    assert large.startswith(small.removesuffix(b"</mediawiki>\n"))
+    for name in NAMES[:3]:
+        assert (tmp_path / "large" / name).read_bytes().startswith((tmp_path / "small" / name).read_bytes())
+
+
+def test_export_is_well_formed_page_by_page(demo: Path):
+    text = bz2.decompress((demo / NAMES[3]).read_bytes()).decode()
+    assert 'version="0.11"' in text[:500] and "<siteinfo>" in text[:500]
+    ElementTree.fromstring(text)
+    elements = [ElementTree.fromstring(xml) for xml in re.findall(r"<page>.*?</page>", text, flags=re.DOTALL)]
+    assert [child.tag for child in elements[0]] == ["title", "ns", "id", "revision"]
+    ids = Counter(element.findtext("id") for element in elements)
+    titles = Counter(element.findtext("title") for element in elements)
+    assert max(ids.values()) == max(titles.values()) == 1
+    redirects = [element for element in elements if element.find("redirect") is not None]
+    assert len(redirects) > 100
+    for element in redirects:
+        target = element.find("redirect").attrib["title"]  # type: ignore[union-attr]
+        assert f"[[{target}]]" in element.findtext("revision/text", "")
+    for element in elements:
+        body = element.find("revision/text")
+        assert body is not None
+        data = (body.text or "").encode()
+        assert int(body.attrib["bytes"]) == len(data)
+        assert int(body.attrib["sha1"], 36) == int.from_bytes(sha1(data).digest())
+        assert body.attrib["sha1"] == element.findtext("revision/sha1")
+
+
+def test_splits_have_the_sizes_asked_for_and_share_no_page(answers: pd.DataFrame):
+    questions = answers.groupby("split")["question_id"].nunique()
+    assert questions.to_dict() == {"train": 336, "dev": 96, "test": 168}
+    owners = answers.groupby("title")["split"].nunique()
+    assert owners.max() == 1 and len(owners) == 300
+
+
+def test_candidates_are_few_in_page_order_and_from_several_paragraphs(answers: pd.DataFrame):
+    sizes = answers.groupby("question_id").size()
+    assert 7.5 < sizes.mean() < 9.6 and sizes.max() <= 12
+    number = answers["candidate_id"].str.extract(r"-(\d+)$")[0].astype(int)
+    assert (number.groupby(answers["question_id"]).diff().dropna() > 0).all()
+
+
+def test_there_are_questions_without_and_with_nothing_but_answers(answers: pd.DataFrame):
+    share = answers.groupby("question_id")["label"].mean()
+    assert 0.05 < (share == 0).mean() < 0.2
+    assert 0 < (share == 1).mean() < 0.05
+    kept = clean(answers)
+    evaluated = kept[kept["split"] != "train"].groupby("question_id")["label"].mean()
+    assert ((evaluated > 0) & (evaluated < 1)).all()
+    assert 100 < kept[kept["split"] == "test"]["question_id"].nunique() < 168
+
+
+def test_a_candidate_is_right_if_it_states_the_fact_that_the_question_asks_for(answers: pd.DataFrame):
+    """Which fact is asked for is read off the question's wording, which belongs to one fact alone."""
+    forms = {
+        re.sub(r"\W", "", render(template, {"about": literal("")}, Random(seed))).lower(): (topic.name, aspect)
+        for topic in topics().values()
+        for aspect, ways in topic.ask.items()
+        for template in ways
+        for seed in range(40)
+    }
+    index = {outline(0, i).title: i for i in range(300)}
+    for (title, question), part in answers.groupby(["title", "question"]):
+        about = outline(0, index[title])
+        phrases = {render(about.slots["about"], about.slots, Random(seed)) for seed in range(40)}
+        (fact,) = {forms.get(re.sub(r"\W", "", question.replace(phrase, "")).lower()) for phrase in phrases} - {None}
+        sentences = [s for section in page(0, about.index).sections for p in section.paragraphs for s in p]
+        for row in part.itertuples():
+            sentence = sentences[int(str(row.candidate_id).split("-")[1])]
+            assert sentence.plain == row.candidate
+            assert row.label == ((sentence.topic, sentence.aspect) == fact)
+
+
+def test_words_help_to_rank_but_do_not_suffice_and_the_title_does_not_help(answers: pd.DataFrame):
+    groups = [part for _, part in clean(answers).query("split != 'train'").groupby("question_id")]
+    documents = Counter(word for text in answers["candidate"].unique() for word in set(_words(text)))
+    weight = {word: math.log(len(answers) / count) for word, count in documents.items()}
+    by_words, by_title, by_chance = [], [], []
+    for part in groups:
+        question, title = set(_words(part["question"].iloc[0])), set(_words(part["title"].iloc[0]))
+        bags = [set(_words(text)) for text in part["candidate"]]
+        by_words.append(_average_precision([sum(weight[w] for w in question & bag) for bag in bags], part["label"]))
+        by_title.append(_average_precision([float(len(title & bag)) for bag in bags], part["label"]))
+        by_chance.append(_average_precision([0.0] * len(bags), part["label"]))
+    words, title_only, chance = (sum(values) / len(groups) for values in (by_words, by_title, by_chance))
+    assert chance + 0.05 < words < 0.85
+    assert title_only < chance + 0.03
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_pages(tmp_path: Path):
+    write_demo_world(DemoConfig(pages=25), tmp_path)
+    peaks = []
+    for pages in (300, 700):
+        tracemalloc.start()
+        write_demo_world(DemoConfig(pages=pages), tmp_path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0]
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path):
+    code = """
+import pathlib, resource, sys
+from contexture.demo import *
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+write_demo_world(DemoConfig(pages=100), pathlib.Path(sys.argv[1]))
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert run.returncode != 0 and "OSError" in run.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"pages": 24}, {"seed": -1}, {"dev_share": 0.9}, {"questions_per_page": 0}, {"size": 3}]
+)
+def test_impossible_configurations_are_refused(wrong: dict[str, float]):
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        DemoConfig(**wrong)  # type: ignore[arg-type]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _average_precision(scores: list[float], labels: pd.Series) -> float:
+    """Mean over 20 random orders of the ties."""
+    total = 0.0
+    rng = source("ties", len(scores))
+    for _ in range(20):
+        order = sorted(
+            ((score, rng.random(), label) for score, label in zip(scores, labels, strict=True)), reverse=True
+        )
+        hits = [rank for rank, (_, _, label) in enumerate(order, start=1) if label]
+        total += sum(found / rank for found, rank in enumerate(hits, start=1)) / len(hits)
+    return total / 20
