@@ -43,7 +43,9 @@ class StartSpark:
         self.settings: dict[str, Any] = dict(context.config_loader["spark"])
 
     @hook_impl
-    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol) -> None:
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
         """Look through the datasets of the nodes that will run."""
         if any(isinstance(catalog.get(name), SparkTable) for name in pipeline.datasets()):
             from contexture.corpus.session import start_spark
@@ -61,7 +63,9 @@ class RecordRun:
         self.project = context.project_path
 
     @hook_impl(trylast=True)
-    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol) -> None:
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
         """After kedro-mlflow has opened the run."""
         import mlflow
 
@@ -75,7 +79,9 @@ class RecordRun:
         )
 
     @hook_impl(tryfirst=True)
-    def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol) -> None:
+    def after_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
         """Before kedro-mlflow closes the run."""
         import mlflow
 

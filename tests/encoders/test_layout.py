@@ -94,7 +94,7 @@ def test_leaving_out_the_padding_changes_no_state() -> None:
     batch = joint_layout(sentences([texts]), SPECIALS, layout)  # type: ignore[list-item]
     padded = [([CLS, *text, SEP] + [PAD] * 6)[:6] for text in texts]
     full = {
-        "input_ids": torch.tensor([sum(padded, [])]),
+        "input_ids": torch.tensor([[token for row in padded for token in row]]),
         "position_ids": torch.arange(18)[None],
         "token_type_ids": torch.arange(3).repeat_interleave(6)[None],
     }

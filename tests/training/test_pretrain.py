@@ -93,7 +93,7 @@ def test_a_killed_run_resumes_bit_for_bit(
     monkeypatch.undo()
 
     changed = system(optimizer={"learning_rate": 1e-3, "warmup_steps": 2})
-    with pytest.raises(ValueError, match="begun with other settings.*pretrain"):
+    with pytest.raises(ValueError, match=r"begun with other settings.*pretrain"):
         launch_pretraining(changed, "mspp_ie", 0, examples, tokenizer, tmp_path / "run")
     launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, tmp_path / "run")
     assert_same(weights(trained), weights(tmp_path / "run"))

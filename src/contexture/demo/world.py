@@ -178,7 +178,7 @@ def paragraph(about: Outline, topic: Topic) -> tuple[Sentence, ...]:
         aspects[-1] = pick(aspects[:-1], rng)
     ways = {aspect: shuffled(topic.say[aspect], rng) for aspect in order}
     chosen = [ways[aspect].pop() for aspect in aspects]
-    chosen = [_with_terms(_with_tail(template, topic, rng), topic, rng) for template in chosen]
+    chosen = [_with_terms(_with_tail(template, topic, rng), about, topic, rng) for template in chosen]
     texts = fill(about, chosen, facts(about, topic), topic.name, rng)
     return tuple(Sentence(capital(text), topic.name, aspect) for text, aspect in zip(texts, aspects, strict=True))
 
@@ -192,9 +192,10 @@ def _with_tail(template: Template, topic: Topic, rng: Random) -> Template:
     return Template((*start, end.removesuffix("."), *tail.parts, "."), template.slots | tail.slots)
 
 
-def _with_terms(template: Template, topic: Topic, rng: Random) -> Template:
-    """End the sentence on what else the topic has to do with: words of one field, as texts on it are full of."""
-    first, second, third = shuffled(topic.terms, rng)[:3]
+def _with_terms(template: Template, about: Outline, topic: Topic, rng: Random) -> Template:
+    """End the sentence on three of the four things that this paragraph keeps coming back to."""
+    recurring = shuffled(topic.terms, source(about.seed, about.index, topic.name, "terms"))[:4]
+    first, second, third = shuffled(recurring, rng)[:3]
     ending = pick((" amid {}, {} and {}.", ", what with {}, {} and {}.", ", a matter of {}, {} and {}."), rng)
     *start, end = template.parts
     return Template((*start, str(end).removesuffix(".") + ending.format(first, second, third)), template.slots)

@@ -96,7 +96,7 @@ def build_encoder(encoder: EncoderConfig, layout: LayoutConfig, tokens: SpecialT
     return TransformerEncoder(model)
 
 
-def initialise_for_width(model: BertForMaskedLM) -> None:
+def initialise_for_width(model: Any) -> None:
     """Draw the weights anew so that a narrow model, trained for little time, learns to compare sentences at all.
 
     BERT's 0.02 is made for a width of 768: in a narrow model it leaves what attention brings from other tokens at a few

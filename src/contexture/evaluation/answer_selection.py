@@ -22,9 +22,9 @@ Scores = npt.NDArray[np.float64]
 
 def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
     """Rows of each question in groups of `size`, as they stand; the last group of a question may be short."""
-    groups = []
+    groups: list[Rows] = []
     for rows in answers.groupby("question_id", sort=False).indices.values():
-        groups += [rows[group] for group in group_candidates(len(rows), size)]
+        groups += [np.asarray(rows)[group] for group in group_candidates(len(rows), size)]
     return groups
 
 

@@ -58,5 +58,5 @@ def log_metrics(metrics: list[dict[str, Any]]) -> None:
     if mlflow.active_run() is None or not metrics:
         return
     test = pd.DataFrame(metrics).query("split == 'test'")
-    means = test.groupby(["task", "variant", "metric"])["value"].mean()
-    mlflow.log_metrics({"/".join(map(str, key)): value for key, value in means.items()})
+    means = test.groupby(["task", "variant", "metric"], as_index=False)["value"].mean()
+    mlflow.log_metrics({f"{row.task}/{row.variant}/{row.metric}": float(row.value) for row in means.itertuples()})
