@@ -8,13 +8,15 @@ from contexture.demo.config import DemoConfig
 from contexture.demo.extras import article_id
 from contexture.demo.grammar import Topic, kinds, render, topics
 from contexture.demo.names import pick, shuffled, source
-from contexture.demo.world import Page, Sentence, capital
+from contexture.demo.world import Page, Sentence, capital, recurring
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 SPLITS = ("train", "dev", "test")
 
 #: Shares of the questions whose candidates are all wrong and all right; published sets have such questions too.
 _UNANSWERED, _ALL_RIGHT = 0.12, 0.02
+#: Share of the questions that name one of the things their paragraph keeps coming back to.
+_WITH_TERM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,9 @@ def rows(config: DemoConfig, page: Page) -> Iterator[tuple[str, ...]]:
     for number, (name, aspect) in enumerate(_choose(facts, placed, config.questions_per_page, rng)):
         topic = topics()[name]
         question = capital(render(pick(topic.ask[aspect], rng), about.slots, rng))
+        if rng.random() < _WITH_TERM:
+            term = pick(recurring(about, topic), rng)
+            question = f"Speaking of {term}, {question[0].lower()}{question[1:]}"
         for candidate in _candidates(placed, topic, aspect, rng):
             yield (
                 f"Q{about.index * config.questions_per_page + number + 1}",

@@ -192,10 +192,14 @@ def _with_tail(template: Template, topic: Topic, rng: Random) -> Template:
     return Template((*start, end.removesuffix("."), *tail.parts, "."), template.slots | tail.slots)
 
 
+def recurring(about: Outline, topic: Topic) -> list[str]:
+    """The four things that the paragraph on this topic keeps coming back to."""
+    return shuffled(topic.terms, source(about.seed, about.index, topic.name, "terms"))[:4]
+
+
 def _with_terms(template: Template, about: Outline, topic: Topic, rng: Random) -> Template:
-    """End the sentence on three of the four things that this paragraph keeps coming back to."""
-    recurring = shuffled(topic.terms, source(about.seed, about.index, topic.name, "terms"))[:4]
-    first, second, third = shuffled(recurring, rng)[:3]
+    """End the sentence on three of the things that its paragraph keeps coming back to."""
+    first, second, third = shuffled(recurring(about, topic), rng)[:3]
     ending = pick((" amid {}, {} and {}.", ", what with {}, {} and {}.", ", a matter of {}, {} and {}."), rng)
     *start, end = template.parts
     return Template((*start, str(end).removesuffix(".") + ending.format(first, second, third)), template.slots)
