@@ -4,6 +4,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from transformers import (
@@ -112,6 +114,16 @@ def initialise_for_width(model: Any) -> None:
     with torch.no_grad():
         for block in model.bert.encoder.layer:
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
+
+
+def start_from_frequencies(encoder: TransformerEncoder, ids: npt.NDArray[np.int64]) -> None:
+    """Set the bias of a new language-model head to the log-frequencies of the tokens in `ids`.
+
+    So training does not spend its first hundreds of steps on learning how often each word occurs.
+    """
+    counts = np.bincount(ids, minlength=encoder.config.vocab_size) + 1.0
+    with torch.no_grad():
+        encoder.model.cls.predictions.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
 def check_fits(config: PreTrainedConfig, layout: LayoutConfig, tokens: SpecialTokens, name: str) -> None:

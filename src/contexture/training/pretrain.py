@@ -10,14 +10,20 @@ import torch
 from pydantic import TypeAdapter
 from safetensors.torch import save_file
 
-from contexture.encoders.transformer import TransformerEncoder, build_encoder, load_encoder, save_encoder
+from contexture.encoders.transformer import (
+    TransformerEncoder,
+    build_encoder,
+    load_encoder,
+    save_encoder,
+    start_from_frequencies,
+)
 from contexture.objectives.base import Objective
 from contexture.objectives.config import OBJECTIVE_CONFIGS
 from contexture.objectives.registry import OBJECTIVES
 from contexture.text.vocabulary import SpecialTokens, load_tokenizer
 from contexture.training.checkpoints import Checkpoints, load_checkpoint
 from contexture.training.config import PretrainRun, SystemConfig
-from contexture.training.data import JointBatches, ShuffledRows
+from contexture.training.data import JointBatches, ShuffledRows, joint_examples
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
 from contexture.training.recorder import Recorder
@@ -25,6 +31,8 @@ from contexture.training.seeding import mix
 from contexture.training.trainer import Tracking, fit
 
 LOG = logging.getLogger(__name__)
+#: Examples whose words are counted before training from scratch.
+FREQUENCY_SAMPLE = 10_000
 OBJECTIVE_WEIGHTS = "objectives.safetensors"
 
 
@@ -47,6 +55,10 @@ def pretrain(
     tokens = load_tokenizer(tokenizer)[1]
     torch.manual_seed(mix(seed, 0))
     encoder = load_encoder(start) if start else build_encoder(config.encoder, config.layout, tokens)
+    rows = ShuffledRows(examples, ["sentences", "labels"], mix(seed, 2))
+    if start is None and config.encoder.init_from is None:
+        sample, _ = joint_examples(rows.take(0, min(rows.rows, FREQUENCY_SAMPLE)), config.layout.candidates)
+        start_from_frequencies(encoder, sample.tokens)
     objectives = build_objectives(recipe, encoder, tokens)
     if recipe.steps:
         module = ScheduledObjectives(
@@ -55,7 +67,7 @@ def pretrain(
         if load_checkpoint(module, folder):
             LOG.info("resuming %s, seed %d, at step %d of %d", run, seed, module.first_step, module.steps)
         batches = JointBatches(
-            ShuffledRows(examples, ["sentences", "labels"], mix(seed, 2)),
+            rows,
             encoder.specials(tokens),
             config.layout,
             batch_size=settings.batch_size,
