@@ -1,7 +1,6 @@
 """What happens around every `kedro run`: parameters checked, Spark started if needed, the run recorded."""
 
 import importlib.metadata
-import logging
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from kedro.pipeline import Pipeline
 from contexture.config import ConfigurationError, check_parameters
 from contexture.pipelines.datasets import SparkTable
 
-LOG = logging.getLogger(__name__)
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
 

@@ -33,7 +33,6 @@ def test_joint_layout_by_hand() -> None:
     assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 2, 2, 2, 2, 0, 0]]
     assert batch["attention_mask"].tolist() == [[1] * 9, [1] * 7 + [0] * 2]
     assert batch["starts"].tolist() == [[0, 4, 7], [0, 0, 3]]
-    assert batch["present"].tolist() == [[True, True, True], [True, False, True]]
 
 
 def test_positions_of_the_released_code_count_tokens() -> None:

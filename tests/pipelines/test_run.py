@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kedro.io import DatasetError
 from mlflow import MlflowClient
 from pyspark.sql import SparkSession
 
+from contexture.hooks import git_tags
 from tests.pipelines.conftest import SMALLEST, run
 
 VARIANTS = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise"}
@@ -63,7 +65,6 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert len(children) == 4 + 5
     assert all(r.info.status == "FINISHED" for r in [parent, *children.values()])
     assert parent.data.params["mspp.pretrain.batch_size"] == "8"
-    assert "git_revision" not in parent.data.tags or len(parent.data.tags["git_revision"]) == 40
     assert 0 <= parent.data.metrics["wikiqa/mspp_ie/map"] <= 1
     names = {f.path for f in client.list_artifacts(parent.info.run_id)}
     assert {"metrics.json", "report", "configuration", "data"} <= names
@@ -71,6 +72,19 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert {"model/model.safetensors", "model/tokenizer.json", "model/answer_selection.json"} <= model
     curve = client.get_metric_history(children["pretrain mspp_ie seed 0"].info.run_id, "train/mspp")
     assert [point.step for point in curve] == [2, 4]
+
+
+def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True)
+
+    assert git_tags(tmp_path) == {}
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "first")
+    assert len(git_tags(tmp_path)["git_revision"]) == 40
+    assert git_tags(tmp_path)["git_changed_files"] == "none"
+    (tmp_path / "new.txt").write_text("")
+    assert "new.txt" in git_tags(tmp_path)["git_changed_files"]
 
 
 def test_one_stage_needs_only_the_files_of_the_stage_before(

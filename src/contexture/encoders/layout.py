@@ -56,7 +56,7 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
     """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
     Returns int64 tensors: `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` of shape (B, T) with T the
-    longest row, `starts` (B, S), the column of each sentence's [CLS], and the bool `present` (B, S).
+    longest row, and `starts` (B, S), the column of each sentence's [CLS] (0 for an empty slot).
     """
     sentences = cut(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
@@ -75,14 +75,13 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
 
     batch = _rows(row, column, ids, position + specials.first_position, slot, len(size), specials.pad)
     batch["starts"] = torch.from_numpy(np.where(size > 0, starts, 0))
-    batch["present"] = torch.from_numpy(size > 0)
     return batch
 
 
 def pair_layout(sentences: Sentences, specials: Specials, limit: int) -> Batch:
     """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, each sentence cut to `limit` tokens less specials.
 
-    Shapes as in `joint_layout`; `starts` and `present` are (B, 1): a pair has one state, that of [CLS].
+    Shapes as in `joint_layout`; `starts` is (B, 1): a pair has one state, that of [CLS].
     """
     sentences = cut(sentences, limit - 2)
     rows, parts = sentences.lengths.shape
@@ -104,7 +103,6 @@ def pair_layout(sentences: Sentences, specials: Specials, limit: int) -> Batch:
     token_type = np.where((part == 1) & (within >= specials.pair_separators), 1, 0)
     batch = _rows(row, column, ids, column + specials.first_position, token_type, rows, specials.pad)
     batch["starts"] = torch.zeros((rows, 1), dtype=torch.int64)
-    batch["present"] = torch.ones((rows, 1), dtype=torch.bool)
     return batch
 
 

@@ -1,6 +1,5 @@
 """Nodes of the stage `evaluate`."""
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pandas as pd
 from contexture.evaluation.ranking import average, question_metrics
 from contexture.pipelines.examples.nodes import parameters_of
 
-LOG = logging.getLogger(__name__)
 SPLITS = ("dev", "test")
 #: The task's name in the records, by protocol.
 TASKS = {"grouped": "wikiqa", "reranked": "wikiqa_rerank"}
