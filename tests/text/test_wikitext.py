@@ -3,7 +3,8 @@
 import pytest
 
 from contexture.text.mediawiki import parse_site
-from contexture.text.wikitext import Paragraph, parse
+from contexture.text.paragraphs import Paragraph
+from contexture.text.wikitext import parse
 
 SITE = parse_site(
     '<mediawiki xml:lang="it"><siteinfo><namespaces><namespace key="14">Categoria</namespace>'

@@ -20,8 +20,9 @@ from contexture.corpus.exports import ExportFile
 from contexture.corpus.streams import Record, Split, plan, read
 from contexture.text.characters import unescape
 from contexture.text.mediawiki import MalformedExportError, Page, Site, parse_page
+from contexture.text.paragraphs import Paragraph
 from contexture.text.sentences import splitter
-from contexture.text.wikitext import Paragraph, parse
+from contexture.text.wikitext import parse
 
 PARAGRAPH = (
     "section_index int, section string, paragraph_index int, text string, sentences array<string>, "

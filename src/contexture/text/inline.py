@@ -1,17 +1,9 @@
 """Second pass: a stretch of marked wikitext to plain text with links at exact offsets."""
 
 import re
-from typing import NamedTuple
 
 from contexture.text.characters import GAP, LINK, unescape
-
-
-class Link(NamedTuple):
-    """A link to an article: `text[start:end]` of its paragraph is what the reader sees of it."""
-
-    target: str
-    start: int
-    end: int
+from contexture.text.paragraphs import Link
 
 
 _LINK = re.compile(

@@ -4,39 +4,11 @@ Prose only: list items, indented lines, tables, templates, references, files, fo
 out, and headings become the names of sections.
 """
 
-from dataclasses import dataclass, field
-
 from contexture.text.characters import GAP
-from contexture.text.inline import Link, clean, drop_quotes
+from contexture.text.inline import clean, drop_quotes
 from contexture.text.markup import prune
 from contexture.text.mediawiki import Site
-
-
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph of a page.
-
-    Attributes:
-        section_index: 0 for the lead, then one more with each heading of any level.
-        section: the heading's text; "" for the lead.
-        paragraph_index: 0, 1, … within the page.
-        text: plain text on one line.
-        links: links to articles, in order; `text[link.start:link.end]` is what the reader sees.
-    """
-
-    section_index: int
-    section: str
-    paragraph_index: int
-    text: str
-    links: list[Link]
-
-
-@dataclass
-class Parsed:
-    """The paragraphs of a page, and how many stretches of text were left out, by reason."""
-
-    paragraphs: list[Paragraph] = field(default_factory=list)
-    dropped: dict[str, int] = field(default_factory=dict)
+from contexture.text.paragraphs import Paragraph, Parsed
 
 
 def parse(text: str, site: Site, min_characters: int = 1) -> Parsed:
