@@ -5,7 +5,6 @@ import re
 from contexture.text.characters import GAP, LINK, unescape
 from contexture.text.paragraphs import Link
 
-
 _LINK = re.compile(
     # After a link, the letters that follow belong to its text, in alphabets that put spaces between words.
     r"\x02([^\x03]*)\x03([^\x04]*)\x04([a-zß-öø-ÿ\u0100-\u024f\u0370-\u052f\u0561-\u0587\u1f00-\u1fff]*)"
