@@ -53,10 +53,7 @@ def test_loss_by_hand_leaves_out_empty_slots() -> None:
     assert candidate_loss(logits, labels).item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_sentence_states_are_those_at_the_starts() -> None:
-    states = torch.arange(24.0).reshape(2, 4, 3)
-    found = sentence_states(states, torch.tensor([[0, 2], [1, 3]]))
-    assert found.tolist() == [
-        [states[0, 0].tolist(), states[0, 2].tolist()],
-        [states[1, 1].tolist(), states[1, 3].tolist()],
-    ]
+def test_sentence_states_are_weighted_means() -> None:
+    states = torch.arange(12.0).reshape(1, 4, 3)
+    found = sentence_states(states, torch.tensor([[[0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0]]]))
+    assert found.tolist() == [[[6, 7, 8], [1.5, 2.5, 3.5], [0, 0, 0]]]

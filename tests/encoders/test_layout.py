@@ -32,7 +32,21 @@ def test_joint_layout_by_hand() -> None:
     assert batch["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 6, 8, 9], [0, 1, 2, 8, 9, 10, 11, 0, 0]]
     assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 1, 1, 1, 2, 2], [0, 0, 0, 2, 2, 2, 2, 0, 0]]
     assert batch["attention_mask"].tolist() == [[1] * 9, [1] * 7 + [0] * 2]
-    assert batch["starts"].tolist() == [[0, 4, 7], [0, 0, 3]]
+    assert batch["pooling"].argmax(-1).tolist() == [[0, 4, 7], [0, 0, 3]]
+    assert batch["pooling"].sum(-1).tolist() == [[1, 1, 1], [1, 0, 1]]
+
+
+def test_mean_pooling_by_hand() -> None:
+    layout = LayoutConfig(candidates=2, sentence_tokens=4, pooling="mean")
+    batch = joint_layout(sentences([[[5], None, [7, 8]], [[], [6], []]]), SPECIALS, layout)
+    third, half, quarter = 1 / 3, 1 / 2, 1 / 4
+    expected = [
+        [[third] * 3 + [0] * 4, [0] * 7, [0] * 3 + [quarter] * 4],
+        [[half] * 2 + [0] * 5, [0] * 2 + [third] * 3 + [0] * 2, [0] * 5 + [half] * 2],
+    ]
+    assert torch.allclose(batch["pooling"], torch.tensor(expected))
+    pair = pair_layout(sentences([[[5], [7]], [[5], []]]), SPECIALS, layout)
+    assert torch.allclose(pair["pooling"], torch.tensor([[[0.2] * 5], [[quarter] * 4 + [0]]]))
 
 
 def test_positions_of_the_released_code_count_tokens() -> None:
@@ -42,18 +56,18 @@ def test_positions_of_the_released_code_count_tokens() -> None:
 
 
 def test_pair_layout_by_hand() -> None:
-    batch = pair_layout(sentences([[[5], [6, 7]], [[8, 8, 8], [9]]]), SPECIALS, limit=4)
+    batch = pair_layout(sentences([[[5], [6, 7]], [[8, 8, 8], [9]]]), SPECIALS, LayoutConfig(sentence_tokens=4))
     assert batch["input_ids"].tolist() == [[CLS, 5, SEP, 6, 7, SEP], [CLS, 8, 8, SEP, 9, SEP]]
     assert batch["token_type_ids"].tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1]]
     assert batch["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5]] * 2
-    roberta = pair_layout(sentences([[[5], [6]]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), limit=9)
+    roberta = pair_layout(sentences([[[5], [6]]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), LayoutConfig())
     assert roberta["input_ids"].tolist() == [[CLS, 5, SEP, SEP, 6, SEP]]
     assert roberta["position_ids"].tolist() == [[2, 3, 4, 5, 6, 7]]
 
 
 def test_a_pair_has_two_sentences() -> None:
     with pytest.raises(ValueError, match="two sentences"):
-        pair_layout(sentences([[[5], None]]), SPECIALS, limit=8)
+        pair_layout(sentences([[[5], None]]), SPECIALS, LayoutConfig())
 
 
 @given(

@@ -25,7 +25,7 @@ def test_loss_and_accuracy_by_hand() -> None:
     objective.head.classifier.bias.data = torch.zeros(2)
     # Columns 0, 2 and 3 hold E_0, E_1 and E_2; the logits of a candidate are its state.
     states = torch.tensor([[[9.0, 9.0], [7.0, 7.0], [1.0, 2.0], [3.0, 0.0]]])
-    batch = {"starts": torch.tensor([[0, 2, 3]]), "labels": torch.tensor([[1, 1]])}
+    batch = {"pooling": torch.eye(4)[[0, 2, 3]].unsqueeze(0), "labels": torch.tensor([[1, 1]])}
     loss = objective(ENCODER, states, batch)
     expected = (math.log(1 + math.exp(-1)) + math.log(1 + math.exp(3))) / 2
     assert loss.value.item() == pytest.approx(expected, abs=1e-6)

@@ -46,3 +46,6 @@ class LayoutConfig:
     # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
     # that are there and skip the padding (released code).
     positions: Literal["slots", "tokens"] = "slots"
+    # What stands for a sentence: the state of its [CLS] (paper), or the mean over its tokens, which small models
+    # trained from scratch learn far sooner.
+    pooling: Literal["cls", "mean"] = "cls"

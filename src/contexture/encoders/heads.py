@@ -58,6 +58,6 @@ def candidate_loss(logits: Tensor, labels: Tensor) -> Tensor:
     return nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=-100)
 
 
-def sentence_states(states: Tensor, starts: Tensor) -> Tensor:
-    """E_i: the state of the [CLS] in front of each sentence. (B, T, H), (B, S) → (B, S, H)."""
-    return states.gather(1, starts.unsqueeze(-1).expand(-1, -1, states.size(-1)))
+def sentence_states(states: Tensor, pooling: Tensor) -> Tensor:
+    """E_i: the mean of token states, weighted as the layout says. (B, T, H), (B, S, T) → (B, S, H)."""
+    return pooling.to(states.dtype) @ states

@@ -56,16 +56,15 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
     """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
     Returns int64 tensors: `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` of shape (B, T) with T the
-    longest row, and `starts` (B, S), the column of each sentence's [CLS] (0 for an empty slot).
+    longest row; and `pooling` (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
     """
     sentences = cut(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
-    starts = np.cumsum(size, axis=1) - size
     slots = size.shape[1]
     segment = np.repeat(np.arange(size.size), size.ravel())
     within = _within(size.ravel())
     row, slot = segment // slots, segment % slots
-    column = starts.ravel()[segment] + within
+    column = (np.cumsum(size, axis=1) - size).ravel()[segment] + within
 
     first, last = within == 0, within == size.ravel()[segment] - 1
     ids = np.empty(len(segment), dtype=np.int64)
@@ -74,16 +73,16 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
     position = slot * layout.sentence_tokens + within if layout.positions == "slots" else column
 
     batch = _rows(row, column, ids, position + specials.first_position, slot, len(size), specials.pad)
-    batch["starts"] = torch.from_numpy(np.where(size > 0, starts, 0))
+    batch["pooling"] = _pooling(row, slot, column, first, batch["input_ids"].shape[1], size, layout.pooling)
     return batch
 
 
-def pair_layout(sentences: Sentences, specials: Specials, limit: int) -> Batch:
-    """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, each sentence cut to `limit` tokens less specials.
+def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
+    """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, each sentence cut to the slot less specials.
 
-    Shapes as in `joint_layout`; `starts` is (B, 1): a pair has one state, that of [CLS].
+    Shapes as in `joint_layout`; `pooling` is (B, 1, T): a pair has one state.
     """
-    sentences = cut(sentences, limit - 2)
+    sentences = cut(sentences, layout.sentence_tokens - 2)
     rows, parts = sentences.lengths.shape
     if parts != 2 or (sentences.lengths < 0).any():
         raise ValueError(f"a pair has two sentences, both there; got an example of {parts}")
@@ -102,8 +101,23 @@ def pair_layout(sentences: Sentences, specials: Specials, limit: int) -> Batch:
     # BERT counts the first separator to the first sentence.
     token_type = np.where((part == 1) & (within >= specials.pair_separators), 1, 0)
     batch = _rows(row, column, ids, column + specials.first_position, token_type, rows, specials.pad)
-    batch["starts"] = torch.zeros((rows, 1), dtype=torch.int64)
+    size = size.sum(axis=1, keepdims=True)
+    batch["pooling"] = _pooling(
+        row, np.zeros_like(row), column, column == 0, batch["input_ids"].shape[1], size, layout.pooling
+    )
     return batch
+
+
+def _pooling(
+    row: Ints, slot: Ints, column: Ints, first: npt.NDArray[np.bool_], width: int, size: Ints, kind: str
+) -> Tensor:
+    """Weights (B, S, T) of tokens in sentences of `size` (B, S): those that are `first` alone, or all alike."""
+    out = np.zeros((*size.shape, width), dtype=np.float32)
+    if kind == "mean":
+        out[row, slot, column] = 1 / size[row, slot]
+    else:
+        out[row[first], slot[first], column[first]] = 1
+    return torch.from_numpy(out)
 
 
 def _within(lengths: Ints) -> Ints:

@@ -14,7 +14,7 @@ from contexture.text.vocabulary import SpecialTokens
 class MultiSentencesInParagraph(Objective):
     """Which of s_1 … s_k share the paragraph of s_0: binary cross-entropy over k candidates.
 
-    Reads `starts` (B, k+1) and `labels` (B, k) of the batch.
+    Reads `pooling` (B, k+1, T) and `labels` (B, k) of the batch.
     """
 
     def __init__(self, config: MsppConfig, encoder: TransformerEncoder, tokens: SpecialTokens) -> None:
@@ -24,7 +24,7 @@ class MultiSentencesInParagraph(Objective):
 
     def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
         """Mean over all candidates; also the share of candidates judged rightly."""
-        logits = self.head(sentence_states(states, batch["starts"]))
+        logits = self.head(sentence_states(states, batch["pooling"]))
         labels = batch["labels"]
         there = labels >= 0
         right = (logits.argmax(-1) == labels)[there].float().mean()

@@ -53,7 +53,7 @@ class AnswerInputs:
             tokens += texts
         sentences = Sentences(np.concatenate(tokens), lengths)
         if self.head == "ie_1":
-            batch = pair_layout(sentences, self.specials, self.layout.sentence_tokens)
+            batch = pair_layout(sentences, self.specials, self.layout)
         else:
             batch = joint_layout(sentences, self.specials, self.layout)
         return batch | {"labels": torch.from_numpy(labels)}

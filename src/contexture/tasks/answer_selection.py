@@ -34,7 +34,7 @@ class AnswerSelection(Objective):
 
     def logits(self, states: Tensor, batch: Batch) -> Tensor:
         """(B, k, 2)."""
-        logits: Tensor = self.head(sentence_states(states, batch["starts"]))
+        logits: Tensor = self.head(sentence_states(states, batch["pooling"]))
         return logits
 
 
