@@ -53,29 +53,82 @@ PROSE = {
         "One.\n[[immagine:A.jpg|thumb\n|left|long\n\ncaption]]\nTwo.",
         ["One.", "Two."],
     ),
+    "file with links, lists and a table": (
+        "One.\n[[File:A.jpg|thumb|A [[b|c]]\n* d [[e]]\n* f\n{|\n| g\n|}\n\nh [http://a.b [i]] ]]\nTwo.",
+        ["One.", "Two."],
+    ),
+    "file in a file": ("a [[File:A.jpg|b [[File:B.jpg|c [[d]] ]] e]] f", ["a f"]),
+    "file as a link's text": ("a [[b|[[File:B.jpg|c]]]] d [[e|[[File:B.jpg]] f]]", ["a ⟨B|b⟩ d ⟨E|f⟩"]),
+    "file never closed": ("[[File:A.jpg|thumb|a [[b]]\n\nText [[c]].", ["File:A.jpg|thumb|a ⟨B|b⟩", "Text ⟨C|c⟩."]),
     "file shown": ("See [[:File:A.jpg]].", ["See File:A.jpg."]),
     "template": ("The {{very|old [[x]] {{b|}} }}harbour.", ["The harbour."]),
     "template over lines": ("{{Infobox\n| a = [[b]]\n* c\n== d ==\n}}\nText.", ["Text."]),
     "parameter": ("a {{{1|b {{c}} }}} d", ["a d"]),
+    "parameter in a template": ("It is {{convert|{{{1}}}|km}} and {{nowrap|{{{2}}}}} far.", ["It is km and far."]),
+    "templates that show text": (
+        "The {{lang|it|''[[porto]]''}} is {{nowrap|[[Sea|very {{small|old}}]]}}{{'s}} {{unheard of|x}}.",
+        ["The ⟨Porto|porto⟩ is ⟨Sea|very old⟩'s."],
+    ),
+    "template with a bar in a link": ("{{nowrap|a [[b|c]] d}} {{lang|fr|[[File:x|thumb|y]]e}}", ["a ⟨B|c⟩ d e"]),
+    "template with named arguments": ("{{lang | fr | 1 = a | italic = no |2 = b}}.", ["b."]),
+    "template in a link's text": ("[[Harbour|the {{nowrap|old one}}]]s", ["⟨Harbour|the old ones⟩"]),
+    "template in a link's target": ("[[{{lc:X}}|y]] [[a{{b}}|c]]", ["⟨X|y⟩ c"]),
+    "dropped in a kept template": ("a {{nowrap|{{ipa|x}}}} b {{nowrap|c {{ipa|x}}, d}}", ["a b c, d"]),
+    "kept in a dropped template": ("a {{box|{{nowrap|b}} [[c]]}} d", ["a d"]),
+    "template named by a template": ("a {{ {{nowrap}}|b}} c", ["a c"]),
+    "quotation": (
+        "He said:\n{{quote|\nSail [[home]].\n|Ann}}\nSo we did.",
+        ["He said:", "Sail ⟨Home|home⟩.", "So we did."],
+    ),
+    "quotation within a line": ("He said: {{Quote|text=Sail.|sign=Ann}}", ["He said:", "Sail."]),
+    "bar and equals sign as templates": ("{{nowrap|a {{!}} b {{=}} c}}", ["a | b = c"]),
+    "apostrophe as a template": ("The ''Swan''{{'}}s sails and ''Tern''{{'s}}.", ["The Swan's sails and Tern's."]),
+    "braces of different counts": ("a {{{b}} c {{d}}} e {{{{f}}}} g", ["a c e g"]),
+    "braces that are text": ("the set {1, 2} and {x | {y}} z", ["the set {1, 2} and {x | {y z"]),
+    "link across a template's end": ("a {{nowrap|[[b}} c]] d", ["a ⟨B c|b c⟩ d"]),
+    "table across a template's end": ("a\n{{box|\n{| x\n}}\nb\n|}\nc", ["a", "b", "c"]),
     "template before text": ("{{Infobox}} '''Porto''' is old.", ["Porto is old."]),
+    "brackets of several kinds left empty": (
+        "Porto [{{a}}] is (/{{ipa|x}}/) old « {{b}} », “{{c}}” (born {{d}}) ({{a}}/{{b}}; {{c}}).",
+        ["Porto is old, (born)."],
+    ),
+    "quotes beside a reference": ('the "sea"<ref>a</ref> "salt"', ['the "sea" "salt"']),
     "brackets left empty": ("Porto ({{lang|x}}) is ( {{a}}; {{b}}, ) old ({{c}}, a port).", ["Porto is old (a port)."]),
-    "punctuation after a template": ("from {{convert|5|km}}, then {{x}}.", ["from, then."]),
+    "punctuation after a template": ("from {{x|5|km}}, then {{x}}.", ["from, then."]),
     "template at the start": ("{{As of|2011}}, it is old.", ["it is old."]),
     "stray close": ("a }} b ]] c |} d", ["a b c |} d"]),
     "never closed template": ("{{Infobox\n| a = b\nText goes on. [[Boat]]", ["Infobox", "Text goes on. ⟨Boat|Boat⟩"]),
     "never closed link": ("a [[b {{c}} d.\n\nNext [[e]].", ["a b d.", "Next ⟨E|e⟩."]),
     "template closed over an open link": ("a {{b [[c }} d", ["a d"]),
     "table": ("One.\n{| class=x\n|-\n| [[a]] || b\n{|\n| nested\n|}\n|}\nTwo.", ["One.", "Two."]),
+    "tables in tables in a list": ("* a\n:{|\n| b\n:{| c\n|-\n{|\n|}\n|}\n| d\n|} e", ["e"]),
+    "table after a template": ("One.\n{{clear}}{| a\n| b\n|}\nTwo.", ["One.", "Two."]),
+    "table with a template for its end": ("{|\n| {{x\n|}}\n| b\n|}\nText.", ["Text."]),
+    "signs of a table within a line": ("set {|x|} and {| y |}.", ["set {|x|} and {| y |}."]),
+    "html table in a wikitext table": ("{|\n| <table><tr><td>a</td></tr></table> b\n|}\nc", ["c"]),
     "indented table": ("One.\n:{|\n| a\n|}\nTwo.", ["One.", "Two."]),
     "template ending like a table": ("{{a\n|b=\n|}}\nText.", ["Text."]),
     "never closed table": ("{| class=x\n|-\n| cell\n! head || more\nText.", ["Text."]),
-    "html table": ("a<table border=1><tr><td>b<table></table></td></table>c", ["ac"]),
+    "html table": ("a<table border=1><tr><td>b<table></table></td></table>c", ["a", "c"]),
     "references": ("a<ref>b {{c}} [[d]]</ref>, e<ref name=x/>.<REF name='y' >z</Ref >", ["a, e."]),
     "reference never closed": ("a<ref>b. c", ["ab. c"]),
     "space before a reference": ("forces <ref>b</ref>. Next", ["forces. Next"]),
     "comments": ("a<!-- [[b]] \n\n -->c\n<!-- d -->\ne", ["ac e"]),
     "comment never closed": ("a <!-- b", ["a b"]),
-    "formulas": ("where <math>x_{1}}}</math> is <chem>H2O</chem>.", ["where is."]),
+    "formulas": ("where <math>x_{1}}}</math> is <chem>H2O</chem>.", ["where x_1 is H2O."]),
+    "formulas that are not text": ("where <math>\\begin{a}x</math> is (<ce>A ->[hv] B</ce>).", ["where is."]),
+    "formula on a line of its own": ("So\n<math>a = b</math>\nholds.", ["So", "holds."]),
+    "references with templates and links": (
+        "a<ref name=\"x|y\">{{cite|t=[[b]]|u={{c}} }} ''d''\n* e</ref>{{sfn|F}}, g<ref group=n/><references/>.",
+        ["a, g."],
+    ),
+    "reference in a template": ("It is {{nowrap|old<ref>{{a|b}}</ref> and}} big.", ["It is old and big."]),
+    "half a template in a reference": ("a<ref>{{b</ref> c {{d|e}}.", ["a c."]),
+    "comment in a template's name": ("a {{<!-- x -->nowrap|b<!-- | -->}} c", ["a b c"]),
+    "comment in a link": ("[[a<!-- b -->c|d<!-- ]] -->e]]", ["⟨Ac|de⟩"]),
+    "nowiki in a link": ("[[a|<nowiki>b]] c</nowiki>]]", ["⟨A|b]] c⟩"]),
+    "nowiki in a template": ("{{lang|x|<nowiki>a|b}}</nowiki>}} c", ["a|b}} c"]),
+    "gallery in a template": ("{{box|<gallery>\nA.jpg|{{b}}\n</gallery>}} c", ["c"]),
     "gallery": ("a\n<gallery mode=x>\nFile:A.jpg|b [[c]]\n</gallery>\nd", ["a", "d"]),
     "code": ("a\n<source lang=c>int x[[1]];</source>\nb\n int y;\nc", ["a", "b", "c"]),
     "nowiki": ("Write <nowiki>[[a]] ''b'' {{c}} &amp; <ref> == </nowiki>.", ["Write [[a]] ''b'' {{c}} & <ref> == ."]),
@@ -91,12 +144,25 @@ PROSE = {
     "apostrophe beside bold": ("L''''armonium''' è antico", ["L'armonium è antico"]),
     "apostrophe beside italics": ("l'''aria'' e '''il''' mare", ["l'aria e il mare"]),
     "lists": ("One:\n* two [[a]]\n# three\n: four\n; five\nSix.", ["One:", "Six."]),
+    "list with brackets over lines": ("One:\n* two [[File:a|b\nc]]\n* three\nFour.", ["One:", "Four."]),
+    "list items that are not closed": ("* a [[b\n* c {{d\n* e ''f\nText.", ["Text."]),
+    "definitions": ("; a : b\n:; c\n::* d\nText.", ["Text."]),
     "rule": ("one\n----two", ["one", "two"]),
     "magic words": ("__NOTOC__One __ΧΩΡΙΣΠΠ__ and __init__.", ["One and __init__."]),
     "external links": (
         "[http://a.b/c label ''x''] [https://a.b] [//a.b c] [mailto:a@b d], [sic]",
         ["label x c d, [sic]"],
     ),
+    "link in an external link": ("[http://a.b the [[c]] d] e", ["the ⟨C|c⟩ d e"]),
+    "external link in a link": ("[[a|see [http://b.c d]]] [[e|[http://f]]]", ["⟨A|see d⟩ ⟨E|e⟩"]),
+    "brackets in brackets": ("[[[a]]] [[[[b]]]] [ [[c]] ]", ["[⟨A|a⟩] ⟨B|b⟩ [ ⟨C|c⟩ ]"]),
+    "trail after a link of many brackets": (
+        "[[Boat|{{small|boat}}]]s [[Sea|''s'']]''x'' [[A]]ΒΓ",
+        ["⟨Boat|boats⟩ ⟨Sea|s⟩x ⟨A|A⟩ΒΓ"],
+    ),
+    "apostrophes in a target": ("[[a''b''c|d]] [[R&B ''e|f]]", ["⟨A''b''c|d⟩ ⟨R&B ''e|f⟩"]),
+    "only a section": ("[[Harbour#East]], [[#East]] and [[#]]", ["⟨Harbour|Harbour#East⟩, #East and #"]),
+    "interwiki with text": ("the [[fr:Port|port]], [[:de:Hafen]] and [[fr:Port]]", ["the port, de:Hafen and"]),
     "external link left open": ("[http://a.b label\nsee [1] [[a]]", ["label see [1] ⟨A|a⟩"]),
     "headings inside a paragraph": ("a == b == c", ["a == b == c"]),
     "right to left": ("([[نور]]) و", ["(⟨نور|نور⟩) و"]),
@@ -129,3 +195,24 @@ def test_what_is_left_out_is_counted() -> None:
     parsed = parse("A paragraph that is long.\n\nShort.\n* item\n* item\n:indented\n code()\n code()\n", SITE, 10)
     assert [paragraph.text for paragraph in parsed.paragraphs] == ["A paragraph that is long."]
     assert parsed.dropped == {"too_short": 1, "list_item": 3, "preformatted": 2}
+
+
+LISTS = "A:\n* one [[a]]\n** {{nowrap|two}}\n#: three\n; term : meaning of it\n:\n* {{x}}\n<ul><li>four</li></ul>\nB."
+
+
+def test_list_items_are_flagged_or_kept_as_prose() -> None:
+    expected = ["A:", "one ⟨A|a⟩", "two", "three", "term: meaning of it", "four", "B."]
+    for option, kind in (("flag", "list_item"), ("keep", "prose")):
+        parsed = parse(LISTS, SITE, list_items=option)  # type: ignore[arg-type]
+        assert [marked(paragraph) for paragraph in parsed.paragraphs] == expected
+        assert [paragraph.kind for paragraph in parsed.paragraphs] == ["prose", *[kind] * 5, "prose"]
+        assert parsed.dropped == {}
+    dropped = parse(LISTS, SITE)
+    assert [paragraph.text for paragraph in dropped.paragraphs] == ["A:", "B."]
+    assert dropped.dropped == {"list_item": 7}
+
+
+def test_a_table_of_templates_of_ones_own() -> None:
+    table = 'it:\n  "{2} ({1})": [barca]\n  "": [nowrap]\n'
+    (paragraph,) = parse("La {{Barca|1900|Bella}} {{nowrap|è}} qui.", SITE, templates=table).paragraphs
+    assert paragraph.text == "La Bella (1900) qui."

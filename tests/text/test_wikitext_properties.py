@@ -3,6 +3,7 @@
 import time
 import unicodedata
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,8 @@ _TOKENS = (
     "[[ ]] { {{ }} }}} {| |} [ ] | || ! ' '' '' = == * # : ; < > & &amp; &nbsp; &#91; &#2; __ __TOC__ "
     "<ref> </ref> <ref/> <!-- --> <nowiki> </nowiki> <math> </math> <br> <div> </div> <li> <table> </table> "
     "<gallery> </gallery> <b> File: Category: fr: wikt: [http://a.b ( ) , . a B β 船 https:// ---- "
-    "\x00 \x02 \x03 \x04 \x05 \u200b \ufeff"
+    "{{nowrap| {{lang|x| {{quote| {{convert| {{lc: {{nihongo| {{'}} {{!}} {{{ <math>x_{ </math> 1 [[A| ]]s [[File:A| "
+    "\\frac \x00 \x02 \x03 \x04 \x05 \x06 \u200b \ufeff"
 )
 SPACES = ["\n", "\n\n", " ", "\n ", "\n{|", "\n|}", "\n* ", "\n== ", "\t", "\xa0", "\u2028"]
 TOKENS = [*_TOKENS.split(" "), *SPACES]
@@ -25,15 +27,15 @@ MARKUP = st.lists(st.sampled_from(TOKENS), max_size=80).map("".join)
 
 
 @settings(max_examples=400, deadline=None)
-@given(MARKUP | st.text(max_size=200))
-def test_any_markup(wikitext: str) -> None:
-    parsed = parse(wikitext, SITE)
+@given(MARKUP | st.text(max_size=200), st.sampled_from(["drop", "flag", "keep"]))
+def test_any_markup(wikitext: str, list_items: Any) -> None:
+    parsed = parse(wikitext, SITE, list_items=list_items)
     for index, paragraph in enumerate(parsed.paragraphs):
         assert paragraph.paragraph_index == index
         text = paragraph.text
         assert text
         assert text == " ".join(text.split())
-        assert not set(text + paragraph.section) & set("\x00\x02\x03\x04\x05")
+        assert not set(text + paragraph.section) & set("\x00\x02\x03\x04\x05\x06")
         end = 0
         for link in paragraph.links:
             assert end <= link.start < link.end <= len(text)
@@ -89,6 +91,26 @@ NESTS: dict[str, Callable[[int], str]] = {
     "quotes": lambda n: "a'''" * n + "''text",
     "tags": lambda n: "<b" * n + "text",
     "ampersands": lambda n: "&#" * n + "text",
+    "templates that show text": lambda n: "{{nowrap|" * n + "text" + "}}" * n + "text",
+    "templates that show text, never closed": lambda n: "{{nowrap|text" * n,
+    "arguments": lambda n: "{{nowrap|text" + "|[[" * n + "}}",
+    "named arguments": lambda n: "{{nowrap|text" + "|a=" * n + "}}",
+    "template by a template": lambda n: "{{lc:" * n + "text" + "}}" * n + "text",
+    "brackets around a long text": lambda n: "[[" * n + "x" * n + "]]" * n + "text",
+    "links around a link": lambda n: "[[a|" * n + "[[b]]" + "]]" * n + "text",
+    "links of many pieces": lambda n: "[[a|[http://b c]" * n + "text",
+    "gaps in brackets": lambda n: "(" * n + "{{a}})" * n + "text",
+    "gaps in slashes": lambda n: "(/" * n + "{{a}}" + "/)" * n + "text",
+    "gaps after a long text": lambda n: "x" * n + "({{a}}," * n + "text",
+    "starts of tables": lambda n: ("\n" + ":" * 50 + "{|") * (n // 20) + "\ntext",
+    "items": lambda n: "\n* [[a [b" * n + "\ntext",
+    "long item": lambda n: "\n*" + "[[a]] [b] " * n + "[[\ntext",
+    "formulas": lambda n: "a <math>{x}^{</math>" * n + "text",
+    "long formula": lambda n: "a <math>" + "{x}^{" * n + "</math> text",
+    "html tables": lambda n: "<table>" * n + "</table>" * n + "text",
+    "headings": lambda n: "\n== a =" * n + "\ntext",
+    "magic words": lambda n: "__A" * n + "text",
+    "anchors of space": lambda n: "[[a| b ]] " * n + "text",
     "lines": lambda n: "[[a|\n\n" * n + "text",
 }
 

@@ -5,10 +5,10 @@ import re
 
 # Marks that the markup scanner leaves for the text cleaner. They cannot come in with an export: XML 1.0
 # forbids them.
-LINK, ANCHOR, END, GAP = "\x02", "\x03", "\x04", "\x05"
+LINK, ANCHOR, END, GAP, AMPERSAND = "\x02", "\x03", "\x04", "\x05", "\x06"
 
 #: Invisible, or ours: NUL, the marks, soft hyphen, zero-width space, direction marks, word joiner, BOM.
-_UNWANTED = "\x00" + LINK + ANCHOR + END + GAP + "\xad\u200b\u200e\u200f\u2060\ufeff"
+_UNWANTED = "\x00" + LINK + ANCHOR + END + GAP + AMPERSAND + "\xad\u200b\u200e\u200f\u2060\ufeff"
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 

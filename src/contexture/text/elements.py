@@ -1,21 +1,26 @@
-"""XML-like elements in wikitext: comments, references and formulas go, HTML tags become line breaks or nothing."""
+"""XML-like elements in wikitext: comments and references go, HTML tags become line breaks or nothing."""
 
 import re
 
 from contexture.text.characters import GAP, unescape
+from contexture.text.formulas import chemistry, formula
 
 # Elements dropped with what they hold. What is inside is no wikitext, so the first closing tag ends them.
 _OPAQUE = (
     "categorytree|ce|chem|gallery|graph|hiero|imagemap|includeonly|indicator|inputbox|mapframe|maplink|math|pre|"
     "ref|references|score|script|source|style|syntaxhighlight|templatedata|templatestyles|timeline"
 )
-_SEEN = {"ce", "chem", "hiero", "math", "ref", "score"}  # those that stand in the midst of a sentence
+_SEEN = {"hiero", "ref", "score"}  # those that stand in the midst of a sentence
+_FORMULAS = {"math": formula, "ce": chemistry, "chem": chemistry}
 _OPENER = re.compile(rf"<(?:!--|({_OPAQUE}|nowiki)(?=[\s/>])[^<>]*>)", re.IGNORECASE)
 _NOWIKI_ESCAPES = {ord(c): f"&#{ord(c)};" for c in "[]{}|'<>*#:;=_~!-&"} | {ord("\n"): " "}
 
 
 def drop_opaque(text: str) -> str:
-    """The text without comments and the elements whose content is not wikitext; `nowiki` is escaped instead."""
+    """The text without comments and the elements whose content is not wikitext.
+
+    What stands in `nowiki` and in simple formulas within a line is escaped instead.
+    """
     opener = _OPENER.search(text)
     if opener is None:
         return text
@@ -38,6 +43,10 @@ def drop_opaque(text: str) -> str:
         pieces.append(text[done : opener.start()])
         if name == "nowiki":
             pieces.append(unescape(text[opener.end() : start]).translate(_NOWIKI_ESCAPES) or GAP)
+        elif name in _FORMULAS:
+            alone = text[opener.start() - 1 : opener.start()] in ("\n", "") and text[end : end + 1] in ("\n", "")
+            shown = "" if alone else _FORMULAS[name](unescape(text[opener.end() : start]))
+            pieces.append(shown.translate(_NOWIKI_ESCAPES) or GAP)
         elif name in _SEEN:
             pieces.append(GAP)
         elif not name and text[opener.start() - 1 : opener.start()] == "\n" == text[end : end + 1]:
@@ -63,23 +72,25 @@ _INLINE_TAGS = (
     "abbr b bdi bdo big cite code data del dfn em font i ins kbd mark noinclude nowiki onlyinclude poem q ref rb rp "
     "rt ruby s samp section small span strike strong sub sup time tt u var wbr"
 )
-_BLOCK_TAGS = "blockquote center dl div h1 h2 h3 h4 h5 h6 hr ol p tbody td th thead tr ul"  # <table> stays: see markup
+_BLOCK_TAGS = "blockquote center dl div h1 h2 h3 h4 h5 h6 hr ol p tbody td th thead tr ul"
 _TAG_TEXT = (
     dict.fromkeys(_INLINE_TAGS.split(), "")
     | dict.fromkeys(_BLOCK_TAGS.split(), "\n\n" + GAP)
-    | {"li": "\n*", "dd": "\n*", "dt": "\n*", "br": GAP + " "}
+    | {"li": "\n*", "dd": "\n*", "dt": "\n*", "br": GAP + " ", "table": "\n\n{|"}
 )
+_END_TEXT = dict.fromkeys(("li", "dd", "dt"), "\n") | {"table": "\n|}\n\n" + GAP}
 
 
 def replace_tags(text: str) -> str:
-    """The text with HTML's tags gone: blocks part paragraphs, items become list items, `<br><br>` a blank line."""
+    """The text with HTML's tags gone: blocks part paragraphs, items and tables become those of wikitext."""
     return _TAG.sub(_replace_tag, _BREAKS.sub("\n\n", text)) if "<" in text else text
 
 
 def _replace_tag(tag: re.Match[str]) -> str:
-    replacement = _TAG_TEXT.get(tag[2].lower())
+    name = tag[2].lower()
+    replacement = _TAG_TEXT.get(name)
     if replacement is None:
         return tag[0]
     if not replacement and tag.string[tag.start() - 1 : tag.start()] == "\n":
         return GAP  # or a space after the tag would make the line a preformatted one
-    return "\n" if tag[1] and replacement == "\n*" else replacement
+    return _END_TEXT.get(name, replacement) if tag[1] else replacement

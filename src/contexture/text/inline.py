@@ -2,13 +2,10 @@
 
 import re
 
-from contexture.text.characters import GAP, LINK, unescape
+from contexture.text.characters import AMPERSAND, ANCHOR, END, GAP, LINK, unescape
 from contexture.text.paragraphs import Link
 
-_LINK = re.compile(
-    # After a link, the letters that follow belong to its text, in alphabets that put spaces between words.
-    r"\x02([^\x03]*)\x03([^\x04]*)\x04([a-zß-öø-ÿ\u0100-\u024f\u0370-\u052f\u0561-\u0587\u1f00-\u1fff]*)"
-)
+_LOOSE_ANCHOR = re.compile(rf"({LINK}[^{ANCHOR}]*{ANCHOR})( ?)([^{END}]*?)( ?){END}")
 _QUOTES = re.compile("'{2,}")
 _GAPS = re.compile(r"\x05(?:\s*\x05)+")
 _MAGIC_WORD = re.compile(r"__[^\W\d_]+__")
@@ -17,52 +14,40 @@ _MAGIC_WORD = re.compile(r"__[^\W\d_]+__")
 def clean(markup: str) -> tuple[str, list[Link]]:
     """Plain text, with single spaces for any white space, and its links.
 
-    Takes what `prune` leaves of a paragraph or heading, HTML tags and `''` already gone. Every link's
-    `text[start:end]` is its visible text without white space at its ends; a link that shows nothing is left out.
+    Takes what `prune` leaves of a paragraph or heading, `''` already gone. Every link's `text[start:end]` is its
+    visible text without white space at its ends; a link that shows nothing is left out.
     """
     if "__" in markup:
         markup = _MAGIC_WORD.sub(lambda word: "" if word[0].isupper() else word[0], markup)
     if GAP in markup:
         markup = close_gaps(markup)
+    # Targets come with their entities resolved, and with a mark for "&".
+    markup = unescape(markup)
     if LINK not in markup:
-        return " ".join(unescape(markup).split()), []
-    folder = _Folder()
-    links, done = [], 0
-    for match in _LINK.finditer(markup):
-        folder.add(markup[done : match.start()])
-        span = folder.add(match[2] + match[3])
-        if span:
-            links.append(Link(match[1], *span))
-        done = match.end()
-    folder.add(markup[done:])
-    return "".join(folder.pieces), links
+        return " ".join(markup.split()), []
+    text = " ".join(markup.split())
+    if f"{ANCHOR} " in text or f" {END}" in text or ANCHOR + END in text:
+        text = " ".join(_LOOSE_ANCHOR.sub(_tighten, text).split())
+    pieces = text.replace(ANCHOR, LINK).replace(END, LINK).split(LINK)  # text, target, text of the link, text, …
+    links, end = [], 0
+    for i in range(1, len(pieces), 3):
+        start = end + len(pieces[i - 1])
+        end = start + len(pieces[i + 1])
+        links.append(Link(pieces[i].replace(AMPERSAND, "&"), start, end))
+        pieces[i] = ""
+    return "".join(pieces), links
 
 
-class _Folder:
-    """Joins pieces of text with their white space folded, knowing where each comes to lie."""
+def _tighten(link: re.Match[str]) -> str:
+    """A link with the white space at the ends of its text outside, or nothing for one that shows nothing."""
+    head, before, anchor, after = link.groups()
+    return f"{before}{head}{anchor}{END}{after}" if anchor else before
 
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.length = 0
-        self.space = False
 
-    def add(self, piece: str) -> tuple[int, int] | None:
-        """Append a piece; start and end of what is not white space in it, or None where nothing is."""
-        if not piece:
-            return None
-        piece = unescape(piece)
-        words = " ".join(piece.split())
-        if not words:
-            self.space = self.space or bool(piece)
-            return None
-        if self.length and (self.space or piece[0].isspace()):
-            self.pieces.append(" ")
-            self.length += 1
-        start = self.length
-        self.pieces.append(words)
-        self.length += len(words)
-        self.space = piece[-1].isspace()
-        return start, self.length
+# What stands around a thing dropped and goes with it. Straight quotes may end one quotation and begin another.
+_PAIRS = {"()", "[]", "//", "“”", "«»", "‘’", "（）", "「」"}
+_OPENING = "([（"
+_REACH = 64  # characters before a gap that are looked at: a bound keeps many gaps in a row from costing more
 
 
 def close_gaps(markup: str) -> str:
@@ -70,19 +55,43 @@ def close_gaps(markup: str) -> str:
     left, *rest = _GAPS.sub(GAP, markup).split(GAP)
     pieces: list[str] = []
     for piece in rest:
-        before, after, right = left.rstrip(), piece.lstrip(), piece
-        if before.endswith("("):
-            after = after.lstrip(" ,;:/")
-            left, right = (before[:-1].rstrip(), after[1:]) if after.startswith(")") else (before, after)
-        elif not before and not pieces:
-            right = after.lstrip(" ,;:")
-        elif after and after[0] in ",.;:!?)":
-            left, right = before.rstrip(" ,;:/"), after
+        if len(left) > _REACH:
+            pieces.append(left[:-_REACH])
+            left = left[-_REACH:]
+        left, right = _close_gap(left, piece, at_start=not pieces)
         if right.strip():
             pieces.append(left)
             left = right
     pieces.append(left)
     return "".join(pieces)
+
+
+def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
+    """What to write before and after a gap."""
+    before, after = left.rstrip(), right.lstrip()
+    space = len(before) < len(left)
+    paired = False
+    while before:
+        if before[-1] in _OPENING:
+            after = after.lstrip(" ,;:/")
+        if before[-1] + after[:1] not in _PAIRS:
+            break
+        before, inner = before[:-1], after[1:]
+        after = inner.lstrip()
+        space = before[-1:].isspace() or len(after) < len(inner)
+        before = before.rstrip()
+        paired = True
+    if not before:
+        if at_start:
+            return "", after.lstrip(" ,;:")
+        return (" ", after) if paired else (left, right)
+    if before[-1] in _OPENING:
+        left, right = before, after
+    elif paired:
+        left, right = before + " " * space, after
+    if after and after[0] in ",.;:!?)]":
+        return before.rstrip(" ,;:/"), after
+    return left, right
 
 
 def drop_quotes(line: str) -> str:

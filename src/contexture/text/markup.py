@@ -1,168 +1,226 @@
 """First pass over wikitext: match the brackets, drop what is not prose, mark the links.
 
-One walk over the markup with one stack, so that time is linear however deep or unbalanced the markup is.
-The stack holds the brackets still open, each with the number of output pieces written before it: to drop a
-template is to cut the output back to that number. A bracket that is never closed drops nothing: its text stays,
-since losing a page's rest to one missing brace is worse than a word too many.
+One walk each over the templates, the tables and the links, in the order in which MediaWiki gives them their meaning,
+so that what stands in a dropped box is never looked at again. Each walk has one stack, so that time is linear however
+deep or unbalanced the markup is. A bracket that is never closed drops nothing: its text stays, since losing a
+page's rest to one missing brace is worse than a word too many.
 """
 
 import re
 
-from contexture.text.characters import ANCHOR, END, GAP, LINK, drop_unwanted
+from contexture.text.characters import AMPERSAND, ANCHOR, END, GAP, LINK, drop_unwanted
 from contexture.text.elements import drop_opaque, replace_tags
 from contexture.text.mediawiki import Site, namespace_key, normalise_title
 from contexture.text.namespaces import ARTICLE, CATEGORY, FILE, LANGUAGE_CODE, MEDIA, PROJECTS
-
-_BRACKET = re.compile(
-    r"""
-      \{\{+ | \}\}+                                     # templates
-    | \n[ \t:]*\{\| | \n[ \t]*\|\}(?!\})                # tables: only at the start of a line
-    | \[\[+ | \]+
-    | \[(?:(?i:https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn):|//)[^\s\[\]<>"]*[ \t]*
-    | </?(?i:table)(?=[\s/>])[^<>]*>
-    """,
-    re.VERBOSE,
-)
-_NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x05]")
+from contexture.text.templates import Templates, end_of_run
 
 
-def prune(text: str, site: Site) -> str:
-    """Wikitext without comments, references, templates, tables, files, formulas, galleries and categories.
+def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
+    """Wikitext without comments, references, tables, files, galleries and categories, its templates expanded.
 
-    In the result LINK target ANCHOR text END stands for a link to an article, GAP for a thing dropped that
-    would have been seen there. Headings, lists, quotes, tags and entities are as they were.
+    In the result LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target,
+    and GAP for a thing dropped that would have been seen there. Headings, quotes and entities are as they were.
+    Beside it, the number of lines of lists that were dropped; those whose brackets do not match still stand.
     """
-    return _Scan(site).run("\n" + replace_tags(drop_opaque(drop_unwanted(text))))
+    text = templates.expand(drop_opaque(drop_unwanted(text)))
+    text = drop_tables("\n" + replace_tags(text))
+    items = 0
+    if drop_lists:
+
+        def drop(lines: re.Match[str]) -> str:
+            nonlocal items
+            items += lines[0].count("\n")
+            return "\n"
+
+        text = _LIST.sub(drop, text)
+    return _Links(site).run(_SIMPLE_LINK.sub(_simple_link, text)), items
 
 
-_TEMPLATE, _TABLE, _HTML_TABLE, _LINK, _URL = range(5)
+def drop_tables(text: str) -> str:
+    """The text with GAP on a line of its own for every table; it must begin with a line break."""
+    opening, closing = text.find("{|"), text.find("|}")
+    opened: list[int] = []
+    spans: list[tuple[int, int]] = []
+    while closing >= 0:
+        if 0 <= opening < closing:
+            start = _line_start(text, opening, " \t:" + GAP)
+            if start >= 0:
+                opened.append(start)
+            opening = text.find("{|", opening + 2)
+            continue
+        if opened and _line_start(text, closing, " \t" + GAP) >= 0:
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, closing + 2))
+        closing = text.find("|}", closing + 2)
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        pieces += (text[done:start], "\n", GAP)
+        done = end
+    return "".join(pieces) + text[done:] if spans else text
 
 
-class _Scan:
-    """The state of one walk: what is written, and which brackets are open."""
+def _line_start(text: str, position: int, indent: str) -> int:
+    """Where the line break before a position is, if nothing but indentation lies between; or -1."""
+    position -= 1
+    while text[position] in indent:
+        position -= 1
+    return position if text[position] == "\n" else -1
+
+
+# Lines of lists, as far as their brackets match. Starting with the line break itself makes the search a quick one.
+_ITEM = r"\n[*#:;](?:[^\n\[\]]++|\[\[[^\n\[\]]*+\]\]|\[[^\n\[\]]*+\])*+(?=\n|\Z)"
+_LIST = re.compile(rf"{_ITEM}(?:{_ITEM})*+")
+# After a link, the letters that follow belong to its text, in alphabets that put spaces between words.
+_ALPHABETS = ((0x61, 0x250), (0x370, 0x530), (0x561, 0x588), (0x1F00, 0x2000))  # Latin, Greek, Cyrillic, Armenian
+_LETTERS = f"[{''.join(chr(c) for first, end in _ALPHABETS for c in range(first, end) if chr(c).islower())}]*"
+_TRAIL = re.compile(_LETTERS)
+_SIMPLE_LINK = re.compile(rf"\[\[([^\[\]|{{}}<>\n:\x02-\x06]++)(?:\|([^\[\]\n]*+))?\]\]({_LETTERS})")
+_SCHEMES = "https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn"
+_URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"]*[ \t]*", re.IGNORECASE)
+_LONGEST_TITLE = 1024  # characters; also keeps brackets around a long text from reading it once each
+_NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x06]")
+
+
+def _simple_link(link: re.Match[str]) -> str:
+    """A link to an article, of one line and without brackets in it."""
+    target, anchor, trail = link.groups()
+    return _mark(target, anchor, trail)
+
+
+def _mark(target: str, anchor: str | None, trail: str) -> str:
+    """The marks of a link to an article; its text alone where it leads to a section of its own page."""
+    title = normalise_title(target)
+    if anchor is None or not anchor.strip(" " + GAP):
+        anchor = target
+    if not title:
+        return anchor + trail
+    if "&" in title:
+        title = title.replace("&", AMPERSAND)
+    if "''" in title:
+        title = title.replace("'", "&#39;")  # or they would go as italics
+    return f"{LINK}{title}{ANCHOR}{anchor}{trail}{END}"
+
+
+class _Links:
+    """The state of the walk over the brackets that are left: what is written, and which are open."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
         self.out: list[str] = []
-        #: (kind, pieces written before it, links closed before it; for a URL: the end of its line)
+        #: Brackets still open: (pieces written before it, links closed before it, end of its line if external or -1).
         self.stack: list[tuple[int, int, int]] = []
-        self.open = [0] * 5
+        self.open_links = 0
         self.links = 0
         self.line_end = -1
 
     def run(self, text: str) -> str:
         done = 0
-        for bracket in _BRACKET.finditer(text):
-            start, end = bracket.span()
-            if start > done:
+        opening, closing = text.find("["), text.find("]")
+        while opening >= 0 or closing >= 0:
+            if closing < 0 or 0 <= opening < closing:
+                start = opening
+                end = end_of_run(text, start)
+                if end - start == 1:
+                    url = _URL.match(text, start)
+                    if url is None:
+                        opening = text.find("[", end)
+                        continue
+                    end = url.end()
                 self.out.append(text[done:start])
-            done = end
-            token = bracket[0]
-            first, second = token[0], token[1:2]
-            if first == "[":
-                self._open_link(token, text, start)
-            elif first == "]":
-                self._close_links(len(token), start)
-            elif first == "{":
-                for _ in range(len(token) // 2):
-                    self._push(_TEMPLATE, self.links)
-            elif first == "}":
-                for _ in range(len(token) // 2):
-                    self._drop(_TEMPLATE)
-            elif first == "<":
-                if second == "/":
-                    self._drop(_HTML_TABLE)
-                else:
-                    self._push(_HTML_TABLE, self.links)
+                self._open(end - start, text, start)
+                done = end
+                opening = text.find("[", end)
             else:
-                self.out.append("\n")
-                if token[-1] == "|":
-                    self._push(_TABLE, self.links)
-                else:
-                    self._drop(_TABLE)
+                end = end_of_run(text, closing)
+                if done < closing:
+                    self.out.append(text[done:closing])
+                done = end + self._close(end - closing, text, closing)
+                closing = text.find("]", end)
         self.out.append(text[done:])
         return "".join(self.out)
 
-    def _push(self, kind: int, note: int) -> None:
-        self.stack.append((kind, len(self.out), note))
-        self.open[kind] += 1
-
-    def _pop(self, kind: int) -> tuple[int, int]:
-        """Close the innermost bracket of a kind that is open; those opened inside it were never closed."""
-        while True:
-            top, start, note = self.stack.pop()
-            self.open[top] -= 1
-            if top == kind:
-                return start, note
-
-    def _drop(self, kind: int) -> None:
-        if self.open[kind]:
-            start, _ = self._pop(kind)
-            del self.out[start:]
-            self.out.append(GAP)
-
-    def _open_link(self, token: str, text: str, start: int) -> None:
-        if token[1] == "[":
-            self.out.extend("[" * (len(token) % 2))
-            for _ in range(len(token) // 2):
-                self._push(_LINK, self.links)
+    def _open(self, length: int, text: str, start: int) -> None:
+        if text[start + 1] == "[":
+            self.out.extend("[" * (length % 2))
+            for _ in range(length // 2):
+                self.stack.append((len(self.out), self.links, -1))
+                self.open_links += 1
             return
         if self.line_end < start:
             self.line_end = text.find("\n", start)
             if self.line_end < 0:
                 self.line_end = len(text)
-        self._push(_URL, self.line_end)
+        self.stack.append((len(self.out), self.links, self.line_end))
 
-    def _close_links(self, count: int, position: int) -> None:
+    def _close(self, count: int, text: str, start: int) -> int:
+        """Close brackets; how many letters after them belong to the link."""
+        end = start + count
+        letters = 0
         while count:
-            in_url = bool(self.stack) and self.stack[-1][0] == _URL
             # "]]" right after an external link that lacks its own bracket belongs to the link around it.
-            if in_url and not (count % 2 == 0 and self.open[_LINK]):
-                start, line_end = self._pop(_URL)
-                if position > line_end:
+            if self.stack and self.stack[-1][2] >= 0 and not (count % 2 == 0 and self.open_links):
+                before, _, line_end = self.stack.pop()
+                if start > line_end:
                     self.out.append("]")
-                elif start == len(self.out):
-                    self.out.append(GAP)  # a bare number in the margin
+                elif before == len(self.out):
+                    self.out.append(GAP)  # a bare address is a number in the margin
                 count -= 1
             elif count > 1:
-                if self.open[_LINK]:
-                    self._close_link()
                 count -= 2
+                if self.open_links:
+                    trail = _TRAIL.match(text, end) if not count else None
+                    letters = self._close_link(trail[0] if trail else "")
             else:
                 self.out.append("]")
                 count -= 1
+        return letters
 
-    def _close_link(self) -> None:
-        start, links_before = self._pop(_LINK)
+    def _close_link(self, trail: str) -> int:
+        """Close the innermost link that is open; how many letters of its trail it took."""
+        while True:  # external links opened within were never closed
+            before, links_before, line_end = self.stack.pop()
+            if line_end < 0:
+                break
+        self.open_links -= 1
         out = self.out
-        head = out[start] if start < len(out) else ""
-        prefix, colon, rest = head.partition(":")
-        shown = not prefix.strip() and bool(colon)  # [[:File:x]] is a link that is shown, not the file itself
-        if shown:
-            prefix, colon, rest = rest.partition(":")
-        namespace = self.site.namespaces.get(namespace_key(prefix), ARTICLE) if colon else ARTICLE
-        if not shown and namespace in (FILE, MEDIA, CATEGORY):
-            del out[start:]
+        target, pipe, anchor = (out[before][:_LONGEST_TITLE] if before < len(out) else "").partition("|")
+        if ":" in target and self.site.namespace(target) in (FILE, MEDIA, CATEGORY):
+            del out[before:]
             out.append(GAP)
-        elif self.links == links_before:  # links do not nest: around another one, brackets mean nothing
-            content = "".join(out[start:])
-            del out[start:]
-            out.append(self._link(content, prefix.lstrip() if colon else "", namespace, shown))
-            self.links += 1
-
-    def _link(self, content: str, prefix: str, namespace: int, shown: bool) -> str:
-        """What to write for `[[content]]`: a marked link, its text alone, or nothing."""
+            return 0
+        if self.links != links_before:
+            return 0  # links do not nest: around another one, brackets mean nothing
+        self.links += 1
+        content = "".join(out[before:])
+        if LINK in content:
+            return 0
+        del out[before:]
         target, pipe, anchor = content.partition("|")
         if "\n\n" in content or "\n" in target:
-            return content  # two brackets of different paragraphs, or no title
-        anchor = anchor.replace("\n", " ") if pipe else target.strip().removeprefix(":")
-        if namespace != ARTICLE or prefix.lower() in PROJECTS or _NOT_IN_A_TITLE.search(target):
-            return anchor
-        if prefix and LANGUAGE_CODE.fullmatch(prefix):
-            return anchor if shown or pipe else GAP
-        title = normalise_title(target)
-        if not title:
-            return anchor
-        if not anchor.strip(" " + GAP):
-            anchor = target
-        return f"{LINK}{title}{ANCHOR}{anchor}{END}"
+            out.append(content)  # two brackets of different paragraphs, or no title
+            return 0
+        shown = anchor.replace("\n", " ") if pipe else None
+        if _NOT_IN_A_TITLE.search(target):
+            out.append((target if shown is None else shown) + trail)
+        elif ":" in target:
+            out.append(self._namespaced(target, shown, trail))
+        else:
+            out.append(_mark(target, shown, trail))
+        return len(trail)
+
+    def _namespaced(self, target: str, anchor: str | None, trail: str) -> str:
+        """What to write for a link with a colon in its target: a marked link, its text alone, or GAP."""
+        visible = target.lstrip()
+        shown = visible.startswith(":")  # [[:File:x]] is a link that is shown, not the file itself
+        visible = visible[shown:]
+        prefix, colon, _ = visible.partition(":")
+        text = (visible.strip() if anchor is None else anchor) + trail
+        namespace = self.site.namespaces.get(namespace_key(prefix), ARTICLE) if colon else ARTICLE
+        if namespace != ARTICLE or (colon and prefix.lower() in PROJECTS):
+            return text
+        if colon and LANGUAGE_CODE.fullmatch(prefix):
+            return text if shown or anchor is not None else GAP + trail
+        return _mark(target, visible if anchor is None else anchor, trail)

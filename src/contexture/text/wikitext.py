@@ -1,31 +1,49 @@
 """Wikitext to sections and paragraphs with links: pure Python, linear in the text's length, never raises.
 
-Prose only: list items, indented lines, tables, templates, references, files, formulas and galleries are left
-out, and headings become the names of sections.
+Prose, and lists if they are asked for: tables, references, files, galleries and the templates that show no text of
+the sentence are left out, and headings become the names of sections.
 """
+
+from typing import Literal
 
 from contexture.text.characters import GAP
 from contexture.text.inline import clean, drop_quotes
 from contexture.text.markup import prune
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Paragraph, Parsed
+from contexture.text.templates import load_templates
+
+#: What becomes of lists and indented lines: left out, kept as paragraphs of kind "list_item", or kept as prose.
+ListItems = Literal["drop", "flag", "keep"]
 
 
-def parse(text: str, site: Site, min_characters: int = 1) -> Parsed:
+def parse(
+    text: str, site: Site, min_characters: int = 1, *, list_items: ListItems = "drop", templates: str = ""
+) -> Parsed:
     """Paragraphs of a page's wikitext.
 
-    Counted as dropped are paragraphs shorter than `min_characters` ("too_short"), list items and indented lines
-    ("list_item") and lines of code or drawings, which start with a space ("preformatted"). All other things
-    left out (templates, tables, …) are not text.
+    Counted as dropped are paragraphs shorter than `min_characters` ("too_short"), list items and indented lines where
+    they are not kept ("list_item") and lines of code or drawings, which start with a space ("preformatted"). All
+    other things left out (templates, tables, …) are not text. `templates` is the YAML of a table of templates that
+    goes before ours (see `contexture.text.templates`, which raises ValueError for a faulty one).
     """
-    return _Blocks(min_characters).run(prune(text, site))
+    markup, items = prune(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
+    parsed = _Blocks(min_characters, list_items).run(markup)
+    if items:
+        parsed.dropped["list_item"] = parsed.dropped.get("list_item", 0) + items
+    return parsed
+
+
+# What a line that is not plain text begins with.
+_SPECIAL = frozenset(" \t*#:;=|{!-" + GAP)
 
 
 class _Blocks:
     """Sorts lines into headings, lists and paragraphs."""
 
-    def __init__(self, min_characters: int) -> None:
-        self.min_characters = min_characters
+    def __init__(self, min_characters: int, list_items: ListItems) -> None:
+        self.min_characters = max(min_characters, 1)
+        self.list_items = list_items
         self.parsed = Parsed()
         self.section_index = 0
         self.section = ""
@@ -33,7 +51,12 @@ class _Blocks:
 
     def run(self, markup: str) -> Parsed:
         for line in markup.split("\n"):
-            self._line(line)
+            if not line:
+                self._end_paragraph()
+            elif line[0] in _SPECIAL or line.isspace():
+                self._line(line)
+            else:
+                self._text(line)
         self._end_paragraph()
         return self.parsed
 
@@ -44,7 +67,7 @@ class _Blocks:
             self._end_paragraph()
         elif bare[0] in "*#:;":
             self._end_paragraph()
-            self._count("list_item")
+            self._list_item(bare)
         elif line[0] == " ":
             self._end_paragraph()
             self._count("preformatted")
@@ -68,17 +91,27 @@ class _Blocks:
         self.section, _ = clean(drop_quotes(name))
         return True
 
+    def _list_item(self, line: str) -> None:
+        if self.list_items == "drop":
+            self._count("list_item")
+            return
+        item = line.lstrip("*#:; \t" + GAP)
+        if line[0] == ";":  # a term, and perhaps its definition after a colon
+            item = item.replace(" : ", ": ", 1)
+        self._text(item)
+        self._end_paragraph("prose" if self.list_items == "keep" else "list_item")
+
     def _text(self, line: str) -> None:
         self.lines.append(drop_quotes(line) if "''" in line else line)
 
-    def _end_paragraph(self) -> None:
+    def _end_paragraph(self, kind: Literal["prose", "list_item"] = "prose") -> None:
         if not self.lines:
             return
         text, links = clean("\n".join(self.lines))
         self.lines = []
-        if len(text) >= max(self.min_characters, 1):
+        if len(text) >= self.min_characters:
             index = len(self.parsed.paragraphs)
-            self.parsed.paragraphs.append(Paragraph(self.section_index, self.section, index, text, links))
+            self.parsed.paragraphs.append(Paragraph(self.section_index, self.section, index, text, links, kind))
         elif text:
             self._count("too_short")
 

@@ -1,0 +1,42 @@
+"""Links between documents: from the title that a link names to the document that a reader would come to."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+
+def destinations(pages: DataFrame) -> DataFrame:
+    """One row for every title that leads to a document: lang, title and the document's doc_id.
+
+    A redirect leads where its target lies; as on a wiki, a redirect to a redirect leads nowhere. A document's own
+    title comes before a redirect of that name, and of several documents of one title the first.
+    """
+    kept = pages.where("dropped is null")
+    documents = kept.where("redirect is null").groupBy("lang", "title").agg(F.min("doc_id").alias("doc_id"))
+    redirects = kept.where("redirect is not null").select("lang", F.col("title").alias("name"), "redirect")
+    moved = redirects.join(documents.withColumnRenamed("title", "redirect"), ["lang", "redirect"])
+    found = documents.withColumn("moved", F.lit(False)).unionByName(
+        moved.select("lang", F.col("name").alias("title"), "doc_id", F.lit(True).alias("moved"))
+    )
+    return found.groupBy("lang", "title").agg(F.min_by("doc_id", F.struct("moved", "doc_id")).alias("doc_id"))
+
+
+def resolve_links(pages: DataFrame) -> DataFrame:
+    """The pages, with a `doc_id` in each link: that of the document it leads to, null where there is none.
+
+    The join sees each title once a page, so that a title linked from everywhere gives at most a row a page.
+    """
+    titles = "array_distinct(flatten(transform(paragraphs, p -> p.links.target)))"
+    linked = pages.select("doc_id", "lang", F.explode(F.expr(titles)).alias("title"))
+    known = linked.join(destinations(pages).withColumnRenamed("doc_id", "leads_to"), ["lang", "title"])
+    maps = known.groupBy("doc_id").agg(
+        F.map_from_entries(F.array_sort(F.collect_list(F.struct("title", "leads_to")))).alias("leads_to")
+    )
+    return (
+        pages.join(maps, "doc_id", "left")
+        .withColumn("paragraphs", F.transform("paragraphs", lambda p: p.withField("links", _resolved(p["links"]))))
+        .drop("leads_to")
+    )
+
+
+def _resolved(links: Column) -> Column:
+    return F.transform(links, lambda link: link.withField("doc_id", F.col("leads_to")[link["target"]]))

@@ -1,0 +1,265 @@
+"""Templates whose text belongs to the sentence, by a table that a user can extend; all others are dropped.
+
+A table is YAML: a language (or `any`), under it what to show, under that the names of the templates that show it.
+
+    en:
+      "{2}": [lang, transl]
+      "{1}[ ({2*, })]": [nihongo]
+      "=convert": [convert, cvt]
+
+`{2}` is the second argument, `{text}` a named one, `{3|text|1}` the first of several that is not empty, `{*}` all those
+without a name in a row, `{2*, }` those from the second on with ", " between. What stands in square brackets is
+shown only where an argument within is not empty; a backslash takes the meaning from the character after it. `=convert`
+calls a function of `contexture.text.values`. "" shows nothing: how a table of one's own takes back an entry of ours.
+Names are in lower case; `lang-*` stands for all that begin so, up to the first hyphen, slash or colon.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from importlib import resources
+
+import yaml
+
+from contexture.text.characters import GAP
+from contexture.text.values import FUNCTIONS, Arguments, places
+
+#: What a template shows: of its arguments, in the language of the wiki.
+Rule = Callable[[Arguments, str], str]
+
+#: Templates nested deeper are dropped: what keeps the work linear. MediaWiki has such a limit too, of 100.
+_MAX_DEPTH = 16
+_BRACES = re.compile(r"\{\{+|\}\}+")
+_FAMILY = re.compile(r"[-/:]")
+_NOT_IN_A_NAME = re.compile(r"[\[\]<>{}\"\x05]")
+
+
+class Templates:
+    """The templates that show text on a wiki of one language."""
+
+    def __init__(self, lang: str, rules: Mapping[str, Rule]) -> None:
+        self.lang = lang
+        self.rules = rules
+
+    def expand(self, text: str, depth: int = 0) -> str:
+        """The text with GAP for every template, or the text that the template shows.
+
+        Braces that are not balanced are removed, and what they seem to hold stays: losing a page's rest to one
+        missing brace is worse than a word too many.
+        """
+        spans, balanced = _outermost(text)
+        if not spans and balanced:
+            return text
+        pieces, done = [], 0
+        for start, end in spans:
+            pieces.append(text[done:start] if balanced else _BRACES.sub("", text[done:start]))
+            pieces.append(self._show(text[start + 2 : end - 2], depth))
+            done = end
+        pieces.append(text[done:] if balanced else _BRACES.sub("", text[done:]))
+        return "".join(pieces)
+
+    def _show(self, content: str, depth: int) -> str:
+        rule, first = self._rule(content.partition("|")[0])
+        if rule is None or depth >= _MAX_DEPTH:
+            return GAP
+        if "{{" in content or "}}" in content:
+            content = self.expand(content, depth + 1)
+            rule, first = self._rule(content.partition("|")[0])  # of `{{lc:{{x|y}}}}`, the first bar was another's
+            if rule is None:
+                return GAP
+        return rule(read_arguments(content.partition("|")[2], first), self.lang) or GAP
+
+    def _rule(self, name: str) -> tuple[Rule | None, str | None]:
+        """The rule of a name as it is written, and the first argument where that follows a colon."""
+        key = " ".join(name.replace("_", " ").split()).lower()
+        rule = self.rules.get(key)
+        if rule is None and (family := _FAMILY.search(key)):
+            rule = self.rules.get(key[: family.end()] + "*")
+            if family[0] == ":":
+                return rule, name.partition(":")[2]
+        return rule, None
+
+
+def _outermost(text: str) -> tuple[list[tuple[int, int]], bool]:
+    """Start and end of the templates that lie in no other, and whether every brace has found its counterpart."""
+    spans: list[tuple[int, int]] = []
+    opened: list[int] = []
+    balanced = True
+    opening, closing = text.find("{{"), text.find("}}")  # a search for two letters is far quicker than a pattern
+    while closing >= 0:
+        if 0 <= opening < closing:
+            end = end_of_run(text, opening)
+            # Three are a parameter's: one pair, and a brace that goes with it.
+            opened.extend(range(opening, end - 1 - (end - opening) % 2, 2))
+            opening = text.find("{{", end)
+            continue
+        end = end_of_run(text, closing)
+        for piece_end in (*range(closing + 2, end - 1, 2), end):
+            if not opened:
+                balanced = False
+                break
+            start = opened.pop()
+            while spans and spans[-1][0] > start:
+                spans.pop()
+            spans.append((start, piece_end))
+        closing = text.find("}}", end)
+    return spans, balanced and not opened and opening < 0
+
+
+def end_of_run(text: str, start: int) -> int:
+    """Where the run of one character ends that starts there."""
+    character = text[start]
+    end = start + 1
+    while text.startswith(character, end):
+        end += 1
+    return end
+
+
+def read_arguments(rest: str, first: str | None = None) -> Arguments:
+    """The arguments of a template by name, those without one by their place ("1", "2", …), without space around."""
+    arguments: Arguments = {}
+    place = 0
+    for piece in _split(rest) if first is None else [first, *_split(rest)]:
+        name, equals, value = piece.partition("=")
+        if equals and not _NOT_IN_A_NAME.search(name):
+            arguments[name.strip().lower()] = value.strip()
+        else:
+            place += 1
+            arguments[str(place)] = piece.strip()
+    return arguments
+
+
+def _split(rest: str) -> list[str]:
+    """Split at the bars that lie in no link."""
+    if "[[" not in rest:
+        return rest.split("|")
+    pieces: list[list[str]] = []
+    depth = 0
+    for piece in rest.split("|"):
+        if depth:
+            pieces[-1].append(piece)
+        else:
+            pieces.append([piece])
+        depth = max(0, depth + piece.count("[[") - piece.count("]]"))
+    return ["|".join(piece) for piece in pieces]
+
+
+@functools.lru_cache(maxsize=32)
+def load_templates(lang: str, more: str = "") -> Templates:
+    """The templates of a language; `more` is the YAML of a table that goes before ours.
+
+    Raises ValueError, which says where, for a table that does not have the form described above.
+    """
+    rules: dict[str, Rule] = {}
+    for table in (_read_table(_OURS.read_text("utf-8")), _read_table(more)):
+        for section in ("any", lang):
+            for pattern, names in table.get(section, {}).items():
+                rules.update(dict.fromkeys(names, compile_rule(pattern)))
+    return Templates(lang, rules)
+
+
+_OURS = resources.files("contexture.text") / "templates.yml"
+
+
+def _read_table(source: str) -> dict[str, dict[str, list[str]]]:
+    try:
+        table: dict[str, dict[str, list[str]]] = yaml.safe_load(source) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"the table of templates is no YAML: {error}") from error
+    if not isinstance(table, dict):
+        raise ValueError("a table of templates has languages, or `any`, at its top")
+    for section, patterns in table.items():
+        if not isinstance(section, str) or not isinstance(patterns, dict):
+            raise ValueError(f"{section!r} in a table of templates: not a language over patterns with names")
+        for pattern, names in patterns.items():
+            if not isinstance(pattern, str) or not isinstance(names, list):
+                raise ValueError(f"{section}: {pattern!r} in a table of templates: not a pattern with a list of names")
+            for name in names:
+                if not isinstance(name, str) or name != name.lower():
+                    raise ValueError(f"{section}: {pattern!r}: {name!r} is no name in lower case; does it want quotes?")
+    return table
+
+
+_PATTERN = re.compile(r"\\(.)|\{([^{}]*)\}|([\[\]])", re.DOTALL)
+_SEVERAL = re.compile(r"([1-9]?)\*(.*)", re.DOTALL)
+
+
+@functools.cache
+def compile_rule(pattern: str) -> Rule:
+    """The rule that a pattern of the table describes. Raises ValueError where it is none."""
+    if pattern.startswith("="):
+        if pattern[1:] not in FUNCTIONS:
+            raise ValueError(f"{pattern!r}: no such function; there are {', '.join(sorted(FUNCTIONS))}")
+        return FUNCTIONS[pattern[1:]]
+    parts: list[_Part] = []
+    optional: list[_Part] | None = None
+    seen: set[str] = set()
+    done = 0
+    for match in _PATTERN.finditer(pattern):
+        into = parts if optional is None else optional
+        into.append(pattern[done : match.start()])
+        done = match.end()
+        escaped, reference, bracket = match.groups()
+        if escaped is not None:
+            into.append(escaped)
+        elif reference is not None:
+            names = tuple(reference.split("|"))
+            # An argument shown twice would double with every level of nesting.
+            if seen.intersection(names) or not all(names):
+                raise ValueError(f"{pattern!r}: an argument without a name, or named twice")
+            seen.update(names)
+            into.append(names)
+        elif bracket == "[" and optional is None:
+            optional = []
+        elif bracket == "]" and optional is not None:
+            parts.append(optional)
+            optional = None
+        else:
+            raise ValueError(f"{pattern!r}: square brackets that do not match, or lie in one another")
+    if optional is not None:
+        raise ValueError(f"{pattern!r}: a square bracket is not closed")
+    parts.append(pattern[done:])
+    kept = [part for part in parts if part]
+    needs_text = any(isinstance(part, tuple) for part in kept)
+
+    def rule(arguments: Arguments, lang: str) -> str:
+        shown, anything = _fill(kept, arguments)
+        return shown if anything or not needs_text else ""
+
+    return rule
+
+
+#: Text, an argument by its names, or parts that stand or fall together.
+_Part = str | tuple[str, ...] | list["_Part"]
+
+
+def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
+    """What the parts show, and whether any argument in them was not empty."""
+    pieces: list[str] = []
+    anything = False
+    for part in parts:
+        if isinstance(part, str):
+            pieces.append(part)
+        elif isinstance(part, tuple):
+            value = next(filter(None, (_argument(name, arguments) for name in part)), "")
+            pieces.append(value)
+            anything = anything or bool(value)
+        else:
+            shown, some = _fill(part, arguments)
+            if some:
+                pieces.append(shown)
+                anything = True
+    return "".join(pieces), anything
+
+
+def _argument(name: str, arguments: Arguments) -> str:
+    value = arguments.get(name)
+    if value is not None:
+        return value.strip(GAP)
+    several = _SEVERAL.fullmatch(name)
+    if several is None:
+        return ""
+    values = places(arguments)[int(several[1] or 1) - 1 :]
+    # Some writers put the comma themselves.
+    values = [value.strip(GAP).rstrip(several[2].strip() + " ") for value in values]
+    return several[2].join(filter(None, values))
