@@ -1,8 +1,9 @@
-"""Paragraphs to sentences: Punkt (Kiss & Strunk 2006) with parameters of our own, no downloads.
+"""Paragraphs to sentences: Punkt with parameters of our own, no downloads, and what Punkt cannot know.
 
-A language's parameters are a short list of abbreviations and of words that are common in lower case, in
-`abbreviations/<language>.json`. A common word written with a capital after an abbreviation or an initial
-("in the U.S. The …", "vitamin C. It …") shows that a sentence ends there.
+A language's parameters are short lists: the marks that end a sentence, abbreviations, words that are common in lower
+case ("in the U.S. The …", "vitamin C. It …": with a capital they start a sentence), and words that a number with a
+stop belongs to ("5. März"). `abbreviations/<language>.json` holds those that come with the package;
+`punkt_training.train` makes better ones from a corpus.
 """
 
 import functools
@@ -10,118 +11,220 @@ import json
 import re
 from collections.abc import Iterator
 from importlib import resources
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
-if TYPE_CHECKING:  # NLTK takes two seconds to import: only where text is split
-    from nltk.tokenize.punkt import PunktParameters
+from contexture.text.punkt import CLOSERS, QUOTES, Punkt
 
-_OCCURS_IN_LOWER_CASE = 1 << 6  # Punkt's flag for a word seen in lower case in the midst of a sentence
-_DEFAULT_ENDS = ".?!"
-_WINDOW = 10_000  # characters
+# Marks that always end a sentence and need no space after them.
+_UNSPACED = "。｡！？।॥։؟۔።፧၊။។៕།༎"
+_DEFAULT_ENDS = ".?!…" + _UNSPACED
 
 
 class Language(TypedDict):
-    """What a language's file holds."""
+    """What a language's file holds. Words are in lower case and sorted; abbreviations lack their last stop."""
 
     sentence_ends: str
     abbreviations: list[str]
     common_words: list[str]
+    after_numbers: list[str]
 
 
 def languages() -> list[str]:
-    """Codes of the languages that have parameters; others are split without any."""
+    """Codes of the languages that have parameters; others are split by their marks alone."""
     folder = resources.files("contexture.text") / "abbreviations"
     return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
 
 
 def load_language(lang: str) -> Language:
-    """A language's parameters, by its code ("en"); empty ones where there are none."""
+    """A language's parameters, by its code ("en"); empty lists where there are none."""
     if lang not in languages():
-        return {"sentence_ends": _DEFAULT_ENDS, "abbreviations": [], "common_words": []}
+        return {"sentence_ends": _DEFAULT_ENDS, "abbreviations": [], "common_words": [], "after_numbers": []}
     file = resources.files("contexture.text") / "abbreviations" / f"{lang}.json"
     language: Language = json.loads(file.read_text("utf-8"))
     return language
 
 
-class _Contexts(dict[str, int]):
-    """Punkt's word contexts, without the entry that its own kind adds for every unknown word it meets."""
-
-    def __missing__(self, word: str) -> int:
-        return 0
-
-
-def parameters(language: Language) -> "PunktParameters":
-    """Punkt's parameters from a language's lists."""
-    from nltk.tokenize.punkt import PunktParameters
-
-    result = PunktParameters()
-    result.ortho_context = _Contexts()
-    result.abbrev_types.update(language["abbreviations"])
-    for word in language["common_words"]:
-        result.ortho_context[word] = _OCCURS_IN_LOWER_CASE
-    return result
-
-
 class Splitter:
-    """Splits paragraphs of one language into sentences: Punkt, then a few of its breaks undone."""
+    """Splits paragraphs of one language into sentences, in time linear in their length. Can be pickled."""
 
     def __init__(self, language: Language) -> None:
-        from nltk.tokenize.punkt import PunktLanguageVars, PunktSentenceTokenizer
-
-        # Punkt keeps the ends of sentences per class.
-        ends = {"sent_end_chars": tuple(language["sentence_ends"])}
-        variables = type("Variables", (PunktLanguageVars,), ends)()
-        self._punkt = PunktSentenceTokenizer(parameters(language), lang_vars=variables)
+        self.language = language
+        ends = language["sentence_ends"]
+        self._abbreviations = frozenset(language["abbreviations"])
         self._common = frozenset(language["common_words"])
+        self._punkt = Punkt(self._abbreviations, self._common, language["after_numbers"], ends)
+        unspaced = "".join(mark for mark in ends if mark in _UNSPACED)
+        self._unspaced = re.compile(f"[{unspaced}]") if unspaced else None
+        self._inner_end = re.compile(rf"[{unspaced}]+[{_CLOSERS}]*|{_ELLIPSIS}" if unspaced else _ELLIPSIS)
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Start and end of each sentence of a text."""
-        first = last = -1
-        for start, end in self._breaks(text):
-            if first >= 0 and self._goes_on(text, first, last, start, end):
-                last = end
-                continue
-            if first >= 0:
-                yield first, last
-            first, last = start, end
-        if first >= 0:
-            yield first, last
+    def __reduce__(self) -> tuple[type["Splitter"], tuple[Language]]:
+        return Splitter, (self.language,)
 
     def split(self, text: str) -> list[str]:
         """The sentences of a text: substrings of it, in order, that cover it up to white space."""
         return [text[start:end] for start, end in self.spans(text)]
 
-    def _breaks(self, text: str) -> Iterator[tuple[int, int]]:
-        """Punkt's sentences, found in windows: NLTK gives up on a text that takes it more than five seconds."""
-        position = 0
-        while position < len(text):
-            found = list(self._punkt.span_tokenize(text[position : position + _WINDOW]))
-            done = position + _WINDOW >= len(text)
-            if len(found) > 1 and not done:
-                rest, _ = found.pop()  # may go on past the window
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Start and end of each sentence of a text."""
+        asked: set[int] = set()
+        pieces = self._punkt.spans(text, asked)
+        if _SPACED_OPENER in text:
+            pieces = list(_reopened(text, pieces))
+        divided = "..." in text or ". ." in text or (self._unspaced and self._unspaced.search(text))
+        if divided:
+            pieces = [piece for span in _unglued(pieces) for piece in self._divide(text, *span)]
+        brackets = [pair for pair in _BRACKETS if pair[0] in text]
+        spans: list[tuple[int, int]] = []
+        first = last = -1
+        for start, end in pieces:
+            if first < 0:
+                first = start if not text[start].isspace() else end - len(text[start:end].lstrip())
+            elif (
+                # By far the most: a sentence of words that ends in a word and a stop, and a capital after it.
+                (
+                    text[start].isupper()
+                    and text[last - 1] == "."
+                    and text[last - 3 : last - 1].isalpha()
+                    and text[first].isalpha()
+                    and last not in asked
+                )
+                or not ((start == last and not divided) or self._goes_on(text, first, last, start, end, last in asked))
+            ) and not (brackets and _is_within(brackets, text, first, last)):
+                spans.append((first, last))
+                first = start
+            last = end
+        if first < last:
+            spans.append((first, last))
+        return spans
+
+    def _divide(self, text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """A stretch of text cut at the ends that Punkt does not see: ellipses, and marks without a space after them."""
+        for end in self._inner_end.finditer(text, first, last):
+            after = _NO_SPACE.search(text, end.end(), last)
+            if after is None:
+                break
+            if end[1] is None:  # no ellipsis
+                cut = not (end[0][-1] in CLOSERS or end[0][-1] in "！？") or not _PARTICLE.match(text, after.start())
             else:
-                rest = _WINDOW
-            yield from ((position + start, position + end) for start, end in found)
-            position += rest
+                # Without words before it, it stands for something left out at the start of a quotation.
+                letter = _LETTER.search(text, after.start(), after.start() + 5)
+                before = _LETTER.search(text, max(first, end.start() - 50), end.start())
+                cut = before is not None and letter is not None and letter[0].isupper()
+            if cut:
+                yield first, end.end()
+                first = after.start()
+        yield first, last
 
-    def _goes_on(self, text: str, first: int, last: int, start: int, end: int) -> bool:
-        """Whether the stretch from `start` belongs to the sentence `text[first:last]` before it."""
-        word = _WORD.search(text, start, end)
-        if word is None or word[0][0].islower():
-            return True
-        bracket = _BRACKET.search(text, start, end)
-        if bracket and bracket[0] == ")":
-            return True
-        # Several initials, as in "R.G. Collingwood": Punkt knows one.
-        return word[0].lower() not in self._common and _INITIALS.search(text, max(first, last - 12), last) is not None
+    def _goes_on(self, text: str, first: int, last: int, start: int, end: int, asked: bool) -> bool:
+        """Whether the stretch from `start` belongs to the sentence `text[first:last]` before it.
+
+        `asked`: whether it was NLTK that broke it off, whom stops within the next word mislead ("Dr. Ash.”").
+        """
+        if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR)) is None:
+            return True  # "1." or "..." alone is no sentence
+        if not text[start].isupper():
+            word = _WORD.search(text, start, end)
+            if word is None or text[start] in ",;:":
+                return True
+            if word[0][0].islower():
+                # Few abbreviations are long and end in a vowel: here a capital is missing.
+                return word.start() != start or not _LONG_WORD.search(text, max(first, last - 7), last)
+            if text[start] == "(" and word[0][0].isdigit():
+                return True
+            if _LETTER.search(text, start, end) is None and _LIST_MARK.fullmatch(text, start, end) is None:
+                return True
+        if text[last - 1] == ".":
+            near = text[max(first, last - 3) : last - 1]
+            if near[-1:].isdigit():
+                return _is_listed(text[max(first, last - _NEAR) : last])
+            if asked or len(near) < 2 or not near.isalnum():
+                return self._is_abbreviated(text[max(first, last - _WORD_LENGTH) : last], text, start)
+            return False
+        return text[start] == "(" and _QUOTED_INITIALS.search(text, max(first, last - _WORD_LENGTH), last) is not None
+
+    def _is_abbreviated(self, before: str, text: str, start: int) -> bool:
+        """Whether `before` ends in initials or an abbreviation, and at `start` there is no word to start a sentence."""
+        initials = _INITIALS.search(before)
+        if initials and len(initials[0]) == 2 and not text[start].isupper():
+            if initials[0].islower():
+                return text[start].isdigit()  # "c. 1100"
+            return not initials[0].isupper() and text[start].isalpha()  # letters without case
+        word = _WORD.search(text, start, start + _WORD_LENGTH)
+        starts = word is not None and word[0].lower() in self._common and text[start] not in "-–—"
+        if starts and _INITIAL.match(text, start):
+            return initials is not None
+        abbreviation = before.rpartition(" ")[2].lstrip(_OPENERS)[:-1].lower()
+        return not starts and (initials is not None or abbreviation in self._abbreviations)
 
 
+_LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W_]+")
-_BRACKET = re.compile(r"[()]")
-_INITIALS = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}$")
+_NO_SPACE = re.compile(r"\S")
+_CLOSERS = re.escape(CLOSERS)
+_OPENERS = "([{\"'" + QUOTES
+_SPACED_OPENER = " « "  # as French has it; elsewhere the same mark may close
+_ELLIPSIS = rf"(\.{{3,}}|\.(?: \.){{2,}})[{_CLOSERS}]*(?=\s)"
+_LONG_WORD = re.compile(r"[^\W\d_]{4}[aeiouyàèéìíòóùúαεηιουωάέήίόύώςаеиоуыэюя]\.$")
+_LIST_MARK = re.compile(r"\d{1,2}\.|\(\d{1,2}\)")
+_LISTED = re.compile(r"[,;:(]\s?(\d{1,2})\.$")
+_INITIAL = re.compile(r"[^\W\d_]\.")
+_INITIALS = re.compile(r"(?<!\w)(?:[^\W\d_]\.-?)+$")
+_QUOTED_INITIALS = re.compile(rf"(?<!\w)(?:[^\W\d_]\.){{2,}}[{_CLOSERS}]+$")
+# What shows, in Japanese, that a sentence goes on after a quotation or a name that ends in "！".
+_PARTICLE = re.compile("[、，,)）」』]|って|など|から|まで|だ|です|[とのをはがにもでやへ]")
+_BRACKETS = (("(", ")"), ("[", "]"), ("（", "）"), ("「", "」"), ("『", "』"))
+_WORD_LENGTH = 24  # characters that abbreviations and initials are looked for in
+_NEAR = 100  # characters of a sentence that are looked at
+_WITHIN = 400  # characters that brackets may be apart
+
+
+def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The spans with a quotation mark that stands between spaces given to the sentence that it opens."""
+    opened = -1
+    for start, end in spans:
+        first = opened if opened >= 0 else start
+        opened = end - 1 if text.startswith(_SPACED_OPENER, end - 2) else -1
+        last = first + len(text[first:opened].rstrip()) if opened >= 0 else end
+        if first < last:
+            yield first, last
+        else:
+            opened = first
+    if opened >= 0:
+        yield opened, len(text.rstrip())
+
+
+def _unglued(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The spans with those joined that nothing parts, as Punkt leaves them in `"Go!"she`."""
+    first = last = -1
+    for start, end in spans:
+        if start != last:
+            if first >= 0:
+                yield first, last
+            first = start
+        last = end
+    if first >= 0:
+        yield first, last
+
+
+def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int) -> bool:
+    """Whether `last` lies between brackets that open in the midst of the sentence `text[first:last]`."""
+    for opener, closer in brackets:
+        # What opens with the sentence is one of several within the brackets, but for Japanese quotations.
+        opened = text.rfind(opener, max(first + (opener in "([（"), last - _WITHIN), last)
+        if opened >= 0 and text.find(closer, opened, last) < 0:
+            closed = text.find(closer, last, last + _WITHIN)
+            if closed >= 0 and text.find(opener, last, closed) < 0:
+                return True
+    return False
+
+
+def _is_listed(before: str) -> bool:
+    """Whether the last word is the number of an item in a list ("1. Ash, 2. Fen")."""
+    item = _LISTED.search(before)
+    return item is not None and (item[1] == "1" or f"{int(item[1]) - 1}. " in before)
 
 
 @functools.cache
 def splitter(lang: str) -> Splitter:
-    """The splitter of a language, by its code."""
+    """The splitter of a language, by its code, with the parameters that come with the package."""
     return Splitter(load_language(lang))

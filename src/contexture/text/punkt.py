@@ -1,0 +1,195 @@
+"""Punkt (Kiss & Strunk 2006), quickly: the sentences of NLTK's PunktSentenceTokenizer, found by a shorter way.
+
+NLTK makes token objects of the words around every stop. Most decisions need none: after a plain word that is no
+abbreviation, after a closing bracket and at "?" and "!" Punkt always breaks; after abbreviations, initials and
+numbers it asks for the next word alone. What is left, words of unusual make, NLTK itself decides.
+"""
+
+import functools
+import re
+from collections.abc import Collection
+from typing import Any
+
+OCCURS_IN_LOWER_CASE = 1 << 6  # Punkt's flag for a word seen in lower case in the midst of a sentence
+NUMBER = "##number##"  # Punkt's name for any number
+QUOTES = "‘’‚‛“”„‟«»‹›"
+CLOSERS = "\"')]}" + QUOTES + "」』）】》〉"  # in one or another language every quotation mark closes
+
+_ALONE = ")\";}]*:@'({[" + QUOTES + "「」『』（）【】《》〈〉"  # marks that are words of their own
+_PUNCTUATION = ";:,.!?"  # Punkt: no sentence starts with them
+_SPACES = r" \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # as NLTK's regular expressions have it
+_OTHER_SPACES = "\t\n\r\x0b\x0c"
+_AS_SPACE = str.maketrans(_OTHER_SPACES, " " * len(_OTHER_SPACES))
+_REALIGNED = re.compile(rf"[{re.escape(CLOSERS)}]+?(?:[{_SPACES}]+|(?=--)|$)", re.MULTILINE)
+_LONGEST = 10_000  # characters; NLTK, which gives up after five seconds, is not asked about a longer word
+# Letters and digits, and what may stand between them.
+_WORD = r"[^\W_]+(?:[.,/&+–—%°-][^\W_]+)*[%°]?"
+_NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
+
+
+class Punkt:
+    """Punkt with given parameters, in time linear in the length of a text.
+
+    Args:
+        abbreviations: in lower case, without the last stop. Letters alone are initials, never abbreviations.
+        common_words: in lower case; with a capital after an abbreviation they show that a sentence ends there.
+        after_numbers: in lower case; words such as months that a number with a stop belongs to ("5. März").
+        ends: the characters that end sentences, the stop among them.
+    """
+
+    def __init__(
+        self, abbreviations: Collection[str], common_words: Collection[str], after_numbers: Collection[str], ends: str
+    ) -> None:
+        self._abbreviations = frozenset(filter(is_abbreviation, abbreviations))
+        self._common = frozenset(common_words)
+        self._after_numbers = frozenset(after_numbers)
+        self._ends = ends
+        self._marks = frozenset(_ALONE + ends) - {"."}
+        kinds = self._marks, frozenset(ends), self._marks - set(ends)
+        marks, stops, alone = (re.escape("".join(sorted(kind))) for kind in kinds)
+        self._candidate = re.compile(rf"[{stops}](?=[{marks}]|[{_SPACES}]+()[^{_SPACES}])")
+        self._last_word = re.compile(rf"(?:[^{stops}]*[{alone}])?({_WORD})")
+        self._one_sentence = re.compile(rf"[^{_SPACES}{stops}]*[{stops}]?(?=[{_SPACES}]|\Z)")
+        self._plain_word = re.compile(rf"[^\W\d_]+(?=[{marks}]|,?[{_SPACES}]|,?\Z|,[{marks}])")
+
+    def spans(self, text: str, asked: set[int] | None = None) -> list[tuple[int, int]]:
+        """Start and end of each sentence: what `nltk.span_tokenize(text)` gives.
+
+        To `asked` are added the ends that NLTK itself decided upon.
+        """
+        spans: list[tuple[int, int]] = []
+        breaks = self._breaks(text, set() if asked is None else asked)
+        last = len(text.rstrip())
+        start = 0  # of the sentence, without what closed the one before it
+        for number, (end, after) in enumerate(breaks, 1):
+            if text[after] in CLOSERS:
+                closers = _REALIGNED.match(text, after, breaks[number][0] if number < len(breaks) else last)
+                if closers:
+                    spans.append((start, after + len(closers[0].rstrip())))
+                    start = closers.end()
+                    continue
+            if start < end:
+                spans.append((start, end))
+            start = after
+        if start < last:
+            spans.append((start, last))
+        return spans
+
+    @functools.cached_property
+    def nltk(self) -> Any:
+        """NLTK's PunktSentenceTokenizer with the same parameters."""
+        # NLTK takes two seconds to import: only where it is needed.
+        from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+        parameters = PunktParameters()
+        parameters.abbrev_types.update(self._abbreviations)
+        parameters.collocations.update((NUMBER, word) for word in self._after_numbers)
+        parameters.ortho_context = _Contexts(dict.fromkeys(self._common, OCCURS_IN_LOWER_CASE))
+        return PunktSentenceTokenizer(parameters, lang_vars=language_variables(self._ends))
+
+    def _breaks(self, text: str, asked: set[int]) -> list[tuple[int, int]]:
+        """Where sentences end, and where what comes after each starts."""
+        spaced = text.translate(_AS_SPACE) if any(space in text for space in _OTHER_SPACES) else text
+        breaks: list[tuple[int, int]] = []
+        start, end, after = 0, -1, 0  # of the candidate before: its word's start, its place, what comes after it
+        for match in self._candidate.finditer(text):
+            place = match.start()
+            # Of candidates within one word, Punkt looks at the last.
+            first = spaced.rfind(" ", max(end, 0) + 1, place) + 1 or start
+            if 0 <= end <= first and self._is_break(text, start, end, after, asked):
+                breaks.append((end + 1, after))
+            start, end, after = first, place, match.start(1)
+            if after < 0:
+                after = place + 1
+        if end >= 0 and self._is_break(text, start, end, after, asked):
+            breaks.append((end + 1, after))
+        return breaks
+
+    def _is_break(self, text: str, start: int, end: int, after: int, asked: set[int]) -> bool:
+        """Whether a sentence ends with text[end], which comes after the word text[start:end]."""
+        if text[end] != "." or start == end or text[end - 1] in self._marks:
+            return True
+        word = text[start:end]
+        if word.isalpha():
+            if len(word) > 1 and text[after] != "." and word.lower() not in self._abbreviations:
+                return True
+        else:
+            last = self._last_word.fullmatch(word)
+            word = last[1] if last else ""
+        answer: bool | None
+        if len(word) == 1 and word.isalpha():
+            answer = self._by_next_word(text, _INITIAL, end, after)
+        elif self._is_abbreviation(word):
+            answer = self._by_next_word(text, _ABBREVIATION, end, after)
+        elif _NUMBER.fullmatch(word):
+            answer = self._by_next_word(text, _ORDINAL, end, after)
+        elif len(word) < 2 or text[after] == ".":
+            answer = None
+        else:
+            return True
+        if answer is None:
+            asked.add(end + 1)
+            return self._ask_nltk(text, start, end, after)
+        return answer
+
+    def _is_abbreviation(self, word: str) -> bool:
+        word = word.lower()
+        return word in self._abbreviations or ("-" in word and word.rpartition("-")[2] in self._abbreviations)
+
+    def _by_next_word(self, text: str, kind: int, end: int, after: int) -> bool | None:
+        """Punkt's decision after an abbreviation, initial or ordinal; None where it takes more than a look."""
+        first = text[after]
+        if after == end + 1:
+            return kind != _ABBREVIATION and first not in _PUNCTUATION
+        if not self._one_sentence.match(text, after, after + _LONGEST):
+            return None  # more stops in the next word, which Punkt would heed
+        if first.isupper() and not (kind == _ORDINAL and not self._after_numbers):
+            word = self._plain_word.match(text, after)
+            if word is None:
+                return None
+            if kind == _ORDINAL:
+                return word[0].lower() not in self._after_numbers
+            return word[0].lower() in self._common
+        if kind == _ORDINAL and self._after_numbers and first.isalpha():
+            return None
+        return kind != _ABBREVIATION and first not in _PUNCTUATION and not first.islower()
+
+    def _ask_nltk(self, text: str, start: int, end: int, after: int) -> bool:
+        word = _NEXT_WORD.match(text, after, after + _LONGEST) if after > end + 1 else None
+        stop = word.end() if word else after + 1
+        if stop - start > _LONGEST:
+            return True
+        return bool(self.nltk.text_contains_sentbreak(text[start:stop]))
+
+
+def language_variables(ends: str) -> Any:
+    """NLTK's PunktLanguageVars for given ends of sentences, with the quotation marks of all languages as marks."""
+    from nltk import redos
+    from nltk.tokenize.punkt import PunktLanguageVars
+
+    alone, closers = re.escape(_ALONE), re.escape(CLOSERS)
+    marks = re.escape("".join(sorted({*_ALONE, *ends} - {"."})))
+    variables = {
+        "sent_end_chars": tuple(ends),
+        "_re_word_start": rf"[^{alone}`&\#\-,]",
+        "_re_non_word_chars": f"[{marks}]",
+        "re_boundary_realignment": redos.compile(rf"[{closers}]+?(?:\s+|(?=--)|$)", re.MULTILINE),
+    }
+    return type("Variables", (PunktLanguageVars,), variables)()  # NLTK keeps them per class
+
+
+_ABBREVIATION, _INITIAL, _ORDINAL = range(3)
+_NEXT_WORD = re.compile(rf"[^{_SPACES}]+")
+_ABBREVIATION_FORM = re.compile(r"(?!.$)[^\W\d_](?:[^\W_]|(?:\.-?|-)(?=[^\W_]))*")
+
+
+def is_abbreviation(word: str) -> bool:
+    """Whether a word, without its last stop, has the form of an abbreviation: two letters or more, no odd marks."""
+    return _ABBREVIATION_FORM.fullmatch(word) is not None
+
+
+class _Contexts(dict[str, int]):
+    """Punkt's word contexts, without the entry that its own kind adds for every unknown word it meets."""
+
+    def __missing__(self, word: str) -> int:
+        return 0

@@ -1,0 +1,118 @@
+"""Parameters of a language's Splitter, learned from its texts by NLTK's PunktTrainer (Kiss & Strunk 2006).
+
+Punkt's statistics decide what is an abbreviation; the language's own list, if it has one, is taken as given from the
+start. Of what Punkt learns only what holds on real text is kept: abbreviations that are seen often and in the midst
+of sentences, and common words by how they are written most of the time, not always, since "The" stands in the midst
+of many a sentence as part of a name.
+"""
+
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from contexture.text.punkt import NUMBER, is_abbreviation, language_variables
+from contexture.text.sentences import Language, load_language
+
+SAMPLE = 4_000_000  # characters
+_MIN_ABBREVIATION = 5  # times that an abbreviation must have been seen with its stop
+_MIN_INSIDE = 0.2  # of these, the share that what follows shows to be in the midst of a sentence
+_MAX_BARE = 0.3  # how often at most it may stand without its stop, for once with it
+_MIN_COMMON = 5  # times that a common word must have been seen in lower case
+_MAX_CAPITAL = 0.1  # of a common word's occurrences in the midst of a sentence, the share with a capital
+_MIN_STARTS = 2  # times that it must have started a sentence, and no less often than it has a capital elsewhere
+_MIN_AFTER_NUMBER = 5  # times that a word must have followed a number with a stop
+
+
+def train(texts: Iterable[str], lang: str, characters: int = SAMPLE) -> Language:
+    """Parameters of a language, from its paragraphs and the list that comes with the package, if any.
+
+    Reads a sample of whole texts that is just over `characters` long, drawn by the texts' hashes: neither their order
+    nor their partitioning matters. The result is plain JSON. Raises ValueError where there is no text.
+    """
+    seed = load_language(lang)
+    trainer = _trainer(seed)
+    sample = _sample(texts, characters)
+    if not any(text.strip() for text in sample):
+        raise ValueError(f"no text in the language {lang!r} to learn its sentences from")
+    trainer.train("\n\n".join(sample), finalize=True)
+    return {
+        "sentence_ends": seed["sentence_ends"],
+        "abbreviations": sorted({*seed["abbreviations"], *trainer.abbreviations()}),
+        "common_words": sorted({*seed["common_words"], *trainer.common_words()}),
+        "after_numbers": sorted({*seed["after_numbers"], *trainer.after_numbers()}),
+    }
+
+
+def _sample(texts: Iterable[str], characters: int) -> list[str]:
+    """The texts with the smallest hashes, until they are `characters` long, in the order of their hashes."""
+    heap: list[tuple[int, str]] = []  # the largest hash first
+    total = 0
+    for text in texts:
+        heapq.heappush(heap, (-int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()), text))
+        total += len(text)
+        while total - len(heap[0][1]) >= characters:
+            total -= len(heapq.heappop(heap)[1])
+    return [text for _, text in sorted(heap, reverse=True)]
+
+
+def _trainer(seed: Language) -> Any:
+    """NLTK's trainer, made to keep the seed's abbreviations and to count what it notes."""
+    from nltk.tokenize.punkt import PunktTrainer
+
+    class Trainer(PunktTrainer):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(lang_vars=language_variables(seed["sentence_ends"]))
+            self._params.abbrev_types.update(seed["abbreviations"])
+            self.lower: Counter[str] = Counter()  # in lower case
+            self.upper: Counter[str] = Counter()  # with a capital in the midst of a sentence
+            self.starts: Counter[str] = Counter()  # with a capital at a sentence's start
+            self.inside: Counter[str] = Counter()  # a word with a stop in the midst of a sentence
+            self.numbered: Counter[str] = Counter()  # a word with a capital after a number with a stop
+
+        def _reclassify_abbrev_types(self, types: Iterable[str]) -> Iterator[tuple[str, float, bool]]:
+            known = seed["abbreviations"]
+            for word, score, is_new in super()._reclassify_abbrev_types(types):
+                if is_new or word not in known:
+                    yield word, score, is_new
+
+        def _get_orthography_data(self, tokens: Iterable[Any]) -> None:
+            tokens = list(tokens)
+            super()._get_orthography_data(tokens)
+            before = None
+            for token in tokens:
+                word = token.type_no_sentperiod
+                if token.first_lower:
+                    self.lower[word] += 1
+                if before is None or token.parastart or token.linestart:
+                    pass
+                elif not (before.sentbreak or before.abbr or before.ellipsis):
+                    self.upper[word] += token.first_upper and before.is_non_punct is not None
+                elif before.sentbreak and token.first_upper:
+                    self.starts[word] += not before.is_number
+                    self.numbered[word] += before.type_no_period == NUMBER
+                if before is not None and before.period_final and not token.first_upper:
+                    self.inside[before.type_no_period] += token.is_non_punct is not None or token.tok == ","
+                before = token
+
+        def abbreviations(self) -> Iterator[str]:
+            for word in self._params.abbrev_types:
+                count, bare = self._type_fdist[word + "."], self._type_fdist[word]
+                often = count >= _MIN_ABBREVIATION and ("." in word or bare <= _MAX_BARE * count)
+                if is_abbreviation(word) and often and self.inside[word] >= _MIN_INSIDE * count:
+                    yield word
+
+        def common_words(self) -> Iterator[str]:
+            for word, count in self.lower.items():
+                upper, starts = self.upper[word], self.starts[word]
+                often = count >= _MIN_COMMON and starts >= max(_MIN_STARTS, upper)
+                if often and upper <= _MAX_CAPITAL * (upper + count) and len(word) > 1 and word.isalpha():
+                    yield word
+
+        def after_numbers(self) -> Iterator[str]:
+            for first, word in self._params.collocations:
+                if first == NUMBER and word.isalpha() and self.numbered[word] >= _MIN_AFTER_NUMBER:
+                    yield word
+
+    return Trainer()

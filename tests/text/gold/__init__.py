@@ -1,0 +1,122 @@
+"""Marks of where sentences end in real text, and the text itself, which is no part of the project.
+
+A decision is about one candidate: a stop, a question mark and their like before white space. `<lang>.tsv` names
+it by its page and by an anchor, a hash of the letters and digits around it, so that it is found again when
+punctuation or white space around it come out differently; and says whether a careful reader ends a sentence there.
+"""
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from contexture.text.mediawiki import parse_page, parse_site
+from contexture.text.wikitext import parse
+
+DUMPS = {
+    "en": "enwiki-pages-articles-shortened.xml.bz2",
+    "it": "itwiki-pages-articles-small.xml.gz",
+    "el": "elwiki-truncated-100k.xml.xz",
+}
+_OPEN = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+_CANDIDATE = re.compile(r"[.?!…;\u037e]+[\"')\]}’”»]*(?=\s+(\S))")
+_BEFORE, _AFTER = 40, 20  # letters and digits that an anchor is made of
+_NEAR = 160  # characters that surely hold so many
+
+
+class Decision(NamedTuple):
+    """One marked candidate. `half` is "seen" (looked at while tuning) or "held_out"; `kind` is how it was drawn."""
+
+    anchor: str
+    page: int
+    half: str
+    kind: str
+    boundary: bool
+
+
+class Candidate(NamedTuple):
+    """A candidate in a text: a sentence that ends here is followed by one that starts in (start, next]."""
+
+    anchor: str
+    start: int
+    next: int
+
+
+def decisions(lang: str) -> list[Decision]:
+    """The marked candidates of a language."""
+    lines = (Path(__file__).parent / f"{lang}.tsv").read_text("utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    return [Decision(anchor, int(page), half, kind, mark == "1") for page, anchor, half, kind, mark in rows]
+
+
+def paragraphs(folder: Path, lang: str) -> Iterator[tuple[int, str]]:
+    """Page numbers and texts of the paragraphs of a real dump's articles."""
+    path = folder / "wikipedia" / DUMPS[lang]
+    with _OPEN[path.suffix](path) as file:
+        xml = file.read().decode("utf-8")
+    site = parse_site(xml)
+    for match in re.finditer(r"<page>.*?</page>", xml, re.DOTALL):
+        page = parse_page(match[0], site)
+        if page.namespace == 0 and page.redirect is None:
+            for paragraph in parse(page.text, site).paragraphs:
+                yield page.page_id, paragraph.text
+
+
+def candidates(text: str, lang: str) -> Iterator[Candidate]:
+    """The places of a text where a sentence may end, its own end aside."""
+    for match in _CANDIDATE.finditer(text):
+        if lang == "el" or match[0][0] not in ";\u037e":
+            yield Candidate(_anchor(text, match.start()), match.start(), match.start(1))
+
+
+def _anchor(text: str, place: int) -> str:
+    before = _letters(text[max(0, place - _NEAR) : place])[-_BEFORE:]
+    after = _letters(text[place : place + _NEAR])[:_AFTER]
+    return hashlib.sha256(f"{before}|{text[place]}|{after}".encode()).hexdigest()[:16]
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
+
+
+class Score(NamedTuple):
+    """How a splitter did: boundaries that it found, that it made up, that it missed; and candidates not in the text."""
+
+    hits: int = 0
+    wrong: int = 0
+    missed: int = 0
+    lost: int = 0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.hits / (2 * self.hits + self.wrong + self.missed)
+
+
+def score(
+    texts: Iterable[tuple[int, str]], lang: str, spans: Callable[[str], Iterable[tuple[int, int]]]
+) -> dict[str, Score]:
+    """Scores of a splitter by half, and of "all", on the paragraphs of `paragraphs(folder, lang)`."""
+    marked = {decision.anchor: decision for decision in decisions(lang)}
+    pages = {decision.page for decision in marked.values()}
+    answers: dict[str, bool] = {}
+    for page, text in texts:
+        if page not in pages:
+            continue
+        found = [c for c in candidates(text, lang) if c.anchor in marked]
+        starts = [start for start, _ in spans(text)] if found else []
+        for candidate in found:
+            here = any(candidate.start < start <= candidate.next for start in starts)
+            answers.setdefault(candidate.anchor, here)  # the first, where a text is repeated
+    counts: dict[str, list[int]] = {half: [0, 0, 0, 0] for half in ("seen", "held_out", "all")}
+    for decision in marked.values():
+        answer = answers.get(decision.anchor)
+        for half in (decision.half, "all"):
+            counts[half][0] += answer is True and decision.boundary
+            counts[half][1] += answer is True and not decision.boundary
+            counts[half][2] += answer is False and decision.boundary
+            counts[half][3] += answer is None
+    return {half: Score(*count) for half, count in counts.items()}

@@ -1,0 +1,41 @@
+"""The short way to Punkt's sentences gives what NLTK gives, whatever the text, and takes linear time."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexture.text.punkt import Punkt
+from contexture.text.sentences import load_language
+from tests.text import gold
+
+PUNKTS = [
+    Punkt(["dr", "u.s", "etc", "al", "h.d-z", "st"], ["the", "a", "it", "was"], [], ".?!"),
+    Punkt(["dr", "u.s", "π.χ"], ["the", "ο"], ["march", "the"], ".?!;\u037e…"),
+    Punkt([], [], [], ".?!।。"),
+]
+WORDS = (
+    "Dr dr U.S u.s St x-dr h.d-z the The THE a A it It was ash Ash March J K j.k J.-H Ο ο π.Χ ΑΣ ǅ 船 क्या é é ² Ⅷ ½ _ "
+    "1 12 1,000 3.5 -4 1998 5-6 1. ٣ 10% 5th ,5 1.-"
+)
+MARKS = ".?!,;:()[]{}\"'`“”‘’„«»-–—…。।@*#&/\\"
+MORE_MARKS = ["...", "..", ". .", "--", "!!", ".)", '."', ".”", ". . .", ".,", ". ", ". ", "? ", ".\n"]
+SPACES = [" ", " ", " ", " ", "  ", "\n", "\t", "\xa0", "\u3000", "\r\n", "\x85"]
+TEXT = st.lists(st.sampled_from([*WORDS.split(), *MARKS, *MORE_MARKS, *SPACES]), max_size=30).map("".join)
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(TEXT | st.text(alphabet='.?!aAé1 ,-"()\n”', max_size=30) | st.text(max_size=40), st.sampled_from(PUNKTS))
+def test_sentences_are_nltk_s(text: str, punkt: Punkt) -> None:
+    assert punkt.spans(text) == list(punkt.nltk.span_tokenize(text))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", gold.DUMPS)
+def test_sentences_of_real_text_are_nltk_s(shared_data: Path, lang: str) -> None:
+    language = load_language(lang)
+    for after_numbers in ([], ["agosto", "july", "μαΐου"]):
+        punkt = Punkt(language["abbreviations"], language["common_words"], after_numbers, language["sentence_ends"])
+        for _, text in gold.paragraphs(shared_data, lang):
+            assert punkt.spans(text) == list(punkt.nltk.span_tokenize(text))

@@ -1,0 +1,65 @@
+"""Parameters learned from text: the right ones, whatever the order of the texts."""
+
+import json
+import random
+
+import pytest
+
+from contexture.text.punkt_training import train
+from contexture.text.sentences import Splitter, load_language
+
+NOUNS = ["ship", "tower", "river", "garden", "bridge", "letter", "market", "window", "forest", "harbour"]
+VERBS = ["stands", "rests", "waits", "shines", "turns", "falls", "rises", "sleeps"]
+
+
+def texts(seed: int = 0) -> list[str]:
+    """Paragraphs of a made-up language with the abbreviation "zq." and the common word "meanwhile"."""
+    draw = random.Random(seed)
+    found = []
+    for _ in range(300):
+        noun, other, verb = draw.choice(NOUNS), draw.choice(NOUNS), draw.choice(VERBS)
+        found.append(
+            f"Here the {noun} {verb} by zq. {draw.randint(1, 99)} of the {other} and meanwhile it {verb}. "
+            f"Meanwhile the {other} {verb}. On the 5. Moonday the {noun} {verb}, zq. {other} or not."
+        )
+    return found
+
+
+def test_what_is_learned() -> None:
+    language = train(texts(), "xx")
+    assert set(language) == set(load_language("xx"))
+    assert language["abbreviations"] == ["zq"]
+    assert language["after_numbers"] == ["moonday"]
+    assert {"meanwhile"} <= set(language["common_words"])
+    assert "moonday" not in language["common_words"]
+    assert Splitter(language).split("It lies by zq. Ash. It came on the 5. Moonday by zq. Meanwhile it rained.") == [
+        "It lies by zq. Ash.",
+        "It came on the 5. Moonday by zq.",
+        "Meanwhile it rained.",
+    ]
+
+
+def test_the_order_of_the_texts_does_not_matter() -> None:
+    found = texts()
+    first = train(iter(found), "xx", characters=20_000)
+    random.Random(1).shuffle(found)
+    assert train(found, "xx", characters=20_000) == first
+    assert json.loads(json.dumps(first)) == first
+
+
+def test_only_a_sample_is_read() -> None:
+    language = train(texts(), "xx", characters=1)
+    assert language["abbreviations"] == []
+
+
+def test_the_language_s_own_list_is_kept() -> None:
+    own, learned = load_language("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
+    assert "zq" in learned["abbreviations"]
+    assert set(own["abbreviations"]) <= set(learned["abbreviations"])
+    assert set(own["common_words"]) <= set(learned["common_words"])
+
+
+@pytest.mark.parametrize("nothing", [[], ["", "  "]])
+def test_no_text_is_refused(nothing: list[str]) -> None:
+    with pytest.raises(ValueError, match="no text in the language 'en'"):
+        train(nothing, "en")

@@ -1,0 +1,31 @@
+"""On boundaries marked by hand in real text: nearly all are found, and hardly any made up."""
+
+from pathlib import Path
+
+import pytest
+
+from contexture.text.punkt_training import train
+from contexture.text.sentences import Splitter, load_language
+from tests.text import gold
+
+LEAST = {"en": 0.99, "it": 0.98, "el": 0.98}
+
+
+@pytest.mark.parametrize("lang", LEAST)
+def test_marks(lang: str) -> None:
+    decisions = gold.decisions(lang)
+    assert len(decisions) >= 200
+    assert len({decision.anchor for decision in decisions}) == len(decisions)
+    assert sum(decision.kind != "random" for decision in decisions) > 100  # most are hard ones
+    assert 0.2 < sum(not decision.boundary for decision in decisions) / len(decisions) < 0.5
+    assert 0.4 < sum(decision.half == "held_out" for decision in decisions) / len(decisions) < 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", LEAST)
+def test_boundaries(shared_data: Path, lang: str) -> None:
+    texts = list(gold.paragraphs(shared_data, lang))
+    for language in (load_language(lang), train((text for _, text in texts), lang)):
+        scores = gold.score(texts, lang, Splitter(language).spans)
+        assert scores["all"].lost <= 0.05 * len(gold.decisions(lang))
+        assert {half: score.f1 >= LEAST[lang] for half, score in scores.items()} == dict.fromkeys(scores, True), scores
