@@ -132,16 +132,17 @@ def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title:
         label = variant if len(seeds) == 1 else f"{variant} (mean of {len(seeds)})"
         axes.plot(mean.index, mean, color=colour, linewidth=1.8, label=label)
         axes.lines[-1].set(marker=marker, markevery=every, markersize=6, markeredgecolor="white")
-    _style(axes, title, unit)
+    style(axes, title, "optimizer step", unit)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=INK)
     return figure
 
 
-def _style(axes: Axes, title: str, unit: str) -> None:
+def style(axes: Axes, title: str, along: str, unit: str) -> None:
+    """The looks that all pictures share."""
     axes.set_title(title, loc="left", fontsize=11, color=INK, fontweight="bold")
-    axes.set_xlabel("optimizer step", color=INK)
+    axes.set_xlabel(along, color=INK)
     axes.set_ylabel(unit, color=INK)
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     if "per second" in unit:
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
         axes.set_ylim(bottom=0)

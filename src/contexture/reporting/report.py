@@ -69,7 +69,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
         "counts": [counts_table(title, counts) for title, counts in context.counts.items()],
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
     }
-    return Report(_render("report.md", content), _render("report.html", content), figures)
+    return Report(render("report.md", content), render("report.html", content), figures)
 
 
 def _sentence(comparison: Comparison) -> str:
@@ -81,7 +81,8 @@ def _sentence(comparison: Comparison) -> str:
     )
 
 
-def _render(template: str, content: Mapping[str, object]) -> str:
+def render(template: str, content: Mapping[str, object]) -> str:
+    """A template of this room, filled in; what goes into HTML is escaped."""
     environment = Environment(
         loader=PackageLoader("contexture.reporting"),
         autoescape=select_autoescape(["html"]),

@@ -1,0 +1,57 @@
+"""What a corpus is made of, in numbers and in a few paragraphs to read: the content of its card."""
+
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+_SHOWN = 1_500  # characters of a paragraph in the card
+_STEPS = 2  # bars to a doubling
+
+
+def card(paragraphs: DataFrame, sample: int = 10) -> dict[str, Any]:
+    """Counts by language, histograms of lengths, and `sample` paragraphs drawn by a hash of their ids.
+
+    Words are what stands between spaces: of languages without spaces they say nothing. A histogram is a list of
+    (lower bound, upper bound, count) with bounds that double every second time.
+    """
+    rows = paragraphs.select(
+        "lang",
+        "doc_id",
+        F.size("sentences").alias("sentences"),
+        F.length("text").alias("characters"),
+        F.size(F.split("text", " ")).alias("words"),
+        F.size("links").alias("links"),
+        F.size(F.filter("links", lambda link: link["doc_id"].isNotNull())).alias("resolved"),
+    )
+    documents = rows.groupBy("lang", "doc_id").agg(
+        F.count("*").alias("paragraphs"),
+        *(F.sum(name).alias(name) for name in ("sentences", "characters", "words", "links", "resolved")),
+    )
+    totals = documents.groupBy("lang").agg(
+        F.count("*").alias("documents"),
+        *(F.sum(name).alias(name) for name in ("paragraphs", "sentences", "words", "characters", "links", "resolved")),
+    )
+    return {
+        "languages": {row.pop("lang"): row for row in (row.asDict() for row in totals.orderBy("lang").collect())},
+        "histograms": {
+            "characters a paragraph": _histogram(rows, F.col("characters")),
+            "sentences a paragraph": _histogram(rows, F.col("sentences")),
+            "paragraphs a document": _histogram(documents, F.col("paragraphs")),
+        },
+        "paragraphs": _sample(paragraphs, sample),
+    }
+
+
+def _histogram(rows: DataFrame, value: Column) -> list[tuple[int, int, int]]:
+    step = F.floor(F.log2(F.greatest(value, F.lit(1))) * _STEPS).cast("int")
+    counts = {row.step: row["count"] for row in rows.groupBy(step.alias("step")).count().collect()}
+    steps = range(min(counts, default=0), max(counts, default=-1) + 1)
+    bars = [(round(2 ** (i / _STEPS)), round(2 ** ((i + 1) / _STEPS)), counts.get(i, 0)) for i in steps]
+    return [bar for bar in bars if bar[2] or bar[0] < bar[1]]
+
+
+def _sample(paragraphs: DataFrame, size: int) -> list[dict[str, Any]]:
+    text = F.substring("text", 1, _SHOWN).alias("text")
+    drawn = paragraphs.orderBy(F.xxhash64("doc_id", "paragraph_index"), "doc_id", "paragraph_index").limit(size)
+    return [row.asDict() for row in drawn.select("lang", "doc_id", "title", "section", text).collect()]

@@ -1,0 +1,56 @@
+"""The corpus card: what a corpus is made of, as one HTML page that needs no other file."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from contexture.reporting.curves import COLOURS, INK, style, to_png
+from contexture.reporting.report import render
+from contexture.reporting.tables import Column, Table, counts_table
+
+
+def render_corpus_card(
+    card: Mapping[str, Any], counts: Mapping[str, object], dropped: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> str:
+    """The page.
+
+    Args:
+        card: what `corpus.card.card` gives.
+        counts: the corpus report: what came in, what was kept, what was dropped and why.
+        dropped: by reason, some of the paragraphs dropped for it.
+    """
+    figures = {name: to_png(histogram(name, bars)) for name, bars in card["histograms"].items() if bars}
+    content = {
+        "languages": _languages(card["languages"]),
+        "counts": counts_table("What came in and what was left out", counts),
+        "figures": {name: b64encode(png).decode() for name, png in figures.items()},
+        "paragraphs": card["paragraphs"],
+        "dropped": dropped,
+    }
+    return render("corpus_card.html", content)
+
+
+def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
+    """Bars (lower bound, upper bound, count) of equal width: lengths double every second bar."""
+    figure = Figure(figsize=(6, 4), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1), facecolor="white")
+    axes = figure.subplots()
+    axes.bar(range(len(bars)), [count for _, _, count in bars], width=0.9, color=COLOURS[0])
+    every = max(1, len(bars) // 8)
+    axes.set_xticks(
+        [i - 0.5 for i in range(0, len(bars), every)], [f"{bars[i][0]:,}" for i in range(0, len(bars), every)]
+    )
+    things, _, rows = name.partition(" a ")
+    style(axes, f"{things.capitalize()} per {rows}", things, f"{rows}s")
+    axes.tick_params(axis="x", colors=INK)
+    return figure
+
+
+def _languages(totals: Mapping[str, Mapping[str, int]]) -> Table:
+    names = ("documents", "paragraphs", "sentences", "words", "characters", "links", "resolved")
+    columns = (Column("Language"), *(Column(name.capitalize(), numeric=True) for name in names))
+    rows = tuple((lang, *(f"{total[name]:,}" for name in names)) for lang, total in totals.items())
+    caption = "Words are what stands between spaces. Resolved are the links that lead to a document of the corpus."
+    return Table("Languages", columns, rows, caption)
