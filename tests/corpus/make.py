@@ -4,7 +4,12 @@ import bz2
 import gzip
 import lzma
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.sources import SOURCES, find_sources
+from contexture.corpus.sources.protocol import Row, SourceFile, plan
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
   <siteinfo>
@@ -63,3 +68,22 @@ def damage(path: Path, position: int, length: int = 8) -> Path:
 def truncate(path: Path, size: int) -> Path:
     path.write_bytes(path.read_bytes()[:size])
     return path
+
+
+def find_exports(path: str) -> list[SourceFile]:
+    return find_sources(CorpusConfig(input=path))
+
+
+def read_all(config: CorpusConfig, tasks: int = 1) -> list[Row]:
+    """The rows of a corpus, without Spark."""
+    files = find_sources(config)
+    readers = {name: source.reader([f for f in files if f.source == name], config) for name, source in SOURCES.items()}
+    return [row for split in plan(files, tasks) for row in readers[split.file.source](split)]
+
+
+def by_name(rows: list[Row]) -> dict[str, Row]:
+    return {row["doc_id"]: row for row in rows}
+
+
+def texts(row: dict[str, Any]) -> list[str]:
+    return [paragraph["text"] for paragraph in row["paragraphs"]]

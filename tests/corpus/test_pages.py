@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from contexture.corpus import pages as corpus
-from contexture.corpus import streams
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import explain
-from contexture.corpus.exports import find_exports
-from contexture.corpus.streams import Record
+from contexture.corpus.sources import protocol
+from contexture.corpus.sources.mediawiki import page_rows
+from contexture.corpus.sources.mediawiki_records import Record
 from contexture.text.mediawiki import Site
 
-from .make import HEAD, TAIL, article, compress, damage, export, multistream, page
+from .make import HEAD, TAIL, article, compress, damage, export, find_exports, multistream, page
 
 CONFIG = CorpusConfig(min_characters=10, files=3)
 
@@ -37,6 +37,8 @@ MIXED = [
     page(10, "Κάλλιστον", "Ένα [[Λιμάνι|λιμάνι]]α με 𝔘nicode — 船 εδώ. Τέλος."),
     "  <page>\n    <title>Left &amp; open</title>\n    <ns>0</ns>\n    <id>11</id>\n    <revision><id>1</id><text>cut",
     article(12),
+    page(13, "List of harbours", "These are all the harbours of the world."),
+    page(14, "Harbour (disambiguation)", "The word harbour can mean many things.\n{{disambiguation}}"),
 ]
 
 
@@ -90,12 +92,19 @@ def test_why_pages_give_nothing(mixed: DataFrame) -> None:
         "en:10": None,
         "en:11": "truncated",
         "en:12": None,
+        "en:13": None,
+        "en:14": None,
     }
     assert {doc_id for doc_id, row in found.items() if row["redirect"] is not None} == {"en:2"}
     assert found["en:6"]["title"] == "Broken"
     assert found["en:11"]["title"] == "Left & open"
     assert found["en:5"]["paragraphs_dropped"] == {"list_item": 2, "too_short": 1}
     assert found["en:7"]["paragraphs"][0]["sentences"] == ["The text after ten thousand braces.", "It stays."]
+
+
+def test_pages_that_are_no_articles_are_marked(mixed: DataFrame) -> None:
+    kinds = {doc_id: row["page_kind"] for doc_id, row in rows(mixed).items() if row["page_kind"] != "article"}
+    assert kinds == {"en:13": "list", "en:14": "disambiguation"}
 
 
 def test_offsets_count_characters(mixed: DataFrame) -> None:
@@ -114,11 +123,11 @@ def test_the_newest_of_several_is_kept(mixed: DataFrame) -> None:
 def test_report(mixed: DataFrame) -> None:
     report = corpus.report(mixed)
     assert report == {
-        "pages_in": 14,
-        "pages_out": 5,
+        "pages_in": 16,
+        "pages_out": 7,
         "redirects": 1,
-        "paragraphs_out": 7,
-        "sentences_out": 4 * 3 + 2 + 2 + 2 + 2,
+        "paragraphs_out": 9,
+        "sentences_out": 4 * 3 + 2 + 2 + 2 + 2 + 1 + 1,
         "links_out": 2 * 7 + 1 + 1,
         "dropped": {"duplicate": 2, "empty": 1, "malformed_xml": 2, "namespace": 2, "truncated": 1},
         "paragraphs_dropped": {"list_item": 2, "too_short": 1},
@@ -129,13 +138,25 @@ def test_report(mixed: DataFrame) -> None:
 def test_paragraphs(mixed: DataFrame) -> None:
     frame = corpus.paragraphs(mixed, CONFIG)
     assert frame.schema.fieldNames() == [
-        *("doc_id", "title", "lang", "section_index", "section", "paragraph_index", "text", "sentences", "links")
+        *(
+            "doc_id",
+            "title",
+            "lang",
+            "section_index",
+            "section",
+            "paragraph_index",
+            "text",
+            "sentences",
+            "links",
+            "kind",
+        )
     ]
     parts = table(frame)
     assert len(parts) == CONFIG.files
     for part in parts:
         assert part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"]))
-    assert sorted({row["doc_id"] for part in parts for row in part}) == ["en:1", "en:10", "en:12", "en:7", "en:9"]
+    documents = sorted({row["doc_id"] for part in parts for row in part})
+    assert documents == ["en:1", "en:10", "en:12", "en:13", "en:14", "en:7", "en:9"]
 
 
 def test_redirects(mixed: DataFrame) -> None:
@@ -146,10 +167,10 @@ def test_redirects(mixed: DataFrame) -> None:
 def test_the_same_table_whatever_the_cuts(
     spark: SparkSession, mixed: DataFrame, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "_MIN_SPLIT", 100)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT", 100)
     path = compress(tmp_path / f"mixed{suffix}", export(*MIXED))
     exports = find_exports(str(path))
-    assert len(streams.plan(exports, spark.sparkContext.defaultParallelism)) > 1
+    assert len(protocol.plan(exports, spark.sparkContext.defaultParallelism)) > 1
     assert table(corpus.read_pages(spark, exports, CONFIG)) == table(mixed)
 
 
@@ -192,7 +213,7 @@ PIECES = st.sampled_from(
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
 def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
-    found = list(corpus.page_rows(Record(xml, state), Site("en", "", {}), 1))
+    found = list(page_rows(Record(xml, state), Site("en", "", {}), 1))
     assert len(found) == max(1, xml.count(b"<page>"))
     assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in found)
     assert all(row["dropped"] for row in found[:-1])
@@ -214,7 +235,7 @@ def test_damage_ends_the_job_with_an_error_that_names_the_file(
 ) -> None:
     exports = find_exports(str(make(tmp_path)))
     out = tmp_path / "pages"
-    with pytest.raises(Exception, match="ExportError") as error:
+    with pytest.raises(Exception, match="SourceError") as error:
         corpus.read_pages(spark, exports, CONFIG).write.parquet(str(out))
     message = explain(error.value)
     assert message is not None

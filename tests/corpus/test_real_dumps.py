@@ -1,14 +1,20 @@
-"""The three real dumps: what is in them is found, and little markup is left."""
+"""The three real dumps: what is in them is found, little markup is left, and links stand where their text is."""
 
+import collections
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contexture.corpus.exports import find_exports
-from contexture.corpus.pages import page_rows
-from contexture.corpus.streams import Split, plan, read
+from contexture.corpus.sources.files import find
+from contexture.corpus.sources.mediawiki import check, page_rows
+from contexture.corpus.sources.mediawiki_records import read
+from contexture.corpus.sources.protocol import SourceFile, Split, plan
+from contexture.text.kinds import page_kind
+from contexture.text.mediawiki import Page, Site, normalise_title, parse_page
+from contexture.text.wikitext import parse
 
 DUMPS = {
     "enwiki-pages-articles-shortened.xml.bz2": {
@@ -19,6 +25,7 @@ DUMPS = {
         "truncated": 0,
         "paragraphs": 4_700,
         "links": 18_500,
+        "kinds": {"article": 96, "disambiguation": 8, "list": 2},
     },
     "itwiki-pages-articles-small.xml.gz": {
         "lang": "it",
@@ -28,6 +35,7 @@ DUMPS = {
         "truncated": 0,
         "paragraphs": 7_500,
         "links": 27_000,
+        "kinds": {"article": 574, "disambiguation": 31, "list": 3},
     },
     "elwiki-truncated-100k.xml.xz": {
         "lang": "el",
@@ -37,21 +45,28 @@ DUMPS = {
         "truncated": 1,
         "paragraphs": 6_200,
         "links": 22_500,
+        "kinds": {"article": 495, "disambiguation": 23, "list": 6},
     },
 }
 MARKUP = re.compile(r"\{\{|\}\}|\[\[|\]\]|<ref|</|\{\||\|\}|'''|&[a-z]+;|\bthumb\|")
-GAPS = re.compile(r"\(\s*[,;]*\s*\)|\(\s*[,;]|,\s*,|;\s*;")
+HOLES = re.compile(r"\(\s*[,;]*\s*\)|\(\s*[,;]|,\s*,|;\s*;")
+
+
+def export(folder: Path, name: str) -> tuple[SourceFile, Site]:
+    (file,) = check(find(str(folder / "wikipedia" / name)))
+    assert file.site is not None
+    return file, file.site
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DUMPS)
 def test_dump(shared_data: Path, name: str) -> None:
-    expected = DUMPS[name]
-    (export,) = find_exports(str(shared_data / "wikipedia" / name))
-    assert export.site.lang == expected["lang"]
-    records = list(read(Split(export, 0, export.bytes)))
-    assert sorted(record for split in plan([export], 2) for record in read(split)) == sorted(records)
-    rows = [row for record in records for row in page_rows(record, export.site, 20)]
+    expected: dict[str, Any] = DUMPS[name]
+    file, site = export(shared_data, name)
+    assert site.lang == expected["lang"]
+    records = list(read(Split(file, 0, file.bytes)))
+    assert sorted(record for split in plan([file], 2) for record in read(split)) == sorted(records)
+    rows = [row for record in records for row in page_rows(record, site, 20)]
     assert len(rows) == expected["rows"]
     assert sum(row["redirect"] is not None for row in rows) == expected["redirects"]
     articles = [row for row in rows if row["redirect"] is None and row["dropped"] in (None, "empty")]
@@ -66,5 +81,55 @@ def test_dump(shared_data: Path, name: str) -> None:
     texts = [paragraph["text"] for paragraph in paragraphs]
     assert sum(MARKUP.search(text) is not None for text in texts) < 0.0005 * len(texts)
     sentences = [sentence for paragraph in paragraphs for sentence in paragraph["sentences"]]
-    assert sum(GAPS.search(sentence) is not None for sentence in sentences) < 0.001 * len(sentences)
+    assert sum(HOLES.search(sentence) is not None for sentence in sentences) < 0.001 * len(sentences)
     assert all("".join(p["sentences"]).replace(" ", "") == p["text"].replace(" ", "") for p in paragraphs)
+
+
+def articles_of(file: SourceFile, site: Site) -> Iterator[Page]:
+    for record in read(Split(file, 0, file.bytes)):
+        if record.state == "whole":
+            page = parse_page(f"<page>{record.xml.rpartition(b'<page>')[2].decode()}</page>", site)
+            if page.namespace == 0 and page.redirect is None:
+                yield page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DUMPS)
+def test_pages_that_are_no_articles(shared_data: Path, name: str) -> None:
+    file, site = export(shared_data, name)
+    kinds = collections.Counter(page_kind(page.title, page.text, site) for page in articles_of(file, site))
+    assert kinds == DUMPS[name]["kinds"]
+
+
+# Paragraphs so plain that three lines of code read them: blank lines around, no markup but links to articles.
+PLAIN = re.compile(
+    r"(?<=\n\n)(?![*#:;=| !-])(?:[^\n\[\]{}<>&_':]|\[\[[^\n\[\]{}<>&:|#_']+(?:\|[^\n\[\]{}|<>&_']+)?\]\])+(?=\n\n)"
+)
+LINK = re.compile(r"\[\[([^|\]]+)(?:\|([^\]]+))?\]\]([^\W\d_]*)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DUMPS)
+def test_links_of_plain_paragraphs(shared_data: Path, name: str) -> None:
+    file, site = export(shared_data, name)
+    links_seen = paragraphs_seen = paragraphs_found = 0
+    for page in articles_of(file, site):
+        found = {
+            p.text: [(link.target, p.text[link.start : link.end]) for link in p.links]
+            for p in parse(page.text, site).paragraphs
+        }
+        for paragraph in PLAIN.findall(page.text):
+            if any(not trail.islower() for _, _, trail in LINK.findall(paragraph) if trail):
+                continue
+            text = " ".join(LINK.sub(lambda link: (link[2] or link[1]) + link[3], paragraph).split())
+            links = [
+                (normalise_title(target), " ".join(((shown or target) + trail).split()))
+                for target, shown, trail in LINK.findall(paragraph)
+            ]
+            paragraphs_seen += 1
+            if text in found:  # else it stands in a comment, in code or in a template
+                paragraphs_found += 1
+                links_seen += len(links)
+                assert found[text] == links
+    assert paragraphs_found > 0.97 * paragraphs_seen > 100
+    assert links_seen > 300

@@ -1,20 +1,49 @@
 """What a user may turn about the corpus."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
 
+SourceName = Literal["mediawiki", "books", "json_lines", "documentation", "wet"]
+Lang = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class Input:
+    """One of several inputs, with its own source and language where they differ from the others'."""
+
+    # A file, a folder or a glob.
+    path: str
+    # As in CorpusConfig; null: what CorpusConfig says.
+    source: Literal["auto"] | SourceName | None = None
+    lang: Lang | None = None
+
 
 @dataclass(config=STRICT, frozen=True)
 class CorpusConfig:
     """Where the text comes from and what is kept of it."""
 
-    # A MediaWiki export (.xml, .xml.bz2, .xml.gz, .xml.xz), a folder of them or a glob; "demo": the made-up world.
-    input: str = "demo"
+    # A file, a folder or a glob, or a list of them; "demo": the made-up world.
+    input: str | list[str | Input] = "demo"
+    # What the files are; auto: told by their names, where these leave no doubt.
+    source: Literal["auto"] | SourceName = "auto"
+    # Code of the language, where the files do not say it: books, documentation, JSON lines without "lang".
+    lang: Lang | None = None
+    # What ends a paragraph of a book; auto: found out for each book.
+    book_paragraphs: Literal["auto", "line", "blank_line"] = "auto"
+    # Items of lists: left out and counted, kept with the kind "list_item", or kept as prose.
+    list_items: Literal["drop", "flag", "keep"] = "drop"
+    # A YAML file of templates of wikis whose text belongs to the sentence, beside those that are known.
+    templates: str | None = None
     # Shorter paragraphs are dropped and counted: rests of markup, labels of lists.
     min_characters: Annotated[int, Field(ge=1)] = 20
     # Files of a table, whatever the number of cores: about one per GB of compressed export.
     files: Annotated[int, Field(gt=0)] = 8
+
+    def inputs(self) -> list[Input]:
+        """Every input, on its own."""
+        listed = [self.input] if isinstance(self.input, str) else self.input
+        return [Input(one) if isinstance(one, str) else one for one in listed]

@@ -3,18 +3,18 @@
 import re
 
 
-class ExportError(ValueError):
-    """An export that cannot be used; the message names the file, the place and the way out."""
+class SourceError(ValueError):
+    """Input that cannot be used; the message, on one line, names the file, the place and the way out."""
 
 
-_IN_A_WORKER = re.compile(r"\bExportError: (.+)")
+_IN_A_WORKER = re.compile(r"\bSourceError: (.+)")
 
 
 def explain(error: BaseException) -> str | None:
-    """The message of the ExportError behind an error, also one that came out of a Spark task; else None."""
+    """The message of the SourceError behind an error, also one that came out of a Spark task; else None."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, ExportError):
+        if isinstance(seen, SourceError):
             return str(seen)
         message = _IN_A_WORKER.search(str(seen))
         if message:

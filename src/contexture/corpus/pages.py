@@ -1,12 +1,10 @@
-"""Exports to the tables of pages, paragraphs and redirects, on Spark.
+"""Sources to the tables of pages, paragraphs and redirects, on Spark.
 
 The table of pages holds everything, drops and their reasons included, so that nothing is parsed twice; the other
 tables and the report are views of it. Content and order of the rows do not depend on the number of cores.
 """
 
-import hashlib
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
@@ -15,40 +13,42 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from contexture.corpus.config import CorpusConfig
-from contexture.corpus.exports import ExportFile
-from contexture.corpus.streams import Record, Split, plan, read
-from contexture.text.characters import unescape
-from contexture.text.mediawiki import MalformedExportError, Page, Site, parse_page
-from contexture.text.paragraphs import Paragraph
-from contexture.text.sentences import splitter
-from contexture.text.wikitext import parse
+from contexture.corpus.arrow import record_batch
+from contexture.corpus.config import CorpusConfig, SourceName
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import SOURCES
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, bundle, plan
 
 PARAGRAPH = (
     "section_index int, section string, paragraph_index int, text string, sentences array<string>, "
-    "links array<struct<target string, start int, end int>>"
+    "links array<struct<target string, start int, end int>>, kind string"
 )
-#: `dropped` is why a page gives no paragraphs: "namespace", "empty", "duplicate", "truncated", "malformed_xml" or
-#: "too_large"; null for pages kept and for redirects. `paragraphs_dropped` counts, by reason, what was left out.
+#: `page_kind` is "article", "disambiguation", "list", "index" or "outline". `dropped` is why a page gives no
+#: paragraphs: "empty", "duplicate", "truncated", "too_large", or what its source's `reader` names; null for pages kept
+#: and for redirects. `paragraphs_dropped` counts, by reason, what was left out of a page.
 PAGES = (
-    "doc_id string, lang string, title string, redirect string, dropped string, "
+    "doc_id string, lang string, title string, page_kind string, redirect string, dropped string, "
     f"paragraphs array<struct<{PARAGRAPH}>>, "
     "paragraphs_dropped map<string, int>"
 )
-_BATCH_CHARACTERS = 4 << 20
+_BATCH_CHARACTERS = 2 << 20
+_ROW_CHARACTERS = 200
 
-Row = dict[str, Any]
+Reader = Callable[[Split], Iterator[Row]]
 
 
-def read_pages(spark: SparkSession, exports: Sequence[ExportFile], config: CorpusConfig) -> DataFrame:
-    """Every page of the exports, in the PAGES schema: `config.files` partitions, sorted by doc_id in each.
+def read_pages(spark: SparkSession, files: Sequence[SourceFile], config: CorpusConfig) -> DataFrame:
+    """Every page of the files, in the PAGES schema: `config.files` partitions, sorted by doc_id in each.
 
     Of several pages of one doc_id the newest revision is kept and the others are dropped as duplicates.
-    Lazy: an ExportError for a damaged file comes out of the job that uses the table (see `errors.explain`).
+    Lazy: a SourceError for a damaged file comes out of the job that uses the table (see `errors.explain`).
     """
-    splits = plan(exports, spark.sparkContext.defaultParallelism)
+    tasks = spark.sparkContext.defaultParallelism
+    bundles = bundle(plan(files, tasks), files, tasks)
+    readers = {name: SOURCES[name].reader([f for f in files if f.source == name], config) for name in SOURCES}
     schema = cast(StructType, StructType.fromDDL(f"{PAGES}, revision bigint, path string"))
-    rows = spark.range(0, len(splits), 1, len(splits)).mapInArrow(_reader(splits, config, schema), schema)
+    numbers = spark.range(0, len(bundles), 1, len(bundles))
+    rows = numbers.mapInArrow(_task(bundles, readers, schema), schema)
     order = [F.col("dropped").isNotNull(), F.col("revision").desc(), F.col("path")]
     rank = F.row_number().over(Window.partitionBy("doc_id").orderBy(*order))
     again = (F.col("rank") > 1) & F.col("dropped").isNull()
@@ -120,93 +120,39 @@ def report(pages: DataFrame) -> dict[str, Any]:
     }
 
 
-def _reader(
-    splits: list[Split], config: CorpusConfig, schema: StructType
+def _task(
+    bundles: list[list[Split]], readers: Mapping[SourceName, Reader], schema: StructType
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that a task runs: numbers of splits to the rows of their pages."""
-    min_characters = config.min_characters
+    """The function that a task runs: numbers of bundles to the rows of their pages."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrow = to_arrow_schema(schema)
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                rows: list[Row] = []
-                size = 0
-                for record in read(splits[number]):
-                    size += len(record.xml)
-                    for row in page_rows(record, splits[number].export.site, min_characters):
-                        rows.append(row | {"path": splits[number].export.path})
-                    if size > _BATCH_CHARACTERS:
-                        yield pa.RecordBatch.from_pylist(rows, schema=arrow)
-                        rows, size = [], 0
-                if rows:
-                    yield pa.RecordBatch.from_pylist(rows, schema=arrow)
+                for rows in _batches(row for split in bundles[number] for row in _rows(split, readers)):
+                    yield record_batch(rows, arrow)
 
     return run
 
 
-def page_rows(record: Record, site: Site, min_characters: int) -> Iterator[Row]:
-    """Rows of the pages in a record: one, or more where files cut off in mid-page were joined."""
-    *before, last = record.xml.split(b"<page>")
-    for piece in before[1:]:
-        yield _lost(piece, site, "truncated")
-    if record.state != "whole":
-        yield _lost(last, site, record.state)
-        return
+def _rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Row]:
+    path = split.file.path
     try:
-        page = parse_page(f"<page>{last.decode()}</page>", site)
-    except (MalformedExportError, UnicodeDecodeError):
-        yield _lost(last, site, "malformed_xml")
-    else:
-        yield _row(page, site, min_characters)
+        for row in readers[split.file.source](split):
+            yield row | {"path": path}
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error}.") from error
 
 
-def _row(page: Page, site: Site, min_characters: int) -> Row:
-    row = _blank(f"{site.lang}:{page.page_id}", site, page.title) | {"revision": page.revision_id}
-    if page.namespace != 0:
-        return row | {"dropped": "namespace"}
-    if page.redirect is not None:
-        return row | {"redirect": page.redirect}
-    parsed = parse(page.text, site, min_characters)
-    split = splitter(site.lang).split
-    return row | {
-        "dropped": None if parsed.paragraphs else "empty",
-        "paragraphs": [_paragraph(paragraph, split) for paragraph in parsed.paragraphs],
-        "paragraphs_dropped": list(parsed.dropped.items()),
-    }
-
-
-def _paragraph(paragraph: Paragraph, split: Callable[[str], list[str]]) -> Row:
-    return {
-        "section_index": paragraph.section_index,
-        "section": paragraph.section,
-        "paragraph_index": paragraph.paragraph_index,
-        "text": paragraph.text,
-        "sentences": split(paragraph.text),
-        "links": [link._asdict() for link in paragraph.links],
-    }
-
-
-def _blank(doc_id: str, site: Site, title: str) -> Row:
-    return {
-        "doc_id": doc_id,
-        "lang": site.lang,
-        "title": title,
-        "redirect": None,
-        "dropped": None,
-        "paragraphs": [],
-        "paragraphs_dropped": [],
-        "revision": 0,
-    }
-
-
-_TITLE = re.compile(r"<title>([^<]*)</title>")
-_ID = re.compile(r"<id>\s*([0-9]{1,18})\s*</id>")
-
-
-def _lost(piece: bytes, site: Site, reason: str) -> Row:
-    """The row of a page that cannot be read, with its number and title where they can."""
-    text = piece[:4096].decode("utf-8", "replace").partition("<revision>")[0]
-    title, number = _TITLE.search(text), _ID.search(text)
-    name = number[1] if number else "?" + hashlib.sha256(piece).hexdigest()[:16]
-    return _blank(f"{site.lang}:{name}", site, unescape(title[1]) if title else "") | {"dropped": reason}
+def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Rows in lists of bounded size: a batch of Arrow's is copied whole."""
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += _ROW_CHARACTERS + sum(len(paragraph["text"]) for paragraph in row["paragraphs"])
+        if size > _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -8,15 +8,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus import pages as rooms
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.exports import ExportFile
+from contexture.corpus.sources.protocol import SourceFile
 
 LOG = logging.getLogger(__name__)
 
 
 def parse_pages(sources: dict[str, Any], corpus: dict[str, Any]) -> DataFrame:
-    """Every page of the exports, with its paragraphs or the reason why it was dropped."""
-    exports = TypeAdapter(list[ExportFile]).validate_python(sources["corpus"])
-    return rooms.read_pages(SparkSession.builder.getOrCreate(), exports, typed(corpus))
+    """Every page of the sources, with its paragraphs or the reason why it was dropped."""
+    files = TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
+    return rooms.read_pages(SparkSession.builder.getOrCreate(), files, typed(corpus))
 
 
 def select_paragraphs(pages: DataFrame, corpus: dict[str, Any]) -> DataFrame:

@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from contexture.benchmarks.answer_selection import clean, read_wikiqa
 from contexture.benchmarks.missing import BenchmarkMissing
-from contexture.corpus.exports import find_exports
+from contexture.corpus.config import CorpusConfig, Input
+from contexture.corpus.sources import find_sources
 from contexture.demo import DemoConfig, write_demo_world
 
 LOG = logging.getLogger(__name__)
@@ -27,12 +28,17 @@ def locate_sources(
     Returns the manifest and the questions. A missing corpus ends the run; missing questions only leave their evaluation
     out: then the manifest says so and the table is empty.
     """
-    if DEMO in (corpus["input"], answers["input"]):
+    config = TypeAdapter(CorpusConfig).validate_python(corpus)
+    inputs = config.inputs()
+    if DEMO in [answers["input"], *(one.path for one in inputs)]:
         LOG.info("the made-up world: %s", write_demo_world(TypeAdapter(DemoConfig).validate_python(demo), place))
-    exports = find_exports(str(place) if corpus["input"] == DEMO else corpus["input"])
-    LOG.info("corpus: %d export files, %.1f MB", len(exports), sum(export.bytes for export in exports) / 1e6)
+    placed: list[str | Input] = [
+        replace(one, path=str(place), source="mediawiki") if one.path == DEMO else one for one in inputs
+    ]
+    files = find_sources(replace(config, input=placed))
+    LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
     questions, table = read_questions(place if answers["input"] == DEMO else Path(answers["input"]))
-    return {"corpus": [asdict(export) for export in exports], "answers": questions}, table
+    return {"corpus": [asdict(file) for file in files], "answers": questions}, table
 
 
 def read_questions(folder: Path) -> tuple[dict[str, Any], pd.DataFrame]:

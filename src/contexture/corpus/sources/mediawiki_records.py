@@ -1,33 +1,18 @@
-"""Exports cut into pieces for parallel tasks, and a piece into its pages, as bytes, in bounded memory."""
+"""An export's share of a task cut into its pages, as bytes, in bounded memory."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from contexture.corpus.bzip2 import blocks
-from contexture.corpus.exports import ExportFile, stream, suffix_of
+from contexture.corpus.sources.bzip2 import blocks
+from contexture.corpus.sources.files import stream
+from contexture.corpus.sources.protocol import MAX_DOCUMENT, Split
 
 _END = b"</page>"
 _READ = 1 << 20
-_MIN_SPLIT, _MAX_SPLIT = 256 << 10, 8 << 20
 #: A page longer than this many bytes of XML is dropped; MediaWiki's own limit is 2 MiB of text a revision.
-MAX_PAGE = 32 << 20
-
-
-@dataclass(frozen=True)
-class Split:
-    """A task's share of an export: the pages that begin in bytes [start, end) of the file, and of those every
-    `of`-th from number `part` on (gzip and xz can only be read from their start: each task reads all of it, since
-    to decompress is far quicker than to parse, and parses its part).
-    """
-
-    export: ExportFile
-    start: int
-    end: int
-    part: int = 0
-    of: int = 1
+MAX_PAGE = MAX_DOCUMENT
 
 
 class Record(NamedTuple):
@@ -37,24 +22,8 @@ class Record(NamedTuple):
     state: Literal["whole", "truncated", "too_large"]
 
 
-def plan(exports: Sequence[ExportFile], tasks: int) -> list[Split]:
-    """Cut exports into splits, for about three times `tasks` tasks. The pages found do not depend on the cut."""
-    total = sum(export.bytes for export in exports)
-    size = min(max(total // (3 * tasks), _MIN_SPLIT), _MAX_SPLIT)
-    splits = []
-    for export in exports:
-        count = math.ceil(export.bytes / size)
-        if suffix_of(export.path) in (".xml.gz", ".xml.xz"):
-            count = min(count, tasks)
-            splits += [Split(export, 0, export.bytes, part, count) for part in range(count)]
-        else:
-            bounds = [export.bytes * i // count for i in range(count + 1)]
-            splits += [Split(export, *bounds[i : i + 2]) for i in range(count)]
-    return splits
-
-
 def read(split: Split) -> Iterator[Record]:
-    """The records of a split. Raises ExportError where the file is damaged."""
+    """The records of a split. Raises SourceError where the file is damaged."""
     for number, record in enumerate(cut(_content(split), split.start == 0)):
         if number % split.of == split.part:
             yield record
@@ -62,18 +31,17 @@ def read(split: Split) -> Iterator[Record]:
 
 def _content(split: Split) -> Iterator[tuple[bool, bytes]]:
     """Decompressed stretches from the split's start to the file's end; whether each begins before the split's end."""
-    path = split.export.path
-    suffix = suffix_of(path)
-    if suffix == ".xml.bz2":
+    path = split.file.path
+    if split.file.shared == "records":
+        yield from ((True, data) for data in stream(path, split.file.encoding))
+    elif path.lower().endswith(".bz2"):
         yield from ((offset < split.end, content) for offset, content in blocks(path, split.start))
-    elif suffix == ".xml":
+    else:
         with Path(path).open("rb") as file:
             position = file.seek(split.start)
             while data := file.read(min(_READ, split.end - position) if position < split.end else _READ):
                 yield position < split.end, data
                 position += len(data)
-    else:
-        yield from ((True, data) for data in stream(path))
 
 
 def cut(content: Iterator[tuple[bool, bytes]], at_start: bool) -> Iterator[Record]:

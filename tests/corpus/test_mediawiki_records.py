@@ -4,31 +4,32 @@ import bz2
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.corpus import streams
-from contexture.corpus.bzip2 import blocks
-from contexture.corpus.errors import ExportError
-from contexture.corpus.exports import ExportFile, find_exports
-from contexture.corpus.streams import Record, Split, cut, plan, read
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import bzip2, mediawiki_records
+from contexture.corpus.sources.bzip2 import blocks
+from contexture.corpus.sources.mediawiki_records import Record, cut, read
+from contexture.corpus.sources.protocol import SourceFile, Split, plan
 
-from .make import HEAD, article, compress, damage, export, multistream, truncate
+from .make import HEAD, article, compress, damage, export, find_exports, multistream, truncate
 
 PAGES = [article(number) for number in range(1, 60)]
 XML = export(*PAGES)
 SUFFIXES = [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"]
 
 
-def one(path: Path) -> ExportFile:
+def one(path: Path) -> SourceFile:
     (found,) = find_exports(str(path))
     return found
 
 
-def cut_evenly(file: ExportFile, count: int) -> list[Split]:
+def cut_evenly(file: SourceFile, count: int) -> list[Split]:
     if file.path.endswith((".gz", ".xz")):
         return [Split(file, 0, file.bytes, part, count) for part in range(count)]
     bounds = [file.bytes * i // count for i in range(count + 1)]
@@ -99,11 +100,13 @@ def test_the_plan_covers_every_file(tmp_path: Path) -> None:
     for tasks in (1, 2, 500):
         splits = plan(files, tasks)
         for file in files:
-            mine = [split for split in splits if split.export is file]
+            mine = [split for split in splits if split.file is file]
             assert numbers([record for split in mine for record in read(split)]) == list(range(1, 60))
-    large = ExportFile("/x/large.xml.bz2", 20 << 30, files[0].site, "")
+    large = replace(next(file for file in files if file.path.endswith(".bz2")), bytes=20 << 30)
     assert {split.end - split.start for split in plan([large], 4)} <= {8 << 20, (8 << 20) - 1}
-    assert len(plan([ExportFile("/x/large.xml.gz", 20 << 30, files[0].site, "")], 4)) == 4
+    gzip = replace(next(file for file in files if file.path.endswith(".gz")), bytes=20 << 30)
+    assert len(plan([gzip], 4)) == 4
+    assert len(plan([gzip] * 100, 4)) == 100
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -154,7 +157,7 @@ def test_a_damaged_block_is_an_error_that_says_where(tmp_path: Path, big: Path, 
     path.write_bytes(big.read_bytes())
     at = int(path.stat().st_size * place)
     damage(path, at)
-    with pytest.raises(ExportError, match=r"block at byte \d+ is damaged.*bzip2recover") as error:
+    with pytest.raises(SourceError, match=r"block at byte \d+ is damaged.*bzip2recover") as error:
         for split in cut_evenly(one(path), count):
             list(read(split))
     assert str(path) in str(error.value)
@@ -173,7 +176,7 @@ def test_a_damaged_mark_between_streams_is_no_silent_loss(tmp_path: Path, count:
     if offset == 0:  # the stream's own header: nothing in it is needed
         assert numbers([record for split in splits for record in read(split)]) == list(range(1, 51))
         return
-    with pytest.raises(ExportError, match="is damaged"):
+    with pytest.raises(SourceError, match="is damaged"):
         for split in splits:
             list(read(split))
 
@@ -182,15 +185,13 @@ def test_a_damaged_mark_between_streams_is_no_silent_loss(tmp_path: Path, count:
 def test_damaged_gzip_and_xz(tmp_path: Path, suffix: str) -> None:
     path = compress(tmp_path / f"a{suffix}", XML)
     damage(path, path.stat().st_size // 2)
-    with pytest.raises(ExportError, match=r"damaged.*Download it again"):
+    with pytest.raises(SourceError, match=r"damaged.*Download it again"):
         list(read(Split(one(path), 0, 1)))
 
 
 def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contexture.corpus import bzip2
-
     path = compress(tmp_path / "a.xml.bz2", XML)
     real = bzip2._markers
 
@@ -206,8 +207,8 @@ def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
 def test_a_page_too_large_for_memory_is_dropped_and_the_next_kept(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "MAX_PAGE", 1 << 20)
-    monkeypatch.setattr(streams, "_READ", 1 << 16)
+    monkeypatch.setattr(mediawiki_records, "MAX_PAGE", 1 << 20)
+    monkeypatch.setattr(mediawiki_records, "_READ", 1 << 16)
     huge = article(2).replace("History", "x" * (3 << 20))
     file = one(compress(tmp_path / f"a{suffix}", export(article(1), huge, article(3))))
     records = list(read(Split(file, 0, file.bytes)))

@@ -8,10 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.errors import ExportError, explain
-from contexture.corpus.exports import find_exports
+from contexture.corpus.errors import SourceError, explain
 
-from .make import HEAD, article, compress, export, multistream, truncate
+from .make import HEAD, article, compress, export, find_exports, multistream, truncate
 
 XML = export(article(1), article(2))
 SUFFIXES = [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"]
@@ -56,10 +55,10 @@ def test_the_fingerprint_tells_files_apart(tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     for place, words in [
         (tmp_path / "missing.xml.bz2", "no such file"),
-        (tmp_path, "folder holds none"),
-        (tmp_path / "*.xml", "pattern matches none"),
+        (tmp_path, "an empty folder"),
+        (tmp_path / "*.xml", "a pattern without matches"),
     ]:
-        with pytest.raises(ExportError, match=words) as error:
+        with pytest.raises(SourceError, match=words) as error:
             find_exports(str(place))
         assert str(place) in str(error.value)
         assert "corpus.input" in str(error.value)
@@ -75,7 +74,8 @@ FAULTS = {
     "no XML": ("a.xml", b"\xff\xd8 a picture", "no MediaWiki export"),
     "entity bomb": ("a.xml", BOMB + XML, "document type.*Refused"),
     "entity bomb, compressed": ("a.xml.gz", BOMB + XML, "document type.*Refused"),
-    "UTF-16": ("a.xml", XML.decode().encode("utf-16"), "iconv -f UTF-16"),
+    "UTF-32": ("a.xml", XML.decode().encode("utf-32"), "iconv -f UTF-32"),
+    "UTF-16 that says it is not": ("a.xml", f"<?xml encoding='utf-8'?>{XML.decode()}".encode("utf-16"), "declares"),
     "another encoding": ("a.xml", b"<?xml version='1.0' encoding='ISO-8859-1'?>" + XML, "iconv -f ISO-8859-1"),
     "not UTF-8": ("a.xml", XML.replace(b"testwiki", b"t\xe9stwiki"), "not UTF-8"),
     "head not well-formed": ("a.xml", XML.replace(b"</dbname>", b"</db>"), "not well-formed"),
@@ -87,7 +87,7 @@ FAULTS = {
 def test_faults(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     path = tmp_path / name
     path.write_bytes(content) if words.startswith(("is", "holds")) else compress(path, content)
-    with pytest.raises(ExportError, match=words) as error:
+    with pytest.raises(SourceError, match=words) as error:
         find_exports(str(path))
     assert str(path) in str(error.value)
 
@@ -95,7 +95,7 @@ def test_faults(tmp_path: Path, name: str, content: bytes, words: str) -> None:
 def test_one_faulty_file_among_good_ones_is_named(tmp_path: Path) -> None:
     compress(tmp_path / "a.xml", XML)
     (tmp_path / "b.xml").touch()
-    with pytest.raises(ExportError, match=r"b\.xml: the file is empty"):
+    with pytest.raises(SourceError, match=r"b\.xml: the file is empty"):
         find_exports(str(tmp_path))
 
 
@@ -104,10 +104,10 @@ def test_damaged_or_cut_off_at_the_start(tmp_path: Path, suffix: str) -> None:
     path = compress(tmp_path / f"a{suffix}", XML)
     size = path.stat().st_size
     truncate(path, 20)
-    with pytest.raises(ExportError, match="cut off at its very start"):
+    with pytest.raises(SourceError, match="cut off at its very start"):
         find_exports(str(path))
     path.write_bytes(path.read_bytes()[:12] + bytes(size))
-    with pytest.raises(ExportError, match=r"damaged|cut off"):
+    with pytest.raises(SourceError, match=r"damaged|cut off"):
         find_exports(str(path))
 
 
@@ -124,11 +124,11 @@ def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_an_error_from_a_worker_is_explained() -> None:
-    worker = RuntimeError("Job aborted …\n  contexture.corpus.errors.ExportError: a.xml: is damaged.\n\n\tat java…")
+    worker = RuntimeError("Job aborted …\n  contexture.corpus.errors.SourceError: a.xml: is damaged.\n\n\tat java…")
     outer = ValueError("Failed while saving data")
     outer.__cause__ = worker
     assert explain(outer) == explain(worker) == "a.xml: is damaged."
-    assert explain(ExportError("b.xml: is empty.")) == "b.xml: is empty."
+    assert explain(SourceError("b.xml: is empty.")) == "b.xml: is empty."
     assert explain(ValueError("of another kind")) is None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from contexture.corpus.errors import ExportError
+from contexture.corpus.errors import SourceError
 
 _BLOCK = 0x314159265359  # marks a block's start, at any bit
 _END = 0x177245385090  # marks the end of a stream; blocks of another stream may follow
@@ -20,7 +20,7 @@ _WINDOW = 1 << 20
 def blocks(path: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """Byte offset and decompressed content (at most 900 kB) of each block that starts at or after byte `start`.
 
-    Raises ExportError at a damaged block, and EOFError after the last whole one where the file is cut off.
+    Raises SourceError at a damaged block, and EOFError after the last whole one where the file is cut off.
     """
     with Path(path).open("rb") as file:
         block, chance_markers = -1, 0
@@ -49,8 +49,8 @@ def blocks(path: str, start: int = 0) -> Iterator[tuple[int, bytes]]:
             raise EOFError
 
 
-def _damaged(path: str, bit: int) -> ExportError:
-    return ExportError(
+def _damaged(path: str, bit: int) -> SourceError:
+    return SourceError(
         f"{path}: the bzip2 block at byte {bit // 8} is damaged. Download the file again; or save what is whole with "
         f"bzip2recover, and set corpus.input to a file joined from its good pieces (cat rec*.bz2)."
     )

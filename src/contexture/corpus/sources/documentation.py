@@ -1,0 +1,109 @@
+"""Documentation: a folder of pages in HTML or Markdown with links between them."""
+
+import functools
+import posixpath
+import re
+import urllib.parse
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources.files import Found, inspect, require_utf8, whole
+from contexture.corpus.sources.protocol import MAX_DOCUMENT, Row, SourceFile, Split, blank, document
+from contexture.text.web import html_title, markdown_title, parse_html, parse_markdown
+
+_MARKDOWN = (".md", ".markdown")
+_HTML = (".html", ".htm", ".xhtml")
+SUFFIXES: tuple[str, ...] = (*_MARKDOWN, *_HTML)
+RECURSIVE = True
+
+_INDEX = ("index.html", "index.htm", "index.md", "README.md", "readme.md")
+
+
+def check(found: Sequence[Found], lang: str | None) -> list[SourceFile]:
+    """The pages, each with a title of its own: the page's, with its path where several share one.
+
+    Raises SourceError where no language is told or a page's first MiB is not UTF-8 or UTF-16.
+    """
+    files = [_check(one, lang) for one in found]
+    titles = Counter(file.title for file in files)
+    return [replace(file, title=f"{file.title} ({file.name})") if titles[file.title] > 1 else file for file in files]
+
+
+def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
+    """A page is a document; dropped if it is "too_large" or "not_utf8"."""
+    titles: dict[str, dict[str, str]] = {}
+    for file in files:
+        titles.setdefault(_root(file), {})[file.name] = file.title
+    return functools.partial(_rows, titles=titles, config=config)
+
+
+def _check(found: Found, lang: str | None) -> SourceFile:
+    if lang is None:
+        raise SourceError(f"{found.path}: documentation's language is not told. Set corpus.lang to its code (en).")
+    head = inspect(found.path)
+    require_utf8(found.path, head)
+    text = head.data.replace(b"\0", b"").decode("utf-8", "ignore")
+    title = markdown_title(text) if found.name.lower().endswith(_MARKDOWN) else html_title(text)
+    return SourceFile(
+        source="documentation",
+        path=found.path,
+        name=found.name,
+        bytes=head.size,
+        fingerprint=head.fingerprint,
+        encoding=head.encoding,
+        shared="no",
+        lang=lang,
+        title=title or found.name,
+    )
+
+
+def _root(file: SourceFile) -> str:
+    return file.path.removesuffix(file.name)
+
+
+def _rows(split: Split, titles: Mapping[str, Mapping[str, str]], config: CorpusConfig) -> Iterator[Row]:
+    file = split.file
+    row = blank(file.name, file.lang, file.title)
+    content = whole(file.path, file.encoding, MAX_DOCUMENT)
+    if content is None:
+        yield row | {"dropped": "too_large"}
+        return
+    try:
+        text = content.replace(b"\0", b"").decode()
+    except UnicodeDecodeError:
+        yield row | {"dropped": "not_utf8"}
+        return
+    parse = parse_markdown if file.name.lower().endswith(_MARKDOWN) else parse_html
+    resolve = functools.partial(_resolve, page=file.name, titles=titles[_root(file)])
+    yield document(row, parse(text, resolve, config.min_characters, config.list_items))
+
+
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+
+
+def _resolve(address: str, page: str, titles: Mapping[str, str]) -> str | None:
+    """Title of the page that a link on `page` leads to; None where that is the page itself or none of `titles`."""
+    address = address.strip()
+    if _ELSEWHERE.match(address):
+        return None
+    path = urllib.parse.unquote(re.split("[?#]", address, maxsplit=1)[0])
+    if not path:
+        return None
+    place = posixpath.normpath(posixpath.join("/", posixpath.dirname(page), path)).lstrip("/")
+    name = next((name for name in _candidates(place) if name in titles), None)
+    return None if name is None or name == page else titles[name]
+
+
+def _candidates(place: str) -> Iterator[str]:
+    """Files that may answer to an address: itself, a folder's index, one without its suffix, or one to be rendered."""
+    yield place
+    yield from (posixpath.join(place, name) for name in _INDEX)
+    yield from (place + suffix for suffix in SUFFIXES)
+    stem, suffix = posixpath.splitext(place)
+    if suffix in SUFFIXES:
+        yield from (stem + other for other in SUFFIXES)
+        if posixpath.basename(stem) == "index":
+            yield from (posixpath.join(posixpath.dirname(place), name) for name in _INDEX)

@@ -1,0 +1,160 @@
+"""What every source of text has in common: its files, the shares of them that tasks take, and the rows it gives."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from contexture.corpus.config import CorpusConfig, SourceName
+from contexture.corpus.sources.files import Found
+from contexture.text.mediawiki import Site
+from contexture.text.paragraphs import Paragraph, Parsed
+from contexture.text.sentences import splitter
+
+#: A row of the table of pages, as `pages.PAGES` describes it, with "revision".
+Row = dict[str, Any]
+
+_MIN_SPLIT, _MAX_SPLIT = 256 << 10, 8 << 20
+#: A document longer than this many bytes is dropped as "too_large"; of one in XML, so is a page.
+MAX_DOCUMENT = 32 << 20
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a source. `dataclasses.asdict` gives it as plain JSON.
+
+    Attributes:
+        source: which source reads it.
+        path: absolute path.
+        name: its path below the folder that `corpus.input` names, with "/"; a book's without its suffix.
+        bytes: size on disk.
+        fingerprint: SHA-256 of the size and the first and last MiB, in hex.
+        encoding: "utf-8", or the UTF-16 that it is read as.
+        shared: how several tasks can share it: "bytes", each takes its own stretch; "records", each reads all and
+            parses every n-th record (what can only be read from its start: to decompress is far quicker than to
+            parse); "no": one task takes it.
+        lang: language code of what does not say its own.
+        site: the wiki, of an export.
+        title: of a page of documentation.
+    """
+
+    source: SourceName
+    path: str
+    name: str
+    bytes: int
+    fingerprint: str
+    encoding: Literal["utf-8", "utf-16-le", "utf-16-be"]
+    shared: Literal["bytes", "records", "no"]
+    lang: str
+    site: Site | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A task's share of a file: the records that begin in bytes [start, end), and of those every `of`-th from number
+    `part` on.
+    """
+
+    file: SourceFile
+    start: int
+    end: int
+    part: int = 0
+    of: int = 1
+
+
+class Source(Protocol):
+    """What a source's module provides."""
+
+    #: Ends of its files' names, in lower case.
+    SUFFIXES: tuple[str, ...]
+    #: Whether a folder's subfolders belong to it.
+    RECURSIVE: bool
+
+    def check(self, found: Sequence[Found], lang: str | None) -> list[SourceFile]:
+        """Look at files' heads, before any work. Raises SourceError for the first that cannot be used."""
+
+    def reader(self, files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
+        """The function, sent to the tasks, that reads a split of one of `files` into rows.
+
+        The rows of a file, taken together, are the same however it is split. Raises SourceError for a damaged file.
+        """
+
+
+def plan(files: Sequence[SourceFile], tasks: int) -> list[Split]:
+    """Cut files into splits, for about three times `tasks` tasks."""
+    total = sum(file.bytes for file in files)
+    size = _split_size(files, tasks)
+    splits = []
+    for file in files:
+        count = 1 if file.shared == "no" else math.ceil(file.bytes / size)
+        if file.shared == "bytes":
+            bounds = [file.bytes * i // count for i in range(count + 1)]
+            splits += [Split(file, *bounds[i : i + 2]) for i in range(count)]
+        else:
+            # Each part reads the whole file: no more of them than keep the tasks busy.
+            count = min(count, tasks, math.ceil(2 * tasks * file.bytes / total))
+            splits += [Split(file, 0, file.bytes, part, count) for part in range(count)]
+    return splits
+
+
+def bundle(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> list[list[Split]]:
+    """Splits in order, several small ones to one task: ten thousand small files need no ten thousand tasks."""
+    size = _split_size(files, tasks)
+    bundles: list[list[Split]] = []
+    room = 0
+    for split in splits:
+        share = (split.end - split.start) // split.of
+        if share > room:
+            bundles.append([])
+            room = size
+        bundles[-1].append(split)
+        room -= share
+    return bundles
+
+
+def _split_size(files: Sequence[SourceFile], tasks: int) -> int:
+    return min(max(sum(file.bytes for file in files) // (3 * tasks), _MIN_SPLIT), _MAX_SPLIT)
+
+
+def document(row: Row, parsed: Parsed) -> Row:
+    """The row of a document that was read; "empty" where it holds no paragraph."""
+    split = splitter(row["lang"]).split
+    return row | {
+        "dropped": None if parsed.paragraphs else "empty",
+        "paragraphs": [_paragraph(paragraph, split) for paragraph in parsed.paragraphs],
+        "paragraphs_dropped": list(parsed.dropped.items()),
+    }
+
+
+def _paragraph(paragraph: Paragraph, split: Callable[[str], list[str]]) -> Row:
+    return {
+        "section_index": paragraph.section_index,
+        "section": paragraph.section,
+        "paragraph_index": paragraph.paragraph_index,
+        "text": paragraph.text,
+        "sentences": split(paragraph.text),
+        "links": paragraph.links,
+        "kind": paragraph.kind,
+    }
+
+
+def blank(name: str, lang: str, title: str, dropped: str | None = None, revision: int = 0) -> Row:
+    """The row of a document without paragraphs; of several of one language and name the greatest revision counts."""
+    return {
+        "doc_id": f"{lang}:{name}",
+        "lang": lang,
+        "title": title,
+        "page_kind": "article",
+        "redirect": None,
+        "dropped": dropped,
+        "paragraphs": [],
+        "paragraphs_dropped": [],
+        "revision": revision,
+    }
+
+
+def content_name(content: bytes) -> str:
+    """A name for what has none of its own: the same for the same content."""
+    return "?" + hashlib.sha256(content).hexdigest()[:20]

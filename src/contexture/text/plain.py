@@ -1,0 +1,118 @@
+"""Plain text to paragraphs: books and lines of text. Never raises."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from contexture.text.characters import drop_unwanted
+from contexture.text.paragraphs import Parsed
+from contexture.text.sections import Sections, one_line
+
+Layout = Literal["line", "blank_line"]
+
+#: Longer lines were not broken to fit a page.
+_WRAPPED = 100
+_HEADING_CHARACTERS = 120
+_HEADING_LINES = 3
+
+_UNITS = (
+    "chapter|book|part|volume|letter|act|scene|canto|stave|chapitre|livre|partie|tome|lettre|"
+    "kapitel|buch|teil|theil|band|brief|abschnitt|capitolo|libro|parte|capítulo|capitulo|hoofdstuk|deel|boek|"
+    "κεφάλαιο|κεφαλαιο|μέρος|μερος|глава|часть|том|книга"
+)
+_NUMBERS = (
+    r"(?-i:[IVXLCDM]+|[ivxlcdm]+)|\d{1,4}|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[- ]\w+)?|"
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|"
+    "premier|première|deux|trois|quatre|cinq|sept|huit|neuf|dix|primo|prima|primero|primera|eins|zwei|drei|"
+    "πρώτο|δεύτερο|τρίτο|πρωτο|δευτερο|τριτο|(?-i:[Α-Ω]{1,3}[΄'ʹ]?)"
+)
+_ORDINALS = r"first|second|third|\w+th|\w+te[rs]?|premi[eè]re?|seconde?|\w+i[eè]me"
+# "Part I." but not "Part I like best".
+_HEADING = re.compile(
+    rf"""(?:{_UNITS})\s+(?:the\s+)?(?:{_NUMBERS})(?=[\s.,:;—–-]|$)(?!\s+(?-i:[a-z]))
+      | (?:{_ORDINALS})\s+(?:{_UNITS})\.?$
+      | (?:prologue|epilogue|épilogue|prolog|epilog|preface|conclusion)\.?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ROMAN = re.compile(r"[IVXLC]+\.?$")
+_MARKED = re.compile(r"#{1,6}\s+(\S.*)")
+# What Project Gutenberg puts around a book.
+_BEGIN = re.compile(r"^\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG.*$", re.MULTILINE)
+_FINISH = re.compile(r"^\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG", re.MULTILINE)
+
+
+def parse_book(text: str, layout: Layout | Literal["auto"] = "auto", min_characters: int = 1) -> Parsed:
+    """Paragraphs of a book, chapters as sections.
+
+    A paragraph is a line, or the lines up to a blank one, joined by spaces; hyphens at their ends are left alone.
+    Headings are lines that start with "# ", and short paragraphs of the kind of "CHAPTER IV. Of tides" or "XII.".
+    Counted as dropped are paragraphs shorter than `min_characters` ("too_short") and the publisher's notes that
+    Project Gutenberg puts before and after a book ("boilerplate").
+    """
+    sections = Sections(min_characters)
+    lines = _without_notes(text, sections).splitlines()
+    if layout == "auto":
+        layout = layout_of(lines)
+    for block in _blocks(lines, layout):
+        name = _heading(block)
+        if name:
+            sections.heading(one_line(name))
+        else:
+            sections.paragraph(one_line(" ".join(block)))
+    return sections.parsed
+
+
+def parse_text(text: str, layout: Layout, min_characters: int = 1) -> Parsed:
+    """Paragraphs of plain text without headings; the shorter ones are counted as dropped ("too_short")."""
+    sections = Sections(min_characters)
+    for block in _blocks(text.splitlines(), layout):
+        sections.paragraph(one_line(" ".join(block)))
+    return sections.parsed
+
+
+def layout_of(lines: list[str]) -> Layout:
+    """Whether each line is a paragraph, or blank lines part them.
+
+    Where lines directly follow one another, they belong together if they were broken to fit a page, and do not if
+    some are longer than any page is wide.
+    """
+    following = [line for line, before in zip(lines[1:], lines, strict=False) if line.strip() and before.strip()]
+    if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank line between any two
+        return "line"
+    return "line" if sum(len(line) > _WRAPPED for line in following) * 10 > len(following) else "blank_line"
+
+
+def _without_notes(text: str, sections: Sections) -> str:
+    begin = _BEGIN.search(text)
+    if begin:
+        sections.drop("boilerplate")
+        text = text[begin.end() :]
+    finish = _FINISH.search(text)
+    if finish:
+        sections.drop("boilerplate")
+        text = text[: finish.start()]
+    return text
+
+
+def _blocks(lines: list[str], layout: Layout) -> Iterator[list[str]]:
+    block: list[str] = []
+    for line in (drop_unwanted(line).strip() for line in lines):
+        # A marked heading stands alone, whatever stands around it.
+        if block and (not line or layout == "line" or _MARKED.match(line) or _MARKED.match(block[0])):
+            yield block
+            block = []
+        if line:
+            block.append(line)
+    if block:
+        yield block
+
+
+def _heading(block: list[str]) -> str | None:
+    """The heading that a block is, or None."""
+    marked = _MARKED.match(block[0])
+    if marked:
+        return marked[1].rstrip("# ")
+    if len(block) > _HEADING_LINES or sum(map(len, block)) > _HEADING_CHARACTERS:
+        return None
+    return " ".join(block) if _HEADING.match(block[0]) or _ROMAN.match(block[0]) else None

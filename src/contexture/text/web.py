@@ -1,0 +1,263 @@
+"""Pages of documentation, in HTML or Markdown, to sections and paragraphs with links. Never raises.
+
+Navigation, code, tables, figures and forms are left out. Links to other pages are kept, by the title of the page.
+"""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from contexture.text.characters import drop_unwanted, unescape
+from contexture.text.html_tokens import attributes, tokens
+from contexture.text.paragraphs import Link, Parsed
+from contexture.text.sections import Sections, one_line
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_SILENT = (
+    "script style template noscript svg math form button select textarea iframe object audio video canvas dialog "
+    "title xmp noembed noframes"
+)
+#: What is left out, and the name under which it is counted; "" is not counted.
+_LEFT_OUT = {
+    "pre": "code",
+    "table": "table",
+    "figure": "figure",
+    "nav": "navigation",
+    "aside": "navigation",
+    "header": "navigation",
+    "footer": "navigation",
+    "menu": "navigation",
+} | dict.fromkeys(_SILENT.split(), "")
+_ROLES = dict.fromkeys(("navigation", "search", "banner", "contentinfo", "complementary"), "navigation")
+_NAVIGATION = "toc toctree-wrapper sidebar sphinxsidebar breadcrumb breadcrumbs pagination navbar"
+_CLASSES = dict.fromkeys(_NAVIGATION.split(), "navigation") | {"headerlink": "", "anchor": ""}
+
+_BLOCK_NAMES = (
+    "address article blockquote body br center dd details div dl dt fieldset h1 h2 h3 h4 h5 h6 hr html li main ol p "
+    "section summary ul"
+)
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_LISTS = frozenset(("ul", "ol", "dl"))
+_VOID_NAMES = "area base br col embed hr img input link meta source track wbr"
+_VOID = frozenset(_VOID_NAMES.split())
+
+ListItems = Literal["drop", "flag", "keep"]
+Resolve = Callable[[str], str | None]
+
+
+def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
+    """Paragraphs of an HTML page; where it marks its main content, of that alone.
+
+    `resolve` gives the title of the page that a link's address leads to, or None. The first heading of the first
+    level is the page's title and begins no section. Counted as dropped are "code", "table", "figure" and
+    "navigation" once for each, and paragraphs shorter than `min_characters` ("too_short"). List items are left out
+    and counted ("list_item"), flagged by their kind, or kept as prose.
+    """
+    page = _Page(resolve, min_characters, list_items, whole=False)
+    page.run(html)
+    if not page.main:
+        page = _Page(resolve, min_characters, list_items, whole=True)
+        page.run(html)
+    return page.sections.parsed
+
+
+def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
+    """Paragraphs of a page in CommonMark, with tables and HTML within; see `parse_html`."""
+    return parse_html(_markdown().render(_without_front_matter(text)), resolve, min_characters, list_items)
+
+
+def html_title(html: str) -> str:
+    """The page's first heading of the first level, else its <title>; "" where it has neither."""
+    title, inside = "", ""
+    words: list[str] = []
+    for token in tokens(html):
+        if token.kind == "start" and token.value in ("h1", "title"):
+            words, inside = [], token.value
+        elif token.kind == "text" and inside:
+            words.append(token.value)
+        elif token.kind == "end" and token.value == inside:
+            found, level, inside = one_line(unescape("".join(words))).rstrip("¶# "), inside, ""
+            if level == "h1" and found:
+                return found
+            title = title or found
+    return title
+
+
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
+
+
+def markdown_title(text: str) -> str:
+    """The title that a page's front matter names, else its first heading of the first level; "" where it has none."""
+    front = _FRONT_MATTER.match(text)
+    named = _FRONT_TITLE.search(front[1]) if front else None
+    return one_line(named[2]) if named else html_title(_markdown().render(_without_front_matter(text)))
+
+
+def _without_front_matter(text: str) -> str:
+    front = _FRONT_MATTER.match(text)
+    return text[front.end() :] if front else text
+
+
+@functools.cache
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+class _Page:
+    """Sorts tokens into headings and paragraphs: all, or those in the element that is marked as the main content."""
+
+    def __init__(self, resolve: Resolve, min_characters: int, list_items: ListItems, whole: bool) -> None:
+        self.sections = Sections(min_characters)
+        self.resolve = resolve
+        self.list_items = list_items
+        self.whole = whole
+        self.main, self.main_depth = "", 0  # the element of the main content, once it was met
+        self.skipped, self.depth = "", 0
+        self.heading = ""
+        self.titled = False
+        self.lists = 0
+        self.words = _Words()
+
+    def run(self, html: str) -> None:
+        for token in tokens(html):
+            if token.kind == "text":
+                if not self.skipped and (self.whole or self.main_depth):
+                    self.words.add(token.value)
+            elif token.kind == "start":
+                self._start(token.value, token.attributes)
+            else:
+                self._end(token.value)
+        self._end_paragraph()
+
+    def _start(self, name: str, written: str) -> None:
+        if self.skipped:
+            self.depth += name == self.skipped
+            return
+        given = attributes(written) if written else {}
+        if not self.whole:
+            if not self.main_depth:
+                if name != "main" and given.get("role") != "main":
+                    return
+                self.main = name
+            self.main_depth += name == self.main
+        reason = _reason(name, given)
+        if reason is not None:
+            if name not in _VOID and not (name in ("svg", "math") and written.endswith("/")):
+                self._skip(name, reason)
+            return
+        if name in _BLOCKS:
+            self._end_paragraph()
+            self.lists += name in _LISTS
+            if name in _HEADINGS:
+                self.heading = name
+        elif name == "a":
+            self.words.open(self.resolve(given["href"]) if "href" in given else None)
+
+    def _skip(self, name: str, reason: str) -> None:
+        if name not in ("button", "svg", "math", "a", "span"):  # these stand within lines
+            self._end_paragraph()
+        self.skipped, self.depth = name, 1
+        if reason:
+            self.sections.drop(reason)
+
+    def _end(self, name: str) -> None:
+        if self.skipped:
+            self.depth -= name == self.skipped
+            if not self.depth:
+                self.skipped = ""
+            return
+        if name == "a":
+            self.words.close()
+        elif name in _BLOCKS:
+            self._end_paragraph()
+            self.lists = max(0, self.lists - (name in _LISTS))
+        if self.main_depth and name == self.main:
+            self._end_paragraph()
+            self.main_depth -= 1
+
+    def _end_paragraph(self) -> None:
+        text, links = self.words.take()
+        heading, self.heading = self.heading, ""
+        if not text:
+            return
+        if heading == "h1" and not self.titled:
+            self.titled = True
+        elif heading:
+            self.sections.heading(text.rstrip("¶# "))
+        elif not self.lists or self.list_items == "keep":
+            self.sections.paragraph(text, links)
+        elif self.list_items == "flag":
+            self.sections.paragraph(text, links, "list_item")
+        else:
+            self.sections.drop("list_item")
+
+
+def _reason(name: str, given: dict[str, str]) -> str | None:
+    """Why an element is left out, or None."""
+    if name in _LEFT_OUT:
+        return _LEFT_OUT[name]
+    if not given:
+        return None
+    if "hidden" in given or given.get("aria-hidden") == "true":
+        return ""
+    if given.get("role") in _ROLES:
+        return _ROLES[given["role"]]
+    if "class" in given and name not in ("body", "html", "main"):
+        return next((_CLASSES[word] for word in given["class"].lower().split() if word in _CLASSES), None)
+    return None
+
+
+class _Words:
+    """A paragraph that grows: its text on one line, and links with exact places in it."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.space = False
+        self.links: list[Link] = []
+        self.target: str | None = None
+        self.link_start = -1
+
+    def add(self, written: str) -> None:
+        """Add text as the markup has it."""
+        text = drop_unwanted(unescape(written))
+        words = " ".join(text.split())
+        if not words:
+            self.space = self.space or bool(text)
+            return
+        if self.length and (self.space or text[0].isspace()):
+            self.pieces.append(" ")
+            self.length += 1
+        if self.target is not None and self.link_start < 0:
+            self.link_start = self.length
+        self.pieces.append(words)
+        self.length += len(words)
+        self.space = text[-1].isspace()
+
+    def open(self, target: str | None) -> None:
+        """A link begins."""
+        self.close()
+        self.target = target
+
+    def close(self) -> None:
+        """A link ends."""
+        if self.target is not None and self.link_start >= 0:
+            self.links.append(Link(self.target, self.link_start, self.length))
+        self.target, self.link_start = None, -1
+
+    def take(self) -> tuple[str, list[Link]]:
+        """The paragraph; the next one begins."""
+        self.close()
+        text, links = "".join(self.pieces), self.links
+        self._clear()
+        return text, links

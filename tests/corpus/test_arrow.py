@@ -1,0 +1,52 @@
+"""Rows to Arrow: the same as pyarrow's own way, which is slower."""
+
+import pyarrow as pa
+import pytest
+
+from contexture.corpus.arrow import record_batch
+from contexture.corpus.sources.protocol import Row, blank, document
+from contexture.text.paragraphs import Link, Paragraph, Parsed
+
+LINK = pa.struct([("target", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
+PARAGRAPH = pa.struct(
+    [
+        ("section", pa.string()),
+        ("text", pa.string()),
+        ("sentences", pa.list_(pa.string())),
+        ("links", pa.list_(LINK)),
+        ("kind", pa.string()),
+    ]
+)
+SCHEMA = pa.schema(
+    [
+        ("doc_id", pa.string()),
+        ("dropped", pa.string()),
+        ("paragraphs", pa.list_(PARAGRAPH)),
+        ("paragraphs_dropped", pa.map_(pa.string(), pa.int32())),
+        ("revision", pa.int64()),
+    ]
+)
+
+
+def row(name: str, *links: list[Link]) -> Row:
+    found = [Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", given) for i, given in enumerate(links)]
+    return document(blank(name, "en", ""), Parsed(found, {"too_short": 1} if links else {}))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [blank("a", "en", "", "truncated", 5)],
+        [row("a", [])],
+        [row("a", [Link("B", 0, 3), Link("C", 4, 9)], [], [Link("D", 1, 2)]), row("b"), row("c", [Link("E", 0, 1)])],
+    ],
+)
+def test_it_is_the_same_as_from_dictionaries(rows: list[Row]) -> None:
+    plain = [
+        given | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in given["paragraphs"]]}
+        for given in rows
+    ]
+    found = record_batch(rows, SCHEMA)
+    assert found == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
+    found.validate(full=True)

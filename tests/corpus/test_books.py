@@ -1,0 +1,89 @@
+"""Books: one text file each."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import books, find_sources
+
+from .make import read_all, texts
+
+BOOK = """# CHAPTER I
+
+The boats lay in the harbour. Nobody spoke.
+
+It was late.
+
+# CHAPTER II
+
+"Look," said Fen, and they looked.
+"""
+
+
+def config(path: Path, **given: object) -> CorpusConfig:
+    return CorpusConfig(input=str(path), lang="en", min_characters=15, **given)  # type: ignore[arg-type]
+
+
+def test_a_book(tmp_path: Path) -> None:
+    (tmp_path / "The_boats_of 1901.txt.gz").write_bytes(gzip.compress(BOOK.encode()))
+    (row,) = read_all(config(tmp_path))
+    assert (row["doc_id"], row["lang"], row["title"]) == ("en:The_boats_of 1901", "en", "The boats of 1901")
+    assert [(p["section_index"], p["section"], p["paragraph_index"]) for p in row["paragraphs"]] == [
+        (1, "CHAPTER I", 0),
+        (2, "CHAPTER II", 1),
+    ]
+    assert row["paragraphs"][0]["sentences"] == ["The boats lay in the harbour.", "Nobody spoke."]
+    assert row["paragraphs"][0]["kind"] == "prose"
+    assert row["paragraphs_dropped"] == [("too_short", 1)]
+
+
+def test_paragraphs_by_line_if_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The boats lay in the harbour.\nNobody spoke for an hour.\n\nThe end of the book.")
+    assert len(texts(read_all(config(tmp_path))[0])) == 2
+    assert len(texts(read_all(config(tmp_path, book_paragraphs="line"))[0])) == 3
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("Das Schiff fährt über das Meer.".encode("latin-1"))
+    with pytest.raises(SourceError, match=r"not UTF-8 text: byte 0xe4 at 12 .*iconv") as error:
+        find_sources(config(path))
+    assert str(path) in str(error.value)
+
+
+def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"The boats lay in the harbour.\n" * 50_000
+    (tmp_path / "bytes.txt").write_bytes(text + b"\xe4")
+    whole = gzip.compress(text + bytes(range(256)) * 10)
+    (tmp_path / "cut.txt.gz").write_bytes(whole[:-100])
+    monkeypatch.setattr(books, "MAX_DOCUMENT", 1_600_000)
+    (tmp_path / "huge.txt").write_bytes(text * 2)
+    assert {row["title"]: row["dropped"] for row in read_all(config(tmp_path))} == {
+        "bytes": "not_utf8",
+        "cut": "truncated",
+        "huge": "too_large",
+    }
+
+
+def test_a_book_without_paragraphs(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n \n")
+    assert read_all(config(tmp_path))[0]["dropped"] == "empty"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "lang", "count", "paragraphs"),
+    [("eng", "en", 99, 200_000), ("fra", "fr", 24, 41_000), ("deu", "de", 16, 12_000)],
+)
+def test_real_novels(shared_data: Path, name: str, lang: str, count: int, paragraphs: int) -> None:
+    folder = shared_data / "books" / f"eltec_{name}" / "txt"
+    rows = read_all(CorpusConfig(input=str(folder), lang=lang))
+    assert len(rows) == count
+    assert all(row["dropped"] is None for row in rows)
+    found = [paragraph for row in rows for paragraph in row["paragraphs"]]
+    assert paragraphs < len(found)
+    assert all(row["paragraphs"][-1]["section_index"] > 1 for row in rows)
+    assert all("".join(p["sentences"]).replace(" ", "") == p["text"].replace(" ", "") for p in found)

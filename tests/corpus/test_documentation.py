@@ -1,0 +1,118 @@
+"""A folder of pages with links between them."""
+
+from pathlib import Path
+
+import pytest
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.sources import documentation, find_sources
+from contexture.corpus.sources.documentation import _resolve
+
+from .make import by_name, read_all
+
+PAGES = {
+    "index.md": "# Harbour\n\nSee [the tides](guide/tides.html), [the boats](./guide/boats/) or [home](/index.md).\n",
+    "guide/tides.md": "# Tides\n\nThey move [boats](boats/index.html#hull) and [nothing](missing.md) else.\n",
+    "guide/boats/index.html": "<title>x</title><h1>Boats</h1><p>They need <a href='../tides'>tides</a> and <a href='https://a.test/tides.md'>more</a>.",
+    "guide/notes.md": "# Notes\n\nSee the [other notes](../notes.md), [these](notes.md) and [that](#part).\n",
+    "notes.md": "---\ntitle: Notes\n---\nAll of it: [home](index.md?x=1), [out](../../a.md), [odd](a%20b.htm).\n",
+    "a b.htm": "<p>A page without a title, with <a href='mailto:a@b.test'>an address</a>.",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in PAGES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "style.css").write_text("p { }")
+    return tmp_path
+
+
+def config(path: Path) -> CorpusConfig:
+    return CorpusConfig(input=str(path), lang="en", min_characters=10)
+
+
+def test_links_lead_to_titles(folder: Path) -> None:
+    rows = by_name(read_all(config(folder)))
+    titles = {doc_id: row["title"] for doc_id, row in rows.items()}
+    assert titles == {
+        "en:a b.htm": "a b.htm",
+        "en:guide/boats/index.html": "Boats",
+        "en:guide/notes.md": "Notes (guide/notes.md)",
+        "en:guide/tides.md": "Tides",
+        "en:index.md": "Harbour",
+        "en:notes.md": "Notes (notes.md)",
+    }
+    links = {
+        row["title"]: [
+            (p["text"][link.start : link.end], link.target) for p in row["paragraphs"] for link in p["links"]
+        ]
+        for row in rows.values()
+    }
+    assert links == {
+        "a b.htm": [],
+        "Boats": [("tides", "Tides")],
+        "Notes (guide/notes.md)": [("other notes", "Notes (notes.md)")],
+        "Tides": [("boats", "Boats")],
+        "Harbour": [("the tides", "Tides"), ("the boats", "Boats")],
+        "Notes (notes.md)": [("home", "Harbour"), ("odd", "a b.htm")],
+    }
+
+
+def test_the_number_of_tasks_changes_nothing(folder: Path) -> None:
+    assert read_all(config(folder), 50) == read_all(config(folder))
+
+
+@pytest.mark.parametrize(
+    ("address", "title"),
+    [
+        *(
+            (" b.html ", "B"),
+            ("b", "B"),
+            ("B.html", None),
+            ("./x/../b.html?q#f", "B"),
+            ("/docs/b.html", "B"),
+            ("../docs/b.md", "B"),
+        ),
+        *(
+            ("", None),
+            ("#x", None),
+            ("//host/docs/b.html", None),
+            ("HTTP://host/b.html", None),
+            ("a.md", None),
+            ("..", "Home"),
+        ),
+        *(
+            ("/", "Home"),
+            ("../index.html", "Home"),
+            ("../../../README.md", "Home"),
+            ("b.html\0", None),
+            ("%62.html", "B"),
+        ),
+    ],
+)
+def test_addresses(address: str, title: str | None) -> None:
+    titles = {"docs/a.md": "A", "docs/b.html": "B", "README.md": "Home"}
+    assert _resolve(address, "docs/a.md", titles) == title
+
+
+def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documentation, "MAX_DOCUMENT", 1_500_000)
+    (tmp_path / "bytes.html").write_bytes(b"<p>The boats lie here." * 60_000 + b"\xe4")
+    (tmp_path / "huge.html").write_bytes(b"<p>The boats lie here." * 90_000)
+    (tmp_path / "empty.html").write_bytes(b"<p>\n")
+    assert {doc_id: row["dropped"] for doc_id, row in by_name(read_all(config(tmp_path))).items()} == {
+        "en:bytes.html": "not_utf8",
+        "en:huge.html": "too_large",
+        "en:empty.html": "empty",
+    }
+
+
+def test_entities_do_not_expand(tmp_path: Path) -> None:
+    (tmp_path / "a.xhtml").write_text(
+        '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><p>The boats &b; lie here.</p>'
+    )
+    (row,) = read_all(config(tmp_path))
+    assert "aaaa" not in row["paragraphs"][0]["text"]
+    assert find_sources(config(tmp_path))[0].title == "a.xhtml"

@@ -1,0 +1,122 @@
+"""JSON lines: a document a line."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import find_sources, lines, protocol
+from contexture.corpus.sources.protocol import Row
+
+from .make import by_name, read_all, texts
+
+TEXT = "The boats lie here."
+
+
+def read(path: Path, lang: str | None = "en", tasks: int = 1) -> list[Row]:
+    return read_all(CorpusConfig(input=str(path), lang=lang, min_characters=5), tasks)
+
+
+def write(path: Path, *records: Any) -> Path:
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in records), "utf-8")
+    return path
+
+
+def test_fields(tmp_path: Path) -> None:
+    rows = by_name(
+        read(
+            write(
+                tmp_path / "a.jsonl",
+                {"text": f"{TEXT} And more.\n\nAnother\none.\n\n\nNo.", "title": " The\nboats ", "id": 7, "url": "u"},
+                {"text": TEXT, "url": "https://harbour.test/a", "lang": "el"},
+                {"text": TEXT},
+                {"text": TEXT},
+                {"text": TEXT, "id": True, "lang": 5, "title": None},
+            )
+        )
+    )
+    named = rows["en:7"]
+    assert (named["title"], texts(named)) == ("The boats", [f"{TEXT} And more.", "Another one."])
+    assert named["paragraphs"][0]["sentences"] == [TEXT, "And more."]
+    assert named["paragraphs_dropped"] == [("too_short", 1)]
+    assert rows["el:https://harbour.test/a"]["lang"] == "el"
+    # The same content has the same name, so that one of two is dropped as a duplicate.
+    assert len(rows) == 4
+
+
+def test_bad_lines_are_counted_drops(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl",
+        {"text": TEXT, "id": "good"},
+        "",
+        "   ",
+        '{"text": "not closed',
+        "[1, 2]",
+        {"title": "no text"},
+        {"text": 5},
+        {"text": ""},
+        "[" * 100_000,
+        '{"text": ' + "9" * 5000 + "}",
+        '{"text": "half \\ud800 a character, \\u0000 and a NUL", "id": "\\udfff1"}',
+    )
+    path.write_bytes(path.read_bytes() + b'{"text": "\xe4"}\n')
+    rows = read(path)
+    assert [row["dropped"] for row in rows] == [
+        *(None, "malformed_json", "malformed_json", "no_text", "no_text", "empty", "malformed_json", "malformed_json"),
+        *(None, "not_utf8"),
+    ]
+    assert rows[-2]["doc_id"] == "en:1"
+    assert texts(rows[-2]) == ["half a character, and a NUL"]
+    json.dumps(rows, ensure_ascii=False).encode()
+
+
+def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [{"text": f"{TEXT} {i} {i**9}", "id": i} for i in range(100)]
+    data = gzip.compress(write(tmp_path / "b.jsonl", *records).read_bytes())
+    (tmp_path / "b.jsonl").unlink()
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(data[: len(data) * 2 // 3])
+    states = [row["dropped"] for row in read(path)]
+    assert states[-1] == "truncated"
+    assert set(states[:-1]) == {None}
+
+    monkeypatch.setattr(lines, "MAX_DOCUMENT", 2000)
+    monkeypatch.setattr(lines, "_READ", 64)
+    monkeypatch.setattr(protocol, "_MIN_SPLIT", 700)
+    path = write(tmp_path / "c.jsonl", {"text": TEXT}, {"text": "x" * 50_000}, {"text": TEXT, "id": 3})
+    for tasks in (1, 3, 50):
+        assert [row["dropped"] for row in read(path, tasks=tasks)] == [None, "too_large", None]
+
+
+def test_lines_without_a_last_end_and_of_windows(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"text": "The boats.", "id": 1}\r\n\r\n{"text": "The tides.", "id": 2}')
+    assert [texts(row) for row in read(path)] == [["The boats."], ["The tides."]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"text": "a"', "no JSON"),
+        ("# Boats", "no JSON"),
+        ('{"title": "a"}', 'no object with a "text"'),
+        ('["a"]', "no object"),
+        ("\n\n", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+    ],
+)
+def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
+    path = write(tmp_path / "a.jsonl", content)
+    with pytest.raises(SourceError, match=words) as error:
+        find_sources(CorpusConfig(input=str(path), lang="en"))
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_language_of_its_own_is_enough(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
+    assert [row["lang"] for row in read(path, None)] == ["el", "und"]

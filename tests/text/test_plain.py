@@ -1,0 +1,157 @@
+"""Plain text to paragraphs and chapters."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexture.text.paragraphs import Parsed
+from contexture.text.plain import Layout, layout_of, parse_book, parse_text
+
+WRAPPED = """CHAPTER I.
+Of the harbour
+
+The boats lay in the harbour, and the tide was
+out. A half-
+hour passed; nobody spoke.
+
+  "Look," said Fen.
+
+
+II.
+
+It rained.
+"""
+BY_LINE = "\n".join(
+    [
+        "Chapter One",
+        "The boats lay in the harbour, " * 6,
+        '"Look," said Fen.',
+        "The tide was out, and nobody came. " * 5,
+    ]
+)
+
+
+def shown(parsed: Parsed) -> list[tuple[int, str, str]]:
+    return [(p.section_index, p.section, p.text) for p in parsed.paragraphs]
+
+
+def test_wrapped_lines_are_joined_and_hyphens_left_alone() -> None:
+    assert shown(parse_book(WRAPPED)) == [
+        (
+            1,
+            "CHAPTER I. Of the harbour",
+            "The boats lay in the harbour, and the tide was out. A half- hour passed; nobody spoke.",
+        ),
+        (1, "CHAPTER I. Of the harbour", '"Look," said Fen.'),
+        (2, "II.", "It rained."),
+    ]
+
+
+def test_a_line_may_be_a_paragraph() -> None:
+    found = shown(parse_book(BY_LINE))
+    assert [section for _, section, _ in found] == ["Chapter One"] * 3
+    assert found[1][2] == '"Look," said Fen.'
+    assert len(parse_book(BY_LINE, "blank_line").paragraphs) == 1
+    assert len(parse_book(WRAPPED, "line").paragraphs) == 6
+
+
+@pytest.mark.parametrize(
+    ("lines", "layout"),
+    [
+        ([], "line"),
+        (["one", "two"], "line"),
+        (["one", "", "two"], "blank_line"),
+        (["x" * 60, "x" * 62, "", "x" * 61], "blank_line"),
+        (["x" * 600, "x" * 20, "", "x" * 610, "x" * 200], "line"),
+        (["x" * 600, "", "x" * 20], "blank_line"),
+    ],
+)
+def test_layout(lines: list[str], layout: Layout) -> None:
+    assert layout_of(lines) == layout
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *(
+            "# The Sea",
+            "## 3. The Sea ##",
+            "CHAPTER XIV.",
+            "Chapter 7: The Sea",
+            "BOOK THE SECOND",
+            "Part Two",
+            "IV.",
+            "XIX",
+        ),
+        *(
+            "Letter 4",
+            "VOLUME I. THE SEA",
+            "CHAPITRE PREMIER",
+            "PREMIÈRE PARTIE",
+            "Erstes Kapitel",
+            "Zwölftes Kapitel.",
+        ),
+        *("Capitolo III", "ΚΕΦΑΛΑΙΟ Α", "Epilogue", "Chapter twenty-one", "Act II"),
+    ],
+)
+def test_headings(heading: str) -> None:
+    found = parse_book(f"{heading}\n\nThe boats lay in the harbour.\n").paragraphs
+    assert [(p.section_index, p.section) for p in found] == [(1, heading.strip("# "))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "Part I like best.",
+            "Book I never read.",
+            "Chapter and verse he knew.",
+            "The letter came.",
+            "#hashtag",
+            "I."[:1] + " left.",
+        ),
+        *(
+            "Part one of the wall fell.",
+            "Volume",
+            "12",
+            "Chapter IV. " + "The sea was wide and the boats were small. " * 4,
+        ),
+    ],
+)
+def test_no_headings(text: str) -> None:
+    found = parse_book(f"{text}\n\nThe boats lay in the harbour.\n").paragraphs
+    assert [p.section_index for p in found] == [0, 0]
+
+
+def test_notes_of_the_publisher_are_left_out() -> None:
+    text = (
+        "About Boats\n\n*** START OF THE PROJECT GUTENBERG EBOOK BOATS ***\n\nThe boats lay.\n\n"
+        "*** END OF THE PROJECT GUTENBERG EBOOK BOATS ***\n\nLicence.\n"
+    )
+    parsed = parse_book(text)
+    assert [p.text for p in parsed.paragraphs] == ["The boats lay."]
+    assert parsed.dropped == {"boilerplate": 2}
+
+
+def test_short_ones_are_counted() -> None:
+    parsed = parse_text("One.\n\nA longer one\nhere.\n\n\n", "blank_line", 10)
+    assert [(p.text, p.paragraph_index) for p in parsed.paragraphs] == [("A longer one here.", 0)]
+    assert parsed.dropped == {"too_short": 1}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("ab \n\r\t.\0\u2028é")), st.sampled_from(["auto", "line", "blank_line"]))
+def test_nothing_is_lost(text: str, layout: Layout) -> None:
+    parsed = parse_book(text, layout)
+    kept = "".join(p.text for p in parsed.paragraphs)
+    assert all(p.text == " ".join(p.text.split()) for p in parsed.paragraphs)
+    assert kept.replace(" ", "") == "".join(text.replace("\0", "").split())
+
+
+@pytest.mark.parametrize("text", ["a\n" * 200_000, "Chapter " * 50_000, "# " * 100_000, "I" * 300_000, "\n" * 300_000])
+def test_linear(text: str) -> None:
+    begin = time.process_time()
+    parse_book(text)
+    assert time.process_time() - begin < 5
