@@ -9,7 +9,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from contexture.corpus.config import CorpusConfig
+from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
 from contexture.sampling.mspp_document import MsppSampling
 from contexture.strict import STRICT
@@ -55,6 +55,7 @@ class Parameters:
 
     demo: DemoConfig
     corpus: CorpusConfig
+    cleaning: CleaningConfig
     vocabulary: VocabularyConfig
     answers: AnswersConfig
     mspp: MsppParameters

@@ -8,8 +8,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.sources import SOURCES, find_sources
-from contexture.corpus.sources.protocol import Row, SourceFile, plan
+from contexture.corpus.sources import find_sources, open_readers, read_rows
+from contexture.corpus.sources.protocol import Row, SourceFile, add_sentences, plan
+from contexture.text.sentences import splitter
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
   <siteinfo>
@@ -77,8 +78,12 @@ def find_exports(path: str) -> list[SourceFile]:
 def read_all(config: CorpusConfig, tasks: int = 1) -> list[Row]:
     """The rows of a corpus, without Spark."""
     files = find_sources(config)
-    readers = {name: source.reader([f for f in files if f.source == name], config) for name, source in SOURCES.items()}
-    return [row for split in plan(files, tasks) for row in readers[split.file.source](split)]
+    readers = open_readers(files, config)
+    return [
+        add_sentences(row, splitter(row["lang"]).split)
+        for split in plan(files, tasks)
+        for row in read_rows(split, readers)
+    ]
 
 
 def by_name(rows: list[Row]) -> dict[str, Row]:

@@ -4,8 +4,9 @@ import pyarrow as pa
 import pytest
 
 from contexture.corpus.arrow import record_batch
-from contexture.corpus.sources.protocol import Row, blank, document
+from contexture.corpus.sources.protocol import Row, add_sentences, blank, document
 from contexture.text.paragraphs import Link, Paragraph, Parsed
+from contexture.text.sentences import splitter
 
 LINK = pa.struct([("target", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
 PARAGRAPH = pa.struct(
@@ -30,7 +31,8 @@ SCHEMA = pa.schema(
 
 def row(name: str, *links: list[Link]) -> Row:
     found = [Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", given) for i, given in enumerate(links)]
-    return document(blank(name, "en", ""), Parsed(found, {"too_short": 1} if links else {}))
+    read = document(blank(name, "en", ""), Parsed(found, {"too_short": 1} if links else {}))
+    return add_sentences(read, splitter("en").split)
 
 
 @pytest.mark.parametrize(

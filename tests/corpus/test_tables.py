@@ -41,7 +41,7 @@ def config(tmp_path: Path) -> CorpusConfig:
 
 def test_one_table(spark: SparkSession, config: CorpusConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = corpus.read_pages(spark, find_sources(config), config).cache()
-    report = corpus.report(pages)
+    report = corpus.report(pages, config)
     assert {name: report[name] for name in ("pages_in", "pages_out", "dropped", "paragraphs_dropped")} == {
         "pages_in": 29 * 2 + 1 + 61 + 2 + 1,
         "pages_out": 29 * 2 + 1 + 40 + 2 + 1,

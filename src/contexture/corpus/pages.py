@@ -15,9 +15,10 @@ from pyspark.sql.types import StructType
 
 from contexture.corpus.arrow import record_batch
 from contexture.corpus.config import CorpusConfig, SourceName
-from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import SOURCES
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, bundle, plan
+from contexture.corpus.links import resolve_links
+from contexture.corpus.sources import Reader, open_readers, read_rows
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, add_sentences, bundle, plan
+from contexture.text.sentences import Language, Splitter, splitter
 
 PARAGRAPH = (
     "section_index int, section string, paragraph_index int, text string, sentences array<string>, "
@@ -34,21 +35,26 @@ PAGES = (
 _BATCH_CHARACTERS = 2 << 20
 _ROW_CHARACTERS = 200
 
-Reader = Callable[[Split], Iterator[Row]]
 
-
-def read_pages(spark: SparkSession, files: Sequence[SourceFile], config: CorpusConfig) -> DataFrame:
+def read_pages(
+    spark: SparkSession,
+    files: Sequence[SourceFile],
+    config: CorpusConfig,
+    languages: Mapping[str, Language] | None = None,
+) -> DataFrame:
     """Every page of the files, in the PAGES schema: `config.files` partitions, sorted by doc_id in each.
+
+    `languages` holds what was learned of the sentences of some; the others' are found by the lists of the package.
 
     Of several pages of one doc_id the newest revision is kept and the others are dropped as duplicates.
     Lazy: a SourceError for a damaged file comes out of the job that uses the table (see `errors.explain`).
     """
     tasks = spark.sparkContext.defaultParallelism
     bundles = bundle(plan(files, tasks), files, tasks)
-    readers = {name: SOURCES[name].reader([f for f in files if f.source == name], config) for name in SOURCES}
+    readers = open_readers(files, config)
     schema = cast(StructType, StructType.fromDDL(f"{PAGES}, revision bigint, path string"))
     numbers = spark.range(0, len(bundles), 1, len(bundles))
-    rows = numbers.mapInArrow(_task(bundles, readers, schema), schema)
+    rows = numbers.mapInArrow(_task(bundles, readers, languages or {}, schema), schema)
     order = [F.col("dropped").isNotNull(), F.col("revision").desc(), F.col("path")]
     rank = F.row_number().over(Window.partitionBy("doc_id").orderBy(*order))
     again = (F.col("rank") > 1) & F.col("dropped").isNull()
@@ -65,11 +71,16 @@ def read_pages(spark: SparkSession, files: Sequence[SourceFile], config: CorpusC
 
 
 def paragraphs(pages: DataFrame, config: CorpusConfig) -> DataFrame:
-    """One row a paragraph: doc_id, title, lang and the fields of PARAGRAPH; sorted by page and place."""
-    rows = pages.select("doc_id", "title", "lang", F.explode("paragraphs").alias("paragraph"))
+    """One row a paragraph of the kinds of pages taken: doc_id, title, lang and the fields of PARAGRAPH.
+
+    Links have the doc_id that they lead to. `config.files` partitions, sorted by page and place in each.
+    """
+    taken = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
+    rows = taken.select("doc_id", "title", "lang", F.explode("paragraphs").alias("paragraph"))
     return (
         rows.select("doc_id", "title", "lang", "paragraph.*")
-        .repartition(config.files, "doc_id")
+        # By a hash of its own: the join's partitions, which Spark merges as it sees fit, must not pass for these.
+        .repartition(config.files, F.xxhash64("doc_id"))
         .sortWithinPartitions("doc_id", "paragraph_index")
     )
 
@@ -84,19 +95,18 @@ def redirects(pages: DataFrame) -> DataFrame:
     )
 
 
-def report(pages: DataFrame) -> dict[str, Any]:
-    """Counts of what came in, what was kept and what was dropped, by reason.
+def report(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
+    """Counts of what came in and what was dropped, by reason.
 
-    pages_in = pages_out + redirects + the sum of `dropped`.
+    pages_in = pages_out + redirects + the sum of `dropped`; `paragraphs_found` are those of the kinds of pages taken.
     """
-    total = "aggregate(paragraphs, 0L, (n, p) -> n + size(p.{}))"
+    taken = F.col("page_kind").isin(*config.page_kinds)
     groups = (
         pages.groupBy("dropped", F.col("redirect").isNotNull().alias("redirect"))
         .agg(
             F.count("*").alias("pages"),
-            F.sum(F.size("paragraphs")).alias("paragraphs"),
-            F.sum(F.expr(total.format("sentences"))).alias("sentences"),
-            F.sum(F.expr(total.format("links"))).alias("links"),
+            F.sum(F.when(taken, F.size("paragraphs")).otherwise(0)).alias("paragraphs"),
+            F.sum(F.when(taken, 0).otherwise(F.size("paragraphs"))).alias("of_other_kinds"),
         )
         .collect()
     )
@@ -108,40 +118,41 @@ def report(pages: DataFrame) -> dict[str, Any]:
         if row.dropped is not None:
             dropped[row.dropped] = dropped.get(row.dropped, 0) + row.pages
     kept = [row for row in groups if row.dropped is None]
+    others = sum(row.of_other_kinds for row in kept)
     return {
         "pages_in": sum(row.pages for row in groups),
         "pages_out": sum(row.pages for row in kept if not row.redirect),
         "redirects": sum(row.pages for row in kept if row.redirect),
-        "paragraphs_out": sum(row.paragraphs for row in kept),
-        "sentences_out": sum(row.sentences for row in kept),
-        "links_out": sum(row.links for row in kept),
         "dropped": dict(sorted(dropped.items())),
-        "paragraphs_dropped": dict(sorted((row.reason, row[1]) for row in lost)),
+        "paragraphs_found": sum(row.paragraphs for row in kept),
+        "paragraphs_dropped": dict(sorted((row.reason, row[1]) for row in lost))
+        | ({"page_kind": others} if others else {}),
     }
 
 
 def _task(
-    bundles: list[list[Split]], readers: Mapping[SourceName, Reader], schema: StructType
+    bundles: list[list[Split]],
+    readers: Mapping[SourceName, Reader],
+    languages: Mapping[str, Language],
+    schema: StructType,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that a task runs: numbers of bundles to the rows of their pages."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         arrow = to_arrow_schema(schema)
+        splitters = {lang: Splitter(language) for lang, language in languages.items()}
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                for rows in _batches(row for split in bundles[number] for row in _rows(split, readers)):
+                for rows in _batches(row for split in bundles[number] for row in _rows(split, readers, splitters)):
                     yield record_batch(rows, arrow)
 
     return run
 
 
-def _rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Row]:
-    path = split.file.path
-    try:
-        for row in readers[split.file.source](split):
-            yield row | {"path": path}
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read: {error}.") from error
+def _rows(split: Split, readers: Mapping[SourceName, Reader], splitters: Mapping[str, Splitter]) -> Iterator[Row]:
+    for row in read_rows(split, readers):
+        found = splitters.get(row["lang"]) or splitter(row["lang"])
+        yield add_sentences(row, found.split) | {"path": split.file.path}
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:

@@ -63,7 +63,16 @@ class SparkTable(TableFolder):
             if (message := explain(error)) is not None:  # the input's fault, told in its own words
                 raise DatasetError(message) from None
             raise
+        _name_by_number(new)
         replace(new, self._path)
+
+
+def _name_by_number(folder: Path) -> None:
+    """Take out of a table's file names what Spark draws anew for every job, and its checksums, which name them."""
+    for file in folder.glob(".*.crc"):
+        file.unlink()
+    for file in folder.glob("part-*.parquet"):
+        file.rename(file.with_name(f"{file.name.split('-')[0]}-{file.name.split('-')[1]}.parquet"))
 
 
 class Place(_LocalPath):

@@ -4,13 +4,13 @@ A source is a module that keeps to `protocol.Source`; adding one is adding it he
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import books, documentation, json_lines, mediawiki, wet
 from contexture.corpus.sources.files import Found, find, suffix_of
-from contexture.corpus.sources.protocol import Source, SourceFile
+from contexture.corpus.sources.protocol import Row, Source, SourceFile, Split
 
 LOG = logging.getLogger(__name__)
 
@@ -25,6 +25,24 @@ SOURCES: dict[SourceName, Source] = {
 _CERTAIN: tuple[SourceName, ...] = ("mediawiki", "wet", "json_lines")
 
 _WHERE = "Set corpus.input to where the files are."
+
+
+Reader = Callable[[Split], Iterator[Row]]
+
+
+def open_readers(files: Sequence[SourceFile], config: CorpusConfig) -> dict[SourceName, Reader]:
+    """What reads the splits of each kind of file, to be sent to the tasks."""
+    return {
+        name: source.reader([file for file in files if file.source == name], config) for name, source in SOURCES.items()
+    }
+
+
+def read_rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Row]:
+    """The rows of a split. Raises SourceError for a file that is damaged or has gone."""
+    try:
+        yield from readers[split.file.source](split)
+    except OSError as error:
+        raise SourceError(f"{split.file.path}: cannot be read: {error}.") from error
 
 
 def find_sources(config: CorpusConfig) -> list[SourceFile]:

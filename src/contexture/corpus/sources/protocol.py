@@ -10,7 +10,6 @@ from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.sources.files import Found
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Paragraph, Parsed
-from contexture.text.sentences import splitter
 
 #: A row of the table of pages, as `pages.PAGES` describes it, with "revision".
 Row = dict[str, Any]
@@ -119,22 +118,27 @@ def _split_size(files: Sequence[SourceFile], tasks: int) -> int:
 
 
 def document(row: Row, parsed: Parsed) -> Row:
-    """The row of a document that was read; "empty" where it holds no paragraph."""
-    split = splitter(row["lang"]).split
+    """The row of a document that was read, still without sentences; "empty" where it holds no paragraph."""
     return row | {
         "dropped": None if parsed.paragraphs else "empty",
-        "paragraphs": [_paragraph(paragraph, split) for paragraph in parsed.paragraphs],
+        "paragraphs": [_paragraph(paragraph) for paragraph in parsed.paragraphs],
         "paragraphs_dropped": list(parsed.dropped.items()),
     }
 
 
-def _paragraph(paragraph: Paragraph, split: Callable[[str], list[str]]) -> Row:
+def add_sentences(row: Row, split: Callable[[str], list[str]]) -> Row:
+    """The row, with the sentences of each of its paragraphs."""
+    for paragraph in row["paragraphs"]:
+        paragraph["sentences"] = split(paragraph["text"])
+    return row
+
+
+def _paragraph(paragraph: Paragraph) -> Row:
     return {
         "section_index": paragraph.section_index,
         "section": paragraph.section,
         "paragraph_index": paragraph.paragraph_index,
         "text": paragraph.text,
-        "sentences": split(paragraph.text),
         "links": paragraph.links,
         "kind": paragraph.kind,
     }

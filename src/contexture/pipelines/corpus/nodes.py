@@ -1,36 +1,90 @@
 """Nodes of the stage `corpus`."""
 
 import logging
+from collections import Counter
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame, SparkSession
 
+from contexture.corpus import cleaning as rules
+from contexture.corpus import main_content
 from contexture.corpus import pages as rooms
-from contexture.corpus.config import CorpusConfig
+from contexture.corpus.card import card
+from contexture.corpus.config import CleaningConfig, CorpusConfig
+from contexture.corpus.sentence_training import train_sentences
 from contexture.corpus.sources.protocol import SourceFile
+from contexture.reporting.corpus_card import render_corpus_card
 
 LOG = logging.getLogger(__name__)
 
 
-def parse_pages(sources: dict[str, Any], corpus: dict[str, Any]) -> DataFrame:
+def learn_sentences(sources: dict[str, Any], corpus: dict[str, Any]) -> dict[str, Any]:
+    """What is learned of each language's sentences, from a sample of the sources."""
+    learned = train_sentences(files_of(sources), typed(corpus))
+    for lang, language in learned.items():
+        LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
+    return dict(learned)
+
+
+def parse_pages(sources: dict[str, Any], languages: dict[str, Any], corpus: dict[str, Any]) -> DataFrame:
     """Every page of the sources, with its paragraphs or the reason why it was dropped."""
-    files = TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
-    return rooms.read_pages(SparkSession.builder.getOrCreate(), files, typed(corpus))
+    return rooms.read_pages(SparkSession.builder.getOrCreate(), files_of(sources), typed(corpus), languages)
 
 
-def select_paragraphs(pages: DataFrame, corpus: dict[str, Any]) -> DataFrame:
-    """The paragraphs of the pages that were kept."""
+def find_paragraphs(pages: DataFrame, corpus: dict[str, Any]) -> DataFrame:
+    """The paragraphs of the pages that were kept, their links resolved."""
     return rooms.paragraphs(pages, typed(corpus))
 
 
-def report_corpus(pages: DataFrame) -> dict[str, Any]:
-    """Counts; ValueError where no paragraph is left."""
-    counts = rooms.report(pages)
+def learn_main_content(paragraphs: DataFrame, cleaning: dict[str, Any]) -> dict[str, Any]:
+    """The classifier of main content and its quality on held-out documents; empty where it is off."""
+    if TypeAdapter(CleaningConfig).validate_python(cleaning).main_content is None:
+        return {}
+    model, quality = main_content.train(paragraphs)
+    LOG.info("main content, held out: %s", quality["held_out"])
+    return {"model": asdict(model), "quality": quality}
+
+
+def clean_paragraphs(
+    paragraphs: DataFrame, classifier: dict[str, Any], corpus: dict[str, Any], cleaning: dict[str, Any]
+) -> tuple[DataFrame, dict[str, Any]]:
+    """The paragraphs worth learning from; counts of the others by reason, and some of them to read."""
+    config = TypeAdapter(CleaningConfig).validate_python(cleaning)
+    model = main_content.load(classifier["model"]) if classifier else None
+    judged = rules.clean(paragraphs, config, typed(corpus).files, model)
+    return rules.kept(judged), {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, config)}
+
+
+def report_corpus(
+    pages: DataFrame,
+    paragraphs: DataFrame,
+    cleaned: dict[str, Any],
+    classifier: dict[str, Any],
+    corpus: dict[str, Any],
+) -> tuple[dict[str, Any], str]:
+    """Counts and the corpus card; ValueError where no paragraph is left."""
+    counts = rooms.report(pages, typed(corpus))
+    dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
+    for language in cleaned["languages"].values():
+        dropped.update(language["dropped"])
+    counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
+    content = card(paragraphs)
+    for name, column in (("paragraphs", "paragraphs"), ("sentences", "sentences"), ("links", "links")):
+        counts[f"{name}_out"] = sum(language[column] for language in content["languages"].values())
+    counts["links_resolved"] = sum(language["resolved"] for language in content["languages"].values())
     LOG.info("corpus: %s", counts)
     if not counts["paragraphs_out"]:
         raise ValueError(f"the corpus holds no paragraph: {counts}; is corpus.input the right file?")
-    return counts
+    if classifier:
+        counts["main_content"] = classifier["quality"]["held_out"]
+    return counts, render_corpus_card(content, counts, cleaned["sample"])
+
+
+def files_of(sources: dict[str, Any]) -> list[SourceFile]:
+    """The files of the corpus, as the stage `sources` found them."""
+    return TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
 
 
 def typed(corpus: dict[str, Any]) -> CorpusConfig:

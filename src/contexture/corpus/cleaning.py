@@ -1,0 +1,136 @@
+"""Which paragraphs of the corpus are left out, and why, each by the first reason that applies.
+
+Reasons about the text itself come first (`quality.TEXT_REASONS`, in one pass of Python: measured twice as quick as the
+same as Spark expressions), then the classifier of main content, then repeated documents, then repeated paragraphs
+of the documents that are left.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from contexture.corpus.config import CleaningConfig
+from contexture.corpus.duplicates import few, find_duplicates, on_disk
+from contexture.corpus.main_content import Model, probability
+from contexture.text.quality import TEXT_REASONS, Filters, drop_reason
+
+#: Every reason, in the order in which they are tried.
+REASONS = (
+    *TEXT_REASONS,
+    "not_main_content",
+    "duplicate_document",
+    "near_duplicate_document",
+    "duplicate_paragraph",
+    "near_duplicate_paragraph",
+)
+_ID = ["doc_id", "paragraph_index"]
+_SHOWN = 1_000  # characters of a paragraph in a sample
+
+
+def clean(paragraphs: DataFrame, config: CleaningConfig, files: int, model: Model | None = None) -> DataFrame:
+    """All paragraphs with two more columns; `files` partitions, sorted by doc_id and paragraph_index in each.
+
+    Added are `dropped` (one of REASONS; null: kept) and `duplicate_of` (doc_id of the text it repeats, and
+    "#paragraph_index" where that is a paragraph; null where it repeats none). Rows, reasons and order do not depend
+    on the partitions of the input. Runs several Spark jobs at once; raises ValueError where `main_content` is on
+    and there is no model, ModuleNotFoundError for `wrong_language` without its library.
+    """
+    texts = paragraphs.select(*_ID, "lang", "text")
+    verdicts = few(on_disk(_unfit(paragraphs, config, model)))
+    if config.duplicate_documents is not None:
+        kept = texts.join(verdicts, _ID, "left_anti")
+        repeated = few(on_disk(_repeated_documents(kept, config.duplicate_documents)))
+        verdicts = few(on_disk(verdicts.unionByName(kept.join(repeated, "doc_id").select(verdicts.columns))))
+    if config.duplicate_paragraphs is not None:
+        kept = texts.join(verdicts, _ID, "left_anti")
+        verdicts = few(on_disk(verdicts.unionByName(_repeated_paragraphs(kept, config.duplicate_paragraphs))))
+    judged = paragraphs.join(verdicts, _ID, "left").select(*paragraphs.columns, "dropped", "duplicate_of")
+    return judged.repartition(files, "doc_id").sortWithinPartitions(*_ID)
+
+
+def kept(cleaned: DataFrame) -> DataFrame:
+    """The paragraphs that were not dropped, without the columns that `clean` added."""
+    return cleaned.where(F.col("dropped").isNull()).drop("dropped", "duplicate_of")
+
+
+def count(cleaned: DataFrame) -> dict[str, Any]:
+    """Paragraphs in, out, and dropped by language and reason; in = out + the sum of the dropped."""
+    rows = cleaned.groupBy("lang", "dropped").agg(F.count("*").alias("n")).collect()
+    languages: dict[str, Any] = {}
+    for lang in sorted({row.lang for row in rows}):
+        counts = {row.dropped: row.n for row in rows if row.lang == lang}
+        languages[lang] = {
+            "paragraphs_in": sum(counts.values()),
+            "paragraphs_out": counts.get(None, 0),
+            "dropped": {reason: counts[reason] for reason in REASONS if reason in counts},
+        }
+    return languages
+
+
+def sample_dropped(cleaned: DataFrame, config: CleaningConfig) -> dict[str, list[dict[str, Any]]]:
+    """By reason, `config.sample` dropped paragraphs to read, drawn by a hash of their ids; at most 1,000 characters."""
+    draw = Window.partitionBy("dropped").orderBy(F.xxhash64(*_ID), *_ID)
+    shown = (
+        cleaned.where(F.col("dropped").isNotNull())
+        .select("dropped", *_ID, "title", F.substring("text", 1, _SHOWN).alias("text"), "duplicate_of")
+        .withColumn("rank", F.row_number().over(draw))
+        .where(F.col("rank") <= config.sample)
+        .collect()
+    )
+    rows = sorted((row.asDict() for row in shown), key=lambda row: row["rank"])
+    keys = (*_ID, "title", "text", "duplicate_of")
+    return {
+        reason: [{key: row[key] for key in keys} for row in rows if row["dropped"] == reason]
+        for reason in REASONS
+        if any(row["dropped"] == reason for row in rows)
+    }
+
+
+def _unfit(paragraphs: DataFrame, config: CleaningConfig, model: Model | None) -> DataFrame:
+    """The verdicts (ids, dropped, duplicate_of) that need one paragraph alone."""
+    rejected = F.lit(False)
+    if config.main_content is not None:
+        if model is None:
+            raise ValueError("cleaning.main_content is on, but no model of main content was trained: set it to null")
+        rejected = probability(model) < config.main_content
+    rows = paragraphs.select(*_ID, "lang", "text", rejected.alias("rejected"))
+    none = F.lit(None).cast("string")
+    schema = rows.select(*_ID, none.alias("dropped"), none.alias("duplicate_of")).schema
+    filters = config.filters
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            texts, langs, rejects = (batch.column(name).to_pylist() for name in ("text", "lang", "rejected"))
+            found = [_reason(*row, filters) for row in zip(texts, langs, rejects, strict=True)]
+            reasons = pa.array(found, pa.string())
+            columns = [*batch.select(_ID).columns, reasons, pa.nulls(len(reasons), pa.string())]
+            yield pa.RecordBatch.from_arrays(columns, names=schema.names).filter(reasons.is_valid())
+
+    return rows.mapInArrow(run, schema)
+
+
+def _reason(text: str, lang: str, rejected: bool, filters: Filters) -> str | None:
+    return drop_reason(text, lang, filters) or ("not_main_content" if rejected else None)
+
+
+def _repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
+    """Verdicts (doc_id, dropped, duplicate_of) on documents, whose text is that of their paragraphs."""
+    in_order = F.array_sort(F.collect_list(F.struct("paragraph_index", "text")))["text"]
+    documents = texts.groupBy(F.col("doc_id").alias("id"), "lang").agg(F.array_join(in_order, "\n").alias("text"))
+    found = find_duplicates(documents, similarity)
+    return found.select(F.col("id").alias("doc_id"), _kind("document"), F.col("original").alias("duplicate_of"))
+
+
+def _repeated_paragraphs(texts: DataFrame, similarity: float) -> DataFrame:
+    """Verdicts (ids, dropped, duplicate_of) on paragraphs."""
+    found = find_duplicates(texts.select(F.struct(*_ID).alias("id"), "lang", "text"), similarity)
+    original = F.concat_ws("#", "original.doc_id", "original.paragraph_index")
+    return found.select("id.*", _kind("paragraph"), original.alias("duplicate_of"))
+
+
+def _kind(what: str) -> Column:
+    kind = F.when(F.col("exact"), f"duplicate_{what}").otherwise(f"near_duplicate_{what}")
+    return kind.alias("dropped")

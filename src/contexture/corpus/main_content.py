@@ -1,0 +1,204 @@
+"""Is a paragraph main content? A linear classifier over a few features, trained on what the corpus shows of itself.
+
+The CMLM paper (Yang et al. 2021, section 3) filters its Common Crawl text with "a classifier which detects whether a
+sentence belongs to the main content of the web page or not" and says no more about it. Here the label is weak and
+comes from the articles' own form: a paragraph of prose in a section of prose is main content, an item of a list
+in a section of lists (references, links, discographies) is not, and what is between the two is not learnt from.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+#: Most paragraphs that are learnt from and tested on, drawn by a hash of their ids.
+MOST_EXAMPLES = 200_000
+_PURE = 0.8  # share of a section's paragraphs, over all documents, that makes it one of prose or of lists
+_COMMON_WORDS = 50
+_HELD_OUT = 5  # one document in five
+_PENALTY = 1e-3  # of the squared weights, beside the mean loss
+_STEPS = 25
+
+Table = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights of the features, and what they need. `dataclasses.asdict` gives it as plain JSON.
+
+    Attributes:
+        bias: log-odds of a paragraph whose features are all 0.
+        weights: change of the log-odds with one more of a feature.
+        common_words: by language, the words that are most frequent in its main content.
+    """
+
+    bias: float
+    weights: dict[str, float]
+    common_words: dict[str, list[str]]
+
+
+def load(values: dict[str, Any]) -> Model:
+    """A model from JSON. Raises ValueError for one that has other features than this version computes."""
+    model = TypeAdapter(Model).validate_python(values)
+    if list(model.weights) != list(features({})):
+        raise ValueError(f"the model of main content was trained by another version, on {list(model.weights)}")
+    return model
+
+
+def features(common_words: dict[str, list[str]]) -> dict[str, Column]:
+    """The features by name, as expressions on columns of the paragraphs table; none is null."""
+    length = F.greatest(F.length("text"), F.lit(1))
+    words = F.split(F.lower("text"), " ")
+    linked = F.aggregate("links", F.lit(0), lambda total, link: total + link["end"] - link["start"])
+    sentences = F.greatest(F.size("sentences"), F.lit(1))
+
+    def share(characters: str) -> Column:
+        return F.length(F.regexp_replace("text", f"[^{characters}]+", "")) / length
+
+    common = F.lit(None).cast("array<string>")
+    for lang, list_ in sorted(common_words.items()):
+        common = F.when(F.col("lang") == lang, F.array(*map(F.lit, list_))).otherwise(common)
+    return {
+        "log_characters": F.log1p(length),
+        "log_sentences": F.log1p(sentences),
+        "log_words_a_sentence": F.log1p(F.size(words) / sentences),
+        "log_common_words": F.log1p(F.coalesce(F.size(F.array_intersect(words, common)), F.lit(0))),
+        "ends_a_sentence": F.col("text").rlike(r"[.!?…;。！？।։؟]\p{P}*$").cast("int"),
+        "link_share": F.least(linked / length, F.lit(1.0)),
+        "digit_share": share(r"\p{Nd}"),
+        "capital_share": share(r"\p{Lu}"),
+        "punctuation_share": share(r"\p{P}\p{S}"),
+        "log_place": F.log1p("paragraph_index"),
+    }
+
+
+def probability(model: Model) -> Column:
+    """Probability, in (0, 1), that a row of the paragraphs table is main content."""
+    columns = features(model.common_words)
+    log_odds = F.lit(model.bias)
+    for name, weight in model.weights.items():
+        log_odds = log_odds + F.lit(weight) * columns[name]
+    return 1 / (1 + F.exp(-log_odds))
+
+
+def train(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
+    """Train on four documents in five; the model, and its quality on the fifth (threshold 0.5) with counts.
+
+    A function of the rows alone. Raises ValueError where the table does not hold both kinds of paragraph: list items
+    must be kept (`kind` = "list_item") for the training.
+    """
+    labelled = _sample(paragraphs)
+    common_words = _common_words(labelled)
+    columns = features(common_words)
+    order = ["doc_id", "paragraph_index"]
+    rows = (
+        labelled.select(*order, "lang", "label", "held_out", *(column.alias(name) for name, column in columns.items()))
+        .toPandas()
+        .sort_values(order)
+    )
+    values, labels = rows[list(columns)].to_numpy(np.float64), rows["label"].to_numpy(np.float64)
+    test = rows["held_out"].to_numpy(bool)
+    for part in (~test, test):
+        if len(np.unique(labels[part])) < 2:
+            raise ValueError(
+                "too little to learn main content from: needs both prose and list items (kind), in five documents or "
+                "more; keep list items, or set cleaning.main_content to null"
+            )
+    bias, weights = _fit(values[~test], labels[~test])
+    model = Model(bias, dict(zip(columns, weights, strict=True)), common_words)
+    scores = bias + values @ np.array(weights)
+    quality: dict[str, Any] = {
+        "train_paragraphs": int((~test).sum()),
+        "train_main_content": int(labels[~test].sum()),
+        "held_out": _quality(scores[test], labels[test]),
+        "held_out_by_language": {
+            lang: _quality(scores[chosen], labels[chosen])
+            for lang in sorted(set(rows["lang"]))
+            if len(np.unique(labels[chosen := test & (rows["lang"] == lang).to_numpy()])) == 2
+        },
+        # what the length alone would do
+        "held_out_roc_auc_of_length": roc_auc(values[test, 0], labels[test]),
+    }
+    return model, quality
+
+
+def _sample(paragraphs: DataFrame) -> DataFrame:
+    """Labelled paragraphs, at most MOST_EXAMPLES: 1 for main content, 0 for the rest; `held_out` for the test."""
+    is_list = (F.col("kind") == "list_item").cast("int")
+    section = F.lower("section").alias("heading")
+    sections = paragraphs.groupBy("lang", section).agg(F.avg(is_list).alias("lists"))
+    prose = (is_list == 0) & (F.col("lists") <= 1 - _PURE)
+    items = (is_list == 1) & (F.col("lists") >= _PURE)
+    draw = [F.xxhash64("doc_id", "paragraph_index"), F.col("doc_id"), F.col("paragraph_index")]
+    return (
+        paragraphs.withColumn("heading", F.lower("section"))
+        .join(sections, ["lang", "heading"])
+        .withColumn("label", F.when(prose, 1).when(items, 0))
+        .where("label is not null")
+        .withColumn("held_out", F.pmod(F.xxhash64("doc_id"), F.lit(_HELD_OUT)) == 0)
+        .orderBy(*draw)
+        .limit(MOST_EXAMPLES)
+    )
+
+
+def _common_words(labelled: DataFrame) -> dict[str, list[str]]:
+    """By language, the most frequent words of the main content that is learnt from."""
+    words = (
+        labelled.where("label = 1 and not held_out")
+        .select("lang", F.explode(F.split(F.lower("text"), " ")).alias("word"))
+        .where(F.col("word").rlike(r"^[\p{L}\p{M}]+$"))
+        .groupBy("lang", "word")
+        .count()
+        .toPandas()
+        .sort_values(["lang", "count", "word"], ascending=[True, False, True])
+    )
+    return {str(lang): list(group["word"][:_COMMON_WORDS]) for lang, group in words.groupby("lang")}
+
+
+def _fit(values: Table, labels: Table) -> tuple[float, list[float]]:
+    """Bias and weights of a logistic regression (Newton's method); six digits: no machine changes the file."""
+    mean, scale = values.mean(0), values.std(0)
+    scale[scale == 0] = 1
+    inputs = np.hstack([np.ones((len(values), 1)), (values - mean) / scale])
+    penalty = _PENALTY * np.array([0.0] + [1.0] * values.shape[1])
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (chance - labels) / len(labels) + penalty * weights
+        curve = (inputs * (chance * (1 - chance))[:, None]).T @ inputs / len(labels) + np.diag(penalty + 1e-9)
+        step = np.linalg.solve(curve, slope)
+        weights -= step
+        if np.abs(step).max() < 1e-9:
+            break
+    unscaled = weights[1:] / scale
+    return round(float(weights[0] - unscaled @ mean), 6), [round(float(weight), 6) for weight in unscaled]
+
+
+def _quality(scores: Table, labels: Table) -> dict[str, float]:
+    found, true = scores > 0, labels == 1
+    hits = int((found & true).sum())
+    precision, recall = hits / max(1, int(found.sum())), hits / int(true.sum())
+    return {
+        "paragraphs": len(labels),
+        "main_content": int(true.sum()),
+        "precision": round(precision, 4),
+        "recall": round(recall, 4),
+        "f1": round(2 * precision * recall / (precision + recall), 4) if hits else 0.0,
+        "roc_auc": roc_auc(scores, labels),
+    }
+
+
+def roc_auc(scores: Table, labels: Table) -> float:
+    """Chance that a positive (label 1) has a higher score than a negative, ties counting half; four digits.
+
+    Shapes (n,) and (n,), with both labels.
+    """
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # mean rank of equal scores, from 1
+    positives = int(labels.sum())
+    above = ranks[labels == 1].sum() - positives * (positives + 1) / 2
+    return round(float(above / (positives * (len(labels) - positives))), 4)

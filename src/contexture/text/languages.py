@@ -1,0 +1,59 @@
+"""Whether a text is in the language that is asked for: frequent words first, then a naive Bayes model (py3langid).
+
+The model costs about 0.1 ms a text; frequent words cost a few microseconds and settle most texts.
+"""
+
+import functools
+from collections.abc import Callable
+
+#: A shorter text is often a name or a title, whose language no model can tell.
+MIN_CHARACTERS = 50
+# Characters: the beginning settles nearly all; where it is foreign (names, a quotation) more has to be read.
+_LOOKED_AT = (200, 2_000)
+_FIRST_WORDS, _ENOUGH = 40, 3
+
+# Frequent words of three letters and more that the other languages here do not have.
+_FREQUENT = {
+    "de": "der die und das den von ist des mit dem sich auf für eine wurde als auch einer nach nicht aus bei oder",
+    "el": "και του της την από για στην στο στη των που τον είναι ένα μια τις τους στον ήταν αυτό όπως",
+    "en": "the and was that with for from his which are were this has had not their its been have they also",
+    "es": "los las del por para una como más fue entre sus pero este esta también desde según sobre hasta",
+    "fr": "les des une dans est par pour qui sur avec plus pas sont ses aux cette été comme entre ces mais",
+    "it": "della che del per una nel alla sono dei con non gli delle come nella anche dal più suo stato dalla",
+}
+
+
+def is_other_language(text: str, lang: str, probability: float) -> bool:
+    """Whether the probability that a text is in `lang` (a code of ISO 639-1, "en") is below `probability`.
+
+    False for texts that say too little and for languages that the model does not know.
+    Raises ModuleNotFoundError, with the way out, where the model is needed and absent.
+    """
+    if len(text) < MIN_CHARACTERS or has_frequent_words(text, lang):
+        return False
+    known, rank = _model()
+    return lang in known and all(dict(rank(text[:length]))[lang] < probability for length in _LOOKED_AT)
+
+
+def has_frequent_words(text: str, lang: str) -> bool:
+    """Whether at least three different frequent words of a language are among the first forty of a text."""
+    return len(_frequent(lang).intersection(text.lower().split(None, _FIRST_WORDS)[:_FIRST_WORDS])) >= _ENOUGH
+
+
+@functools.cache
+def _frequent(lang: str) -> frozenset[str]:
+    return frozenset(_FREQUENT.get(lang, "").split())
+
+
+@functools.cache
+def _model() -> tuple[frozenset[str], Callable[[str], list[tuple[str, float]]]]:
+    """The languages that the model knows, and the function that gives a text's probability for each."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "the filter wrong_language needs py3langid: pip install py3langid, or set "
+            "cleaning.filters.wrong_language to null"
+        ) from error
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    return frozenset(identifier.labels), identifier.rank

@@ -1,0 +1,210 @@
+"""Cleaning on Spark: reasons, counts that add up, the same table for any partitions, samples to read."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.corpus.cleaning import REASONS, clean, count, kept, sample_dropped
+from contexture.corpus.config import CleaningConfig, CorpusConfig
+from contexture.corpus.main_content import Model, features
+from contexture.corpus.sources import find_sources
+from contexture.corpus.sources.mediawiki_records import read
+from contexture.corpus.sources.protocol import Split
+from contexture.text.mediawiki import parse_page
+from contexture.text.quality import Filters
+from contexture.text.wikitext import parse
+
+SCHEMA = (
+    "doc_id string, title string, lang string, section_index int, section string, paragraph_index int, text string, "
+    "sentences array<string>, links array<struct<target: string, start: int, end: int>>, kind string"
+)
+FERRY = "The ferry to the island leaves at seven and takes the old road of the sea around the whole of the northern bay"
+MILL = "A mill has stood by this stream since the days when the monks first ground their corn here for the village"
+BELL = "On the eve of the feast the great bell is rung by children who have learnt to read during the past year"
+WELL = "Nobody remembers who dug the well behind the inn, or why its water tastes of iron when snow lies on the hills"
+#: Documents by their paragraphs, and what becomes of each paragraph.
+DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
+    "en:1": [(f"{FERRY}.", None, None), ("Too short.", "too_short", None), (f"{MILL}.", None, None)],
+    "en:2": [
+        (f"{FERRY.upper()}.", "duplicate_paragraph", "en:1#0"),
+        (f"{BELL} {{{{rest.", "markup_left", None),
+        (f"{MILL} .", "near_duplicate_paragraph", "en:1#2"),
+        ("12 | 34 | 56 | 78 | 90 | 12 | 34", "few_letters", None),
+        ("so and so and so and so and so and so", "repetition", None),
+        (f"{WELL}.", None, None),
+    ],
+    "en:3": [(f"{BELL} {MILL}.", None, None)],
+    "en:4": [(f"{BELL}  {MILL}.", "duplicate_document", "en:3")],
+    "en:5": [(f"{BELL} {MILL} .", "near_duplicate_document", "en:3"), ("Too short.", "too_short", None)],
+    "it:1": [(f"{FERRY}.", None, None)],
+}
+CONFIG = CleaningConfig(sample=2)
+
+
+def rows() -> list[tuple[Any, ...]]:
+    return [
+        (doc_id, f"Title {doc_id}", doc_id[:2], 0, "", index, text, [text], [("Sea", 0, 3)], "prose")
+        for doc_id, paragraphs in DOCUMENTS.items()
+        for index, (text, _, _) in enumerate(paragraphs)
+    ]
+
+
+@pytest.fixture(scope="module")
+def paragraphs(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(rows(), SCHEMA).cache()
+
+
+@pytest.fixture(scope="module")
+def cleaned(paragraphs: DataFrame) -> DataFrame:
+    return clean(paragraphs, CONFIG, 3).cache()
+
+
+def parts(frame: DataFrame) -> list[list[dict[str, Any]]]:
+    return [[row.asDict(recursive=True) for row in part] for part in frame.rdd.glom().collect()]
+
+
+def test_reasons(cleaned: DataFrame) -> None:
+    found = {(row.doc_id, row.paragraph_index): (row.dropped, row.duplicate_of) for row in cleaned.collect()}
+    assert found == {
+        (doc_id, index): verdict
+        for doc_id, paragraphs in DOCUMENTS.items()
+        for index, (_, *reason) in enumerate(paragraphs)
+        for verdict in [tuple(reason)]
+    }
+
+
+def test_nothing_else_changes(paragraphs: DataFrame, cleaned: DataFrame) -> None:
+    assert cleaned.columns == [*paragraphs.columns, "dropped", "duplicate_of"]
+    before = {(row.doc_id, row.paragraph_index): row.asDict(True) for row in paragraphs.collect()}
+    for row in kept(cleaned).collect():
+        assert row.asDict(True) == before[row.doc_id, row.paragraph_index]
+    assert kept(cleaned).count() == 5
+    assert kept(cleaned).schema.names == paragraphs.schema.names
+
+
+def test_counts_add_up(cleaned: DataFrame) -> None:
+    counts = count(cleaned)
+    assert counts == {
+        "en": {
+            "paragraphs_in": 13,
+            "paragraphs_out": 4,
+            "dropped": {
+                "too_short": 2,
+                "markup_left": 1,
+                "few_letters": 1,
+                "repetition": 1,
+                "duplicate_document": 1,
+                "near_duplicate_document": 1,
+                "duplicate_paragraph": 1,
+                "near_duplicate_paragraph": 1,
+            },
+        },
+        "it": {"paragraphs_in": 1, "paragraphs_out": 1, "dropped": {}},
+    }
+    for lang in counts.values():
+        assert lang["paragraphs_in"] == lang["paragraphs_out"] + sum(lang["dropped"].values())
+
+
+def test_sample(cleaned: DataFrame) -> None:
+    sample = sample_dropped(cleaned, CONFIG)
+    assert list(sample) == [reason for reason in REASONS if reason in count(cleaned)["en"]["dropped"]]
+    assert len(sample["too_short"]) == 2
+    assert sample["duplicate_document"] == [
+        {
+            "doc_id": "en:4",
+            "paragraph_index": 0,
+            "title": "Title en:4",
+            "text": f"{BELL}  {MILL}.",
+            "duplicate_of": "en:3",
+        }
+    ]
+    assert sample_dropped(cleaned, CleaningConfig(sample=0)) == {}
+
+
+def test_a_sample_is_drawn_by_the_ids(spark: SparkSession, cleaned: DataFrame) -> None:
+    one = dataclasses.replace(CONFIG, sample=1)
+    assert sample_dropped(cleaned.repartition(5), one) == sample_dropped(cleaned.coalesce(1), one)
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFrame, partitions: int) -> None:
+    shuffled = spark.createDataFrame(rows()[::-1], SCHEMA).repartition(partitions, "text")
+    again = parts(clean(shuffled, CONFIG, 3))
+    assert again == parts(cleaned)
+    assert len(again) == 3
+    assert all(part == sorted(part, key=lambda row: (row["doc_id"], row["paragraph_index"])) for part in again)
+
+
+def test_everything_off(paragraphs: DataFrame) -> None:
+    filters = Filters(too_short=None, too_long=None, markup_left=False, few_letters=None, repetition=None)
+    off = CleaningConfig(filters=filters, duplicate_documents=None, duplicate_paragraphs=None)
+    frame = clean(paragraphs, off, 2)
+    assert frame.where("dropped is not null or duplicate_of is not null").count() == 0
+    assert kept(frame).count() == paragraphs.count()
+
+
+def test_exact_copies_only(paragraphs: DataFrame) -> None:
+    config = dataclasses.replace(CONFIG, duplicate_documents=None, duplicate_paragraphs=1.0)
+    counts = count(clean(paragraphs, config, 2))["en"]["dropped"]
+    assert {reason: n for reason, n in counts.items() if "duplicate" in reason} == {"duplicate_paragraph": 2}
+
+
+def test_main_content(paragraphs: DataFrame) -> None:
+    weights = dict.fromkeys(features({}), 0.0) | {"log_characters": 1.0}
+    model = Model(-4.7, weights, {})  # main content from 110 characters on
+    config = dataclasses.replace(CONFIG, main_content=0.5, duplicate_documents=None)
+    counts = count(clean(paragraphs, config, 2, model))["en"]
+    assert counts["dropped"] == {
+        "too_short": 2,
+        "markup_left": 1,
+        "few_letters": 1,
+        "repetition": 1,
+        "not_main_content": 2,
+        "duplicate_paragraph": 2,
+        "near_duplicate_paragraph": 1,
+    }
+    with pytest.raises(ValueError, match=r"main_content is on, but no model"):
+        clean(paragraphs, config, 2)
+
+
+def test_an_empty_table(spark: SparkSession) -> None:
+    cleaned = clean(spark.createDataFrame([], SCHEMA), CONFIG, 2)
+    assert count(cleaned) == {}
+    assert sample_dropped(cleaned, CONFIG) == {}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"filters": {"few_leters": 0.5}},
+        {"filters": {"few_letters": 1.5}},
+        {"duplicate_paragraphs": 0},
+        {"main_content": 1},
+        {"sample": -1},
+    ],
+)
+def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(CleaningConfig).validate_python(wrong)
+
+
+@pytest.mark.slow
+def test_a_real_dump(spark: SparkSession, shared_data: Path) -> None:
+    """What is dropped from an encyclopedia is little, and all of it was read: rests, tables, figures."""
+    dump = shared_data / "wikipedia" / "enwiki-pages-articles-shortened.xml.bz2"
+    (export,) = find_sources(CorpusConfig(input=str(dump)))
+    assert export.site is not None
+    found = []
+    for record in read(Split(export, 0, export.bytes)):
+        page = parse_page(f"<page>{record.xml.split(b'<page>')[-1].decode()}</page>", export.site)
+        if page.namespace == 0 and page.redirect is None:
+            for p in parse(page.text, export.site, 20).paragraphs:
+                place = p.section_index, p.section, p.paragraph_index
+                found.append((str(page.page_id), page.title, "en", *place, p.text, [p.text], [], p.kind))
+    counts = count(clean(spark.createDataFrame(found, SCHEMA), CONFIG, 2))["en"]
+    assert counts["paragraphs_in"] == len(found)
+    assert counts["paragraphs_out"] > 0.995 * len(found)

@@ -1,0 +1,119 @@
+"""Duplicates on Spark against a slow exact loop, whatever the partitions, and however often a text occurs."""
+
+import random
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.corpus.duplicates import _candidates, find_duplicates
+from contexture.text.minhash import jaccard
+from contexture.text.quality import normalized
+
+Text = tuple[str, str, str]
+
+
+def table(spark: SparkSession, texts: list[Text], partitions: int = 2) -> DataFrame:
+    return spark.createDataFrame(texts, "id string, lang string, text string").repartition(partitions)
+
+
+def found(frame: DataFrame) -> dict[str, tuple[str, bool]]:
+    rows = frame.collect()
+    assert len({row.id for row in rows}) == len(rows)
+    return {row.id: (row.original, row.exact) for row in rows}
+
+
+def slow(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
+    """What `find_duplicates` promises, by comparing all texts with all."""
+    firsts: dict[tuple[str, str], str] = {}
+    repeated = {}
+    for id_, lang, text in sorted(texts):
+        first = firsts.setdefault((lang, normalized(text)), id_)
+        if first != id_:
+            repeated[id_] = first, True
+    unique = sorted((id_, lang, text) for (lang, text), id_ in firsts.items())
+    for place, (id_, lang, text) in enumerate(unique):
+        earlier = (row for row in unique[:place] if row[1] == lang)
+        near = [other for other, _, repeated_text in earlier if jaccard(repeated_text, text) >= similarity]
+        if near and similarity < 1:
+            repeated[id_] = near[0], False
+    return repeated
+
+
+def test_against_the_slow_loop(spark: SparkSession) -> None:
+    """Three hundred small corpora of few words, so that all cases occur; each a language, as one job does for all."""
+    draw = random.Random(4)
+    words = ["sea", "Sea", "old", "ferry", "ﬁne", "fine"]
+    texts = [
+        (f"{place:02}", f"language {corpus}", " ".join(draw.choices(words, k=draw.randint(0, 9))))
+        for corpus in range(300)
+        for place in range(draw.randint(1, 12))
+    ]
+    named = [(f"{lang}:{place}", lang, text) for place, lang, text in texts]
+    for similarity in (0.5, 1.0):
+        expected = slow(named, similarity)
+        assert {exact for _, exact in expected.values()} == ({True, False} if similarity < 1 else {True})
+        assert found(find_duplicates(table(spark, named), similarity)) == expected
+
+
+def variants(draw: random.Random, count: int) -> list[Text]:
+    """Random texts, each with copies in which a few words are changed, and some copied exactly."""
+    texts: list[str] = []
+    for _ in range(count):
+        words = [f"w{draw.randrange(300)}" for _ in range(draw.randint(30, 90))]
+        texts.append(" ".join(words))
+        for _ in range(draw.choice((0, 1, 2))):
+            changed = list(words)
+            for _ in range(draw.choice((0, 1, 1, 2, 4))):
+                changed[draw.randrange(len(words))] = f"w{draw.randrange(300)}"
+            texts.append(" ".join(changed))
+    draw.shuffle(texts)
+    return [(f"{place:05}", "en", text) for place, text in enumerate(texts)]
+
+
+def test_recall_and_precision(spark: SparkSession) -> None:
+    texts = variants(random.Random(1), 300)
+    expected = slow(texts, 0.8)
+    near = {id_ for id_, (_, exact) in expected.items() if not exact}
+    assert len(near) > 60
+    dropped = found(find_duplicates(table(spark, texts), 0.8))
+    assert dropped.keys() <= expected.keys()
+    assert len(dropped.keys() & near) >= 0.98 * len(near)
+    assert {id_ for id_, (_, exact) in dropped.items() if exact} == expected.keys() - near
+
+
+def test_the_same_for_any_partitions(spark: SparkSession) -> None:
+    texts = variants(random.Random(2), 60)
+    once = found(find_duplicates(table(spark, texts, 1), 0.7))
+    random.Random(3).shuffle(texts)
+    assert once
+    assert found(find_duplicates(table(spark, texts, 7), 0.7)) == once
+
+
+def test_a_chain_is_dropped_link_by_link(spark: SparkSession) -> None:
+    words = [f"w{place}" for place in range(80)]
+    chain = [("a", "en", " ".join(words[:60])), ("b", "en", " ".join(words[4:64])), ("c", "en", " ".join(words[8:68]))]
+    assert jaccard(chain[0][2], chain[2][2]) < 0.8 < jaccard(chain[0][2], chain[1][2])
+    assert found(find_duplicates(table(spark, chain), 0.8)) == {"b": ("a", False), "c": ("b", False)}
+
+
+@pytest.mark.slow
+def test_one_text_a_hundred_thousand_times(spark: SparkSession) -> None:
+    texts = spark.range(100_000).selectExpr(
+        "lpad(string(id), 6, '0') as id", "'en' as lang", "'See the article on the harbour.' as text"
+    )
+    repeated = find_duplicates(texts, 0.8)
+    assert repeated.count() == 99_999
+    assert {row.original for row in repeated.select("original").distinct().collect()} == {"000000"}
+
+
+def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession) -> None:
+    rows: list[Any] = [(f"{place:04}", "en", [7, 8]) for place in range(1_000)]
+    pairs = _candidates(spark.createDataFrame(rows, "id string, lang string, bands array<bigint>")).collect()
+    assert len(pairs) == 999 + 998
+    assert all(pair.original in ("0000", f"{int(pair.id) - 1:04}") for pair in pairs)
+
+
+def test_no_texts(spark: SparkSession) -> None:
+    assert found(find_duplicates(table(spark, []), 0.8)) == {}
+    assert found(find_duplicates(table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}

@@ -1,0 +1,129 @@
+"""The classifier of main content: its features by hand, its metrics against scikit-learn, its training."""
+
+import dataclasses
+import json
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from contexture.corpus import main_content
+from contexture.corpus.main_content import Model, features, load, probability, roc_auc, train
+
+from .test_cleaning import SCHEMA
+
+NAMES = ["Anna", "Boris", "Clara", "David", "Emil", "Fiona", "Greta", "Hugo"]
+
+
+def row(doc: int, section: str, index: int, text: str, kind: str, linked: int = 0) -> tuple[Any, ...]:
+    sentences = text.split(". ")
+    return (f"en:{doc}", "T", "en", 0, section, index, text, sentences, [("X", 0, linked)], kind)
+
+
+def corpus(documents: int = 40) -> list[tuple[Any, ...]]:
+    """Articles with three paragraphs of prose, a list of names, and a section that holds both."""
+    rows = []
+    for doc in range(documents):
+        draw = random.Random(doc)
+        for index in range(3):
+            name, other = draw.sample(NAMES, 2)
+            text = f"In the {index}th year the house of {name} was sold to {other}. It was old, and it had no roof."
+            rows.append(row(doc, "History", index, text, "prose"))
+        for index in range(3, 8):
+            text = " and ".join(draw.sample(NAMES, 2)) + f" ({draw.randrange(1900, 2000)})"
+            rows.append(row(doc, "Links", index, text, "list_item", linked=len(text)))
+        rows.append(row(doc, "Mixed", 8, "The house is described as follows.", "prose"))
+        rows.append(row(doc, "Mixed", 9, "A house of stone, and it was old.", "list_item"))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def paragraphs(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(corpus(), SCHEMA).cache()
+
+
+def test_features(spark: SparkSession) -> None:
+    text = "The old Bell, of 1912, is. Rung!"
+    frame = spark.createDataFrame(
+        [row(1, "", 4, text, "prose", 8), ("el:2", "T", "el", 0, "", 0, "", [], [], "prose")], SCHEMA
+    )
+    columns = features({"en": ["the", "of", "and"], "it": ["il"]})
+    first, second = frame.select(*(column.alias(name) for name, column in columns.items())).collect()
+    assert first.asDict() == pytest.approx(
+        {
+            "log_characters": math.log(1 + 32),
+            "log_sentences": math.log(1 + 2),
+            "log_words_a_sentence": math.log(1 + 7 / 2),
+            "log_common_words": math.log(1 + 2),
+            "ends_a_sentence": 1,
+            "link_share": 8 / 32,
+            "digit_share": 4 / 32,
+            "capital_share": 3 / 32,
+            "punctuation_share": 4 / 32,
+            "log_place": math.log(1 + 4),
+        }
+    )
+    assert all(value is not None for value in second)
+
+
+def test_training_learns_the_form(paragraphs: DataFrame) -> None:
+    model, quality = train(paragraphs)
+    assert quality["held_out"]["f1"] == quality["held_out"]["roc_auc"] == 1.0
+    assert quality["held_out_by_language"] == {"en": quality["held_out"]}
+    # mixed sections teach nothing
+    assert quality["train_paragraphs"] + quality["held_out"]["paragraphs"] == 40 * 8
+    assert quality["train_main_content"] + quality["held_out"]["main_content"] == 40 * 3
+    assert quality["held_out"]["paragraphs"] % 8 == 0  # whole documents
+    assert {"the", "of", "was"} <= set(model.common_words["en"])
+    scored = paragraphs.select("kind", "section", probability(model).alias("p")).collect()
+    for found in scored:
+        if found.section != "Mixed":
+            assert (found.p > 0.5) == (found.kind == "prose")
+
+
+def test_training_is_a_function_of_the_rows(spark: SparkSession, paragraphs: DataFrame) -> None:
+    again = spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)
+    assert train(again) == train(paragraphs)
+
+
+def test_a_model_is_readable_json(paragraphs: DataFrame) -> None:
+    model, _ = train(paragraphs)
+    assert load(json.loads(json.dumps(dataclasses.asdict(model)))) == model
+    with pytest.raises(ValueError, match="trained by another version"):
+        load({"bias": 0.0, "weights": {"length": 1.0}, "common_words": {}})
+
+
+def test_one_kind_is_not_enough(paragraphs: DataFrame) -> None:
+    with pytest.raises(ValueError, match="keep list items"):
+        train(paragraphs.where("kind = 'prose'"))
+
+
+def test_the_fit_is_logistic_regression() -> None:
+    draw = np.random.default_rng(0)
+    values = draw.normal(size=(500, 3)) * [1, 5, 0.2] + [3, 0, 1]
+    labels = (draw.random(500) < 1 / (1 + np.exp(-(values @ [1, -0.3, 2] - 4)))).astype(float)
+    bias, weights = main_content._fit(values, labels)
+    mean, scale = values.mean(0), values.std(0)
+    # scikit-learn adds the losses up, and halves the penalty as we do
+    peer = LogisticRegression(C=1 / (main_content._PENALTY * 500), tol=1e-10).fit((values - mean) / scale, labels)
+    assert np.allclose(weights, peer.coef_[0] / scale, atol=1e-4)
+    assert bias == pytest.approx(peer.intercept_[0] - (peer.coef_[0] / scale) @ mean, abs=1e-3)
+
+
+def test_roc_auc() -> None:
+    draw = np.random.default_rng(1)
+    scores, labels = draw.integers(0, 9, 300).astype(float), draw.integers(0, 2, 300).astype(float)
+    assert roc_auc(scores, labels) == round(roc_auc_score(labels, scores), 4)
+    assert roc_auc(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 1
+
+
+def test_probability(spark: SparkSession) -> None:
+    weights = dict.fromkeys(features({}), 0.0) | {"digit_share": 4.0}
+    frame = spark.createDataFrame([row(1, "", 0, "1234abcd", "prose")], SCHEMA)
+    (found,) = frame.select(probability(Model(-1.0, weights, {})).alias("p")).collect()
+    assert found.p == pytest.approx(1 / (1 + math.exp(-1)))

@@ -1,0 +1,47 @@
+"""The parameters that sentences are found with, learned from the corpus."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.pages import read_pages
+from contexture.corpus.sentence_training import train_sentences
+from contexture.corpus.sources import find_sources
+
+BOOK = "\n".join(
+    f"It lay at Harb. {i} in the old town. Boats of the harb. {i} came and went, day and night." for i in range(99)
+)
+
+
+def corpus(folder: Path, sample: int = 10_000) -> CorpusConfig:
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.txt").write_text(BOOK)
+    (folder / "tre.txt").write_text("La casa è al porto. " * 40)
+    return CorpusConfig(input=str(folder), lang="en", sentence_sample=sample)
+
+
+def test_an_abbreviation_of_the_corpus_is_learned_and_used(spark: SparkSession, tmp_path: Path) -> None:
+    config = corpus(tmp_path / "books")
+    files = find_sources(config)
+    learned = train_sentences(files, config)
+    assert list(learned) == ["en"]
+    assert "harb" in learned["en"]["abbreviations"]
+    sentences = {
+        trained: [
+            row.text
+            for row in read_pages(spark, files, config, given)
+            .selectExpr("explode(flatten(paragraphs.sentences)) as text")
+            .collect()
+        ]
+        for trained, given in ((True, learned), (False, {}))
+    }
+    assert "It lay at Harb. 3 in the old town." in sentences[True]
+    assert learned == train_sentences(files, config)
+
+
+def test_the_sample_is_bounded(tmp_path: Path) -> None:
+    config = corpus(tmp_path / "books", sample=100)
+    read = train_sentences(find_sources(config), config)
+    assert "harb" not in read["en"]["abbreviations"]  # seen too seldom in so few characters
