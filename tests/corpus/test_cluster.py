@@ -1,0 +1,101 @@
+"""The tables of a standalone Spark cluster are those of one machine."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from contexture.corpus.java import ensure_java
+from contexture.demo import DemoConfig, write_demo_world
+
+JOB = """
+import sys
+from pathlib import Path
+from contexture.corpus import cleaning, pages
+from contexture.corpus.config import CleaningConfig, CorpusConfig
+from contexture.corpus.session import start_spark
+from contexture.corpus.sources import find_sources
+from contexture.pipelines.datasets import SparkTable
+
+master, source, folder = sys.argv[1:]
+settings = {"spark.driver.memory": "1g", "spark.executor.memory": "640m", "spark.ui.enabled": "false"}
+local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.master": master}
+spark = start_spark(settings | local)
+config = CorpusConfig(input=source, source="mediawiki", files=3)
+found, kept = SparkTable(f"{folder}/found"), SparkTable(f"{folder}/kept")
+read = SparkTable(f"{folder}/pages")
+read.save(pages.read_pages(spark, find_sources(config), config))
+found.save(pages.paragraphs(read.load(), config))
+kept.save(cleaning.kept(cleaning.clean(found.load(), CleaningConfig(), config.files)))
+print(spark.sparkContext.defaultParallelism)
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        port: int = made.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A master and two workers of one core and 1 GB each."""
+    ensure_java()
+    folder, port = tmp_path_factory.mktemp("cluster"), free_port()
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    here = ["--host", "127.0.0.1", "--webui-port", "0"]
+    worker = ["worker.Worker", *here, "--cores", "1", "--memory", "1g", f"spark://127.0.0.1:{port}"]
+    processes = []
+    for number, command in enumerate((["master.Master", *here, "--port", str(port)], worker, worker)):
+        kind, *options = command
+        place = folder / str(number)
+        place.mkdir()
+        processes.append(
+            subprocess.Popen(
+                [f"{pyspark.__path__[0]}/bin/spark-class", f"org.apache.spark.deploy.{kind}", *options],
+                env=environment | {"SPARK_WORKER_DIR": str(place)},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+        time.sleep(3)
+    yield f"spark://127.0.0.1:{port}"
+    for process in reversed(processes):
+        process.terminate()
+        process.wait()
+
+
+def tables(master: str, source: Path, folder: Path) -> dict[str, bytes]:
+    done = subprocess.run(
+        [sys.executable, "-c", JOB, master, str(source), str(folder)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {str(file.relative_to(folder)): data(file) for file in sorted(folder.rglob("*.parquet"))}
+
+
+def data(file: Path) -> bytes:
+    """A Parquet file without its footer, in which Java names a column's encodings in an order of its own each time."""
+    content = file.read_bytes()
+    return content[: -8 - int.from_bytes(content[-8:-4], "little")]
+
+
+@pytest.mark.slow
+def test_a_cluster_writes_the_same_bytes(cluster: str, tmp_path: Path) -> None:
+    write_demo_world(DemoConfig(pages=50), tmp_path / "demo")
+    one, two, many = (
+        tables(master, tmp_path / "demo", tmp_path / name)
+        for master, name in (("local[1]", "one"), ("local[2]", "two"), (cluster, "cluster"))
+    )
+    assert len(one) == 3 * 3
+    assert one == two == many

@@ -1,0 +1,50 @@
+"""A corpus stage that is killed leaves nothing that the next run takes for whole."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+TABLES = ("02_intermediate/pages", "02_intermediate/paragraphs", "03_primary/paragraphs", "03_primary/redirects")
+COMMAND = [sys.executable, "-m", "kedro", "run", "--tags", "sources,corpus", "--params", "demo.pages=25,corpus.files=2"]
+
+
+def corpus(folder: Path, killed_after: float | None = None) -> float:
+    """Run the stage in a process of its own; the seconds it took."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        COMMAND, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        status = process.wait(timeout=killed_after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        status = process.wait()
+    assert status == (0 if killed_after is None else -signal.SIGKILL)
+    return time.monotonic() - began
+
+
+def tables(folder: Path) -> dict[str, object]:
+    files = [file for name in TABLES for file in sorted((folder / "data" / name).glob("*.parquet"))]
+    return {str(file.relative_to(folder)): pq.read_table(file).to_pylist() for file in files}
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(make_project: Callable[[], Path]) -> None:
+    whole, folder = make_project(), make_project()
+    took = corpus(whole)
+    expected = tables(whole)
+    assert len(expected) == 2 + 2 + 2 + 1
+    draw = random.Random(took)  # another moment every time
+    for share in (draw.uniform(0.3, 0.5), draw.uniform(0.5, 0.7), draw.uniform(0.7, 0.9)):
+        corpus(folder, killed_after=share * took)
+        assert tables(folder).items() <= expected.items()
+    corpus(folder)
+    assert tables(folder) == expected
