@@ -1,15 +1,20 @@
 """Parameters are checked when a run starts; every fault is told with its file and key."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from kedro.config import OmegaConfigLoader
+from pydantic import TypeAdapter
 
 from contexture.config import ConfigurationError, check_parameters
+from contexture.hooks import check_systems
 from contexture.pipeline_registry import SYSTEMS
 from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.training.config import SystemConfig
+from contexture.training.launcher import training_part
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
@@ -97,3 +102,29 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
     del values["mspp"]["pretrain"]["batch_size"]
     with pytest.raises(ConfigurationError, match=r"mspp\.yml: mspp\.pretrain\.batch_size: missing"):
         check_parameters(values, [CONF / "base"], {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mspp": {"encoder": {"init_from": "roberta-base"}}}, "vocabulary.published"),
+        ({"cleaning": {"main_content": 0.5}}, "list_items"),
+        ({"mspp": {"layout": {"sentence_tokens": 128}}}, "max_tokens"),
+    ],
+)
+def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        check_parameters(merged(parameters("base"), changes), [CONF / "base"], changes)
+
+
+def test_processes_are_told_what_training_knows() -> None:
+    config = check_parameters(parameters("base"), [CONF / "base"], {}).mspp
+    told = json.loads(json.dumps(training_part(config)))
+    assert TypeAdapter(SystemConfig).validate_python(told).pretrain == config.pretrain
+
+
+def test_runs_that_no_pipeline_has() -> None:
+    run = {"schedule": [{"steps": 9, "weights": {"mlm": 1}}]}
+    values = merged(parameters("base"), {"mspp": {"pretrain": {"runs": {"mspp_ei": run}}}})
+    with pytest.raises(ConfigurationError, match="mspp_ei"):
+        check_systems(check_parameters(values, [CONF / "base"], {}))

@@ -43,6 +43,11 @@ class MsppParameters(SystemConfig):
                 f"sampling draws {self.sampling.candidates} candidates (positives + hard + easy negatives), "
                 f"layout.candidates is {self.layout.candidates}: they must be equal"
             )
+        if self.sampling.max_tokens != self.layout.sentence_tokens - 2:
+            raise ValueError(
+                f"sampling.max_tokens is {self.sampling.max_tokens}: it must be layout.sentence_tokens less the two "
+                f"special tokens, {self.layout.sentence_tokens - 2}"
+            )
 
     def training(self) -> dict[str, Any]:
         """The part that the training side reads, as plain data."""
@@ -59,6 +64,15 @@ class Parameters:
     vocabulary: VocabularyConfig
     answers: AnswersConfig
     mspp: MsppParameters
+
+    def __post_init__(self) -> None:
+        if self.mspp.encoder.init_from and not self.vocabulary.published:
+            raise ValueError(
+                f"mspp.encoder.init_from is {self.mspp.encoder.init_from}, whose weights belong to its own tokens: "
+                "set vocabulary.published to the same name or folder"
+            )
+        if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
+            raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
 
 
 def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:

@@ -11,8 +11,9 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
-from contexture.config import ConfigurationError, check_parameters
+from contexture.config import ConfigurationError, Parameters, check_parameters
 from contexture.pipelines.datasets import SparkTable
+from contexture.training.config import SystemConfig
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -27,9 +28,26 @@ class CheckParameters:
         root = Path(loader.conf_source)
         folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
         try:
-            check_parameters(context.params, folders, loader.runtime_params or {})
+            parameters = check_parameters(context.params, folders, loader.runtime_params or {})
+            check_systems(parameters)
         except ConfigurationError as error:
             raise KedroCliError(str(error)) from None
+
+
+def check_systems(parameters: Parameters) -> None:
+    """Raise ConfigurationError where runs or variants of a system are not those that its pipeline has."""
+    from contexture.pipeline_registry import SYSTEMS
+
+    for name, system in SYSTEMS.items():
+        config: SystemConfig = getattr(parameters, name)
+        for key, given, known in (
+            ("pretrain.runs", config.pretrain.runs, system.runs),
+            ("finetune.variants", config.finetune.variants, system.variants),
+        ):
+            if set(given) != set(known):
+                raise ConfigurationError(
+                    f"the configuration was refused: {name}.{key} has {sorted(given)}, the pipeline has {sorted(known)}"
+                )
 
 
 class StartSpark:

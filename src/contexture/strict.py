@@ -2,5 +2,5 @@
 
 from pydantic import ConfigDict
 
-#: Unknown keys are refused, and a value is never silently turned into another type than its own.
+#: Unknown keys are refused, defaults are checked like values that are given, and numbers are finite.
 STRICT = ConfigDict(extra="forbid", validate_default=True, allow_inf_nan=False)

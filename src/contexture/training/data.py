@@ -59,8 +59,8 @@ class ShuffledRows:
 class JointBatches(Dataset[Batch]):
     """Batches of joint examples: item i is forward pass i of the run, counted from `first_step`.
 
-    Rows of one optimizer step are sorted by length and dealt out to its passes and ranks, which spares padding and
-    gives every rank the same work.
+    Rows of one optimizer step are sorted by length and dealt out to its passes and ranks in turn: all have rows of all
+    lengths, hence the same work, and their mean losses weigh alike.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class JointBatches(Dataset[Batch]):
         sentences, labels = joint_examples(table, self.layout.candidates)
         parts = self.accumulated * self.ranks
         by_length = np.argsort(sentences.lengths.sum(axis=1), kind="stable")
-        mine = np.sort(by_length.reshape(parts, -1)[part * self.ranks + self.rank])
+        mine = np.sort(by_length[part * self.ranks + self.rank :: parts])
         batch = joint_layout(select(sentences, mine), self.specials, self.layout)
         return batch | {"labels": torch.from_numpy(labels[mine])}
 

@@ -144,4 +144,6 @@ def start_head(task: AnswerSelection, pretrained: Path) -> bool:
     fits = found.keys() == own.keys() and all(found[key].shape == own[key].shape for key in own)
     if fits:
         task.load_state_dict(found)
+    elif found:
+        LOG.warning("%s: its head is of another kind than this one, which starts anew", pretrained)
     return fits

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from contexture.evaluation.ranking import average, question_metrics
@@ -11,6 +13,7 @@ from contexture.pipelines.examples.nodes import parameters_of
 SPLITS = ("dev", "test")
 #: The task's name in the records, by protocol.
 TASKS = {"grouped": "wikiqa", "reranked": "wikiqa_rerank"}
+IDS = ["question_id", "candidate_id"]
 SCORES = ["variant", "seed", "split", "protocol", "question_id", "candidate_id", "label", "score"]
 
 
@@ -30,10 +33,18 @@ def score_all_seeds(
             first = None
             if pairwise is not None:
                 chosen = (pairwise["seed"] == seed) & (pairwise["split"] == split)
-                first = pairwise.loc[chosen, "score"].to_numpy()
+                first = scores_of(part, pairwise[chosen])
             scores = score_model(models / f"seed-{seed}", part, first)
             tables.append(scores.assign(variant=variant, seed=seed, split=split)[SCORES])
     return pd.concat(tables[1:] or tables, ignore_index=True)
+
+
+def scores_of(answers: pd.DataFrame, scores: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """The score of every row of `answers`; ValueError where `scores` is of other candidates."""
+    found = answers[IDS].merge(scores[[*IDS, "score"]], on=IDS, how="left", validate="one_to_one")["score"]
+    if len(scores) != len(answers) or found.isna().any():
+        raise ValueError("the pairwise model's scores are of other candidates: run the node score_pairwise again")
+    return found.to_numpy(np.float64)
 
 
 def measure(*scores: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """Nodes of the stage `finetune`."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ def finetune_all_seeds(variant: str, answers_file: Path, pretrained: Path, syste
     from contexture.training.finetune import finetune
 
     config = parameters_of(system)
-    place.mkdir(exist_ok=True)
+    shutil.rmtree(place, ignore_errors=True)  # or seeds of an earlier run would pass for seeds of this one
+    place.mkdir()
     if pd.read_parquet(answers_file, columns=["split"]).empty:
         return place
     for seed in range(config.seeds):

@@ -1,5 +1,6 @@
 """Nodes of the stage `pretrain`."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ def pretrain_all_seeds(
     from contexture.training.launcher import launch_pretraining
 
     config = parameters_of(system)
+    for finished in place.glob("seed-*[0-9]"):
+        shutil.rmtree(finished)  # or seeds of an earlier run would pass for seeds of this one
     for seed in range(config.seeds):
         with child_run(f"pretrain {run} seed {seed}", {"run": run, "seed": str(seed)}) as tracking:
             before = start / f"seed-{seed}" if start else None
