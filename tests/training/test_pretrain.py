@@ -126,7 +126,12 @@ def test_two_processes_give_what_one_gives(examples: Path, tokenizer: Path, tmp_
         launch_pretraining(
             TypeAdapter(SystemConfig).validate_python(config), "mspp", 0, examples, tokenizer, tmp_path / str(devices)
         )
-    assert_same(weights(tmp_path / "1"), weights(tmp_path / "2"), atol=1e-5, rtol=1e-4)
+    # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
+    one, two = (
+        {name: tensor for name, tensor in weights(tmp_path / devices).items() if not name.endswith("key.bias")}
+        for devices in ("1", "2")
+    )
+    assert_same(one, two, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.slow
