@@ -25,6 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CORES = 2
+#: As in conf/base/spark.yml.
+SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 _PAGES_A_STREAM = 100  # as in the dumps that Wikipedia publishes
 
 
@@ -59,7 +61,9 @@ def ours(export: Path, folder: Path) -> None:
     from contexture.pipelines.datasets import SparkTable
 
     began = time.perf_counter()
-    spark = start_spark({"spark.master": f"local[{CORES}]", "spark.ui.enabled": "false", "spark.driver.memory": "1g"})
+    spark = start_spark(
+        {"spark.master": f"local[{CORES}]", "spark.ui.enabled": "false", "spark.driver.memory": "1g"} | SETTINGS
+    )
     started = time.perf_counter()
     config = CorpusConfig(input=str(export))
     pages, paragraphs = SparkTable(str(folder / "pages")), SparkTable(str(folder / "paragraphs"))
