@@ -14,7 +14,6 @@ from contexture.hooks import check_systems
 from contexture.pipeline_registry import SYSTEMS
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.training.config import SystemConfig
-from contexture.training.launcher import training_part
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
@@ -119,7 +118,7 @@ def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) 
 
 def test_processes_are_told_what_training_knows() -> None:
     config = check_parameters(parameters("base"), [CONF / "base"], {}).mspp
-    told = json.loads(json.dumps(training_part(config)))
+    told = json.loads(json.dumps(config.training()))
     assert TypeAdapter(SystemConfig).validate_python(told).pretrain == config.pretrain
 
 

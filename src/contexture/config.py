@@ -1,7 +1,6 @@
 """All parameters of the project, checked when a run starts."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +47,6 @@ class MsppParameters(SystemConfig):
                 f"sampling.max_tokens is {self.sampling.max_tokens}: it must be layout.sentence_tokens less the two "
                 f"special tokens, {self.layout.sentence_tokens - 2}"
             )
-
-    def training(self) -> dict[str, Any]:
-        """The part that the training side reads, as plain data."""
-        return {name: value for name, value in asdict(self).items() if not name.startswith("sampling")}
 
 
 @dataclass(config=STRICT, frozen=True)

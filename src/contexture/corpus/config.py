@@ -7,9 +7,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
+from contexture.text.kinds import PageKind
+from contexture.text.paragraphs import ListItems
 from contexture.text.quality import Filters, Share
 
-PageKind = Literal["article", "disambiguation", "list", "index", "outline"]
 Similarity = Annotated[float, Field(gt=0, le=1)]
 SourceName = Literal["mediawiki", "books", "json_lines", "documentation", "wet"]
 Lang = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
@@ -39,7 +40,7 @@ class CorpusConfig:
     # What ends a paragraph of a book; auto: found out for each book.
     book_paragraphs: Literal["auto", "line", "blank_line"] = "auto"
     # Items of lists: left out and counted, kept with the kind "list_item", or kept as prose.
-    list_items: Literal["drop", "flag", "keep"] = "drop"
+    list_items: ListItems = "drop"
     # Pages whose paragraphs are taken; the others are marked in the table of pages, and counted.
     page_kinds: tuple[PageKind, ...] = ("article",)
     # A YAML file of templates of wikis whose text belongs to the sentence, beside those that are known.

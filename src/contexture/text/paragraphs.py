@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+#: What becomes of items of lists: left out, kept as paragraphs of kind "list_item", or kept as prose.
+ListItems = Literal["drop", "flag", "keep"]
+
 
 class Link(NamedTuple):
     """A link to another document: `text[start:end]` of its paragraph is what the reader sees of it."""

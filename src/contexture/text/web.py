@@ -6,11 +6,11 @@ Navigation, code, tables, figures and forms are left out. Links to other pages a
 import functools
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from contexture.text.characters import drop_unwanted, unescape
 from contexture.text.html_tokens import attributes, tokens
-from contexture.text.paragraphs import Link, Parsed
+from contexture.text.paragraphs import Link, ListItems, Parsed
 from contexture.text.sections import Sections, one_line
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ _LISTS = frozenset(("ul", "ol", "dl"))
 _VOID_NAMES = "area base br col embed hr img input link meta source track wbr"
 _VOID = frozenset(_VOID_NAMES.split())
 
-ListItems = Literal["drop", "flag", "keep"]
 Resolve = Callable[[str], str | None]
 
 

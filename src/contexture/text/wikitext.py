@@ -10,11 +10,9 @@ from contexture.text.characters import GAP
 from contexture.text.inline import clean, drop_quotes
 from contexture.text.markup import prune
 from contexture.text.mediawiki import Site
-from contexture.text.paragraphs import Paragraph, Parsed
+from contexture.text.paragraphs import ListItems, Parsed
+from contexture.text.sections import Sections
 from contexture.text.templates import load_templates
-
-#: What becomes of lists and indented lines: left out, kept as paragraphs of kind "list_item", or kept as prose.
-ListItems = Literal["drop", "flag", "keep"]
 
 
 def parse(
@@ -42,11 +40,8 @@ class _Blocks:
     """Sorts lines into headings, lists and paragraphs."""
 
     def __init__(self, min_characters: int, list_items: ListItems) -> None:
-        self.min_characters = max(min_characters, 1)
         self.list_items = list_items
-        self.parsed = Parsed()
-        self.section_index = 0
-        self.section = ""
+        self.sections = Sections(min_characters)
         self.lines: list[str] = []
 
     def run(self, markup: str) -> Parsed:
@@ -58,7 +53,7 @@ class _Blocks:
             else:
                 self._text(line)
         self._end_paragraph()
-        return self.parsed
+        return self.sections.parsed
 
     def _line(self, line: str) -> None:
         bare = line.strip().lstrip(" \t" + GAP)
@@ -70,7 +65,7 @@ class _Blocks:
             self._list_item(bare)
         elif line[0] == " ":
             self._end_paragraph()
-            self._count("preformatted")
+            self.sections.drop("preformatted")
         elif bare[0] == "=" and self._heading(bare.rstrip(" \t" + GAP)):
             pass
         elif bare[0] == "|" or (bare.startswith(("{|", "!")) and "|" in bare):
@@ -87,13 +82,12 @@ class _Blocks:
         if not name:
             return False
         self._end_paragraph()
-        self.section_index += 1
-        self.section, _ = clean(drop_quotes(name))
+        self.sections.heading(clean(drop_quotes(name))[0])
         return True
 
     def _list_item(self, line: str) -> None:
         if self.list_items == "drop":
-            self._count("list_item")
+            self.sections.drop("list_item")
             return
         item = line.lstrip("*#:; \t" + GAP)
         if line[0] == ";":  # a term, and perhaps its definition after a colon
@@ -109,11 +103,4 @@ class _Blocks:
             return
         text, links = clean("\n".join(self.lines))
         self.lines = []
-        if len(text) >= self.min_characters:
-            index = len(self.parsed.paragraphs)
-            self.parsed.paragraphs.append(Paragraph(self.section_index, self.section, index, text, links, kind))
-        elif text:
-            self._count("too_short")
-
-    def _count(self, reason: str) -> None:
-        self.parsed.dropped[reason] = self.parsed.dropped.get(reason, 0) + 1
+        self.sections.paragraph(text, links, kind)

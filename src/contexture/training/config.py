@@ -1,5 +1,6 @@
 """What a training run is told: one file of this, and the example files, are all it needs."""
 
+from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -145,3 +146,8 @@ class SystemConfig:
     finetune: FinetuneConfig
     # Everything is done this often, with the seeds 0, 1, ….
     seeds: Positive
+
+    def training(self) -> dict[str, Any]:
+        """The part that the training side reads, as plain data; a system's own configuration has more."""
+        values = asdict(self)
+        return {field.name: values[field.name] for field in fields(SystemConfig)}

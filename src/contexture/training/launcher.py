@@ -11,9 +11,8 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from contexture.training.config import SystemConfig
 from contexture.training.folders import work_folder
@@ -49,7 +48,7 @@ def launch_pretraining(
             pretrain(config, run, seed, examples, tokenizer, work, start, tracking)
         else:
             config_file = work / "config.json"
-            config_file.write_text(json.dumps(training_part(config), indent=1), encoding="utf-8")
+            config_file.write_text(json.dumps(config.training(), indent=1), encoding="utf-8")
             arguments = ["--config", str(config_file), "--recipe", run, "--seed", str(seed)]
             arguments += ["--examples", str(examples), "--tokenizer", str(tokenizer), "--output", str(work)]
             if start:
@@ -57,12 +56,6 @@ def launch_pretraining(
             if tracking:
                 arguments += ["--tracking", tracking.uri, tracking.run_id]
             run_distributed(["pretrain-rank", *arguments], config.pretrain.devices)
-
-
-def training_part(config: SystemConfig) -> dict[str, Any]:
-    """The fields that the training side reads; a system's own configuration has more."""
-    values = asdict(config)
-    return {field.name: values[field.name] for field in fields(SystemConfig)}
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:

@@ -13,8 +13,9 @@ from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, co
 from contexture.text.characters import unescape
 from contexture.text.kinds import page_kind
 from contexture.text.mediawiki import MalformedExportError, Page, Site, parse_page, parse_site
+from contexture.text.paragraphs import ListItems
 from contexture.text.templates import load_templates
-from contexture.text.wikitext import ListItems, parse
+from contexture.text.wikitext import parse
 
 SUFFIXES = compressions(".xml")
 RECURSIVE = False
