@@ -24,9 +24,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
+
 CORES = 2
-#: As in conf/base/spark.yml.
-SETTINGS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+SETTINGS = Path(__file__).parents[1] / "conf" / "base" / "spark.yml"
 _PAGES_A_STREAM = 100  # as in the dumps that Wikipedia publishes
 
 
@@ -61,9 +62,8 @@ def ours(export: Path, folder: Path) -> None:
     from contexture.pipelines.datasets import SparkTable
 
     began = time.perf_counter()
-    spark = start_spark(
-        {"spark.master": f"local[{CORES}]", "spark.ui.enabled": "false", "spark.driver.memory": "1g"} | SETTINGS
-    )
+    settings = yaml.safe_load(SETTINGS.read_text(encoding="utf-8"))
+    spark = start_spark(settings | {"spark.master": f"local[{CORES}]", "spark.driver.memory": "1g"})
     started = time.perf_counter()
     config = CorpusConfig(input=str(export))
     pages, paragraphs = SparkTable(str(folder / "pages")), SparkTable(str(folder / "paragraphs"))

@@ -13,7 +13,7 @@ from contexture.config import ConfigurationError, check_parameters
 from contexture.hooks import check_systems
 from contexture.pipeline_registry import SYSTEMS
 from contexture.settings import CONFIG_LOADER_ARGS
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
@@ -119,7 +119,7 @@ def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) 
 def test_processes_are_told_what_training_knows() -> None:
     config = check_parameters(parameters("base"), [CONF / "base"], {}).mspp
     told = json.loads(json.dumps(config.training()))
-    assert TypeAdapter(SystemConfig).validate_python(told).pretrain == config.pretrain
+    assert TypeAdapter(MsppSystem).validate_python(told).pretrain == config.pretrain
 
 
 def test_runs_that_no_pipeline_has() -> None:

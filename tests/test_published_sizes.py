@@ -52,6 +52,6 @@ def test_the_layout_of_the_paper_fits_its_model() -> None:
 
     tokens = SpecialTokens(cls=0, sep=2, pad=1, mask=50264, unk=3, vocab_size=50265)
     layout = LayoutConfig(**load("base", "mspp.yml")["mspp"]["layout"])
-    check_fits(RobertaConfig(**ROBERTA_BASE), layout, tokens, "roberta-base")
+    check_fits(RobertaConfig(**ROBERTA_BASE), layout.width, tokens, "roberta-base")
     with pytest.raises(ValueError, match="has 514 positions, the layout needs 770"):
-        check_fits(RobertaConfig(**ROBERTA_BASE), LayoutConfig(5, 128), tokens, "roberta-base")
+        check_fits(RobertaConfig(**ROBERTA_BASE), LayoutConfig(5, 128).width, tokens, "roberta-base")

@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
+from contexture.evaluation.bm25 import Bm25Config
+from contexture.evaluation.search_index import IndexConfig
 from contexture.sampling.mspp_document import MsppSampling
+from contexture.sampling.two_tower_config import TwoTowerSampling
 from contexture.strict import STRICT
 from contexture.text.vocabulary import VocabularyConfig
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem, Positive
+from contexture.training.two_tower_config import TwoTowerSystem
 
 
 class ConfigurationError(ValueError):
@@ -29,7 +33,7 @@ class AnswersConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class MsppParameters(SystemConfig):
+class MsppParameters(MsppSystem):
     """The MSPP system: how its examples are drawn, and everything that training needs."""
 
     sampling: MsppSampling
@@ -50,6 +54,78 @@ class MsppParameters(SystemConfig):
 
 
 @dataclass(config=STRICT, frozen=True)
+class RetrievalConfig:
+    """Where the questions of the retrieval benchmark come from."""
+
+    # demo (questions about the made-up world); or a file, a folder, or a list of files.
+    input: str | list[str] = "demo"
+    # squad (v1.1 JSON), natural_questions (JSON lines, original or simplified).
+    format: Literal["squad", "natural_questions"] = "squad"
+    # Language of the passages, by which they are split into sentences.
+    lang: str = "en"
+
+
+@dataclass(config=STRICT, frozen=True)
+class RetrievalEvaluation:
+    """What is measured beside the recall of every variant."""
+
+    # Pairs of the corpus that join the candidates in the open-domain setting (section 4.4); 0 leaves it out.
+    open_domain_pairs: Annotated[int, Field(ge=0)] = 0
+    # Approximate indexes to compare with exact search.
+    indexes: list[IndexConfig] = Field(default_factory=list)
+
+
+@dataclass(config=STRICT, frozen=True)
+class AblationRow:
+    """One row of the paper's Table 5."""
+
+    # Transformer layers.
+    layers: Positive
+    # A run of the system.
+    run: str
+    # Length of the vectors.
+    embedding_size: Positive
+
+
+@dataclass(config=STRICT, frozen=True)
+class Ablation:
+    """The ablation of Table 5: what `kedro run --pipelines two_tower_ablation` trains, one after the other."""
+
+    rows: list[AblationRow]
+    # Shares of the questions to train on, in percent.
+    shares: list[Annotated[float, Field(gt=0, lt=100)]]
+
+
+@dataclass(config=STRICT, frozen=True)
+class TwoTowerParameters(TwoTowerSystem):
+    """The two-tower system: how its pairs are drawn, and everything that training and evaluation need."""
+
+    sampling: TwoTowerSampling
+    bm25: Bm25Config
+    evaluation: RetrievalEvaluation
+    ablation: Ablation
+    # Seed of the sampling.
+    sampling_seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("query_tokens", "document_tokens"):
+            drawn, read = getattr(self.sampling, name), getattr(self.layout, name)
+            if drawn != read:
+                raise ValueError(f"sampling.{name} is {drawn}, layout.{name} is {read}: they must be equal")
+        for row in self.ablation.rows:
+            if row.run not in self.pretrain.runs:
+                raise ValueError(f"ablation: no run {row.run!r}; there are {sorted(self.pretrain.runs)}")
+
+
+#: System → its parameters.
+SYSTEM_PARAMETERS: dict[str, type[MsppParameters] | type[TwoTowerParameters]] = {
+    "mspp": MsppParameters,
+    "two_tower": TwoTowerParameters,
+}
+
+
+@dataclass(config=STRICT, frozen=True)
 class Parameters:
     """Everything under conf/<environment>/parameters."""
 
@@ -58,14 +134,21 @@ class Parameters:
     cleaning: CleaningConfig
     vocabulary: VocabularyConfig
     answers: AnswersConfig
+    retrieval: RetrievalConfig
     mspp: MsppParameters
+    two_tower: TwoTowerParameters
 
     def __post_init__(self) -> None:
-        if self.mspp.encoder.init_from and not self.vocabulary.published:
-            raise ValueError(
-                f"mspp.encoder.init_from is {self.mspp.encoder.init_from}, whose weights belong to its own tokens: "
-                "set vocabulary.published to the same name or folder"
-            )
+        towers = self.two_tower.encoders.items()
+        encoders = {"mspp.encoder": self.mspp.encoder} | {
+            f"two_tower.encoders.{name}.encoder": one.encoder for name, one in towers if one.kind == "transformer"
+        }
+        for name, encoder in encoders.items():
+            if encoder.init_from and not self.vocabulary.published:
+                raise ValueError(
+                    f"{name}.init_from is {encoder.init_from}, whose weights belong to its own tokens: "
+                    "set vocabulary.published to the same name or folder"
+                )
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import ConfigurationError, Parameters, check_parameters
 from contexture.pipelines.datasets import SparkTable
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem
+from contexture.training.systems import System
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -39,11 +41,13 @@ def check_systems(parameters: Parameters) -> None:
     from contexture.pipeline_registry import SYSTEMS
 
     for name, system in SYSTEMS.items():
-        config: SystemConfig = getattr(parameters, name)
-        for key, given, known in (
-            ("pretrain.runs", config.pretrain.runs, system.runs),
-            ("finetune.variants", config.finetune.variants, system.variants),
-        ):
+        config: System = getattr(parameters, name)
+        named: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+            ("pretrain.runs", config.pretrain.runs, system.runs)
+        ]
+        if isinstance(config, MsppSystem):
+            named.append(("finetune.variants", config.finetune.variants, system.variants))
+        for key, given, known in named:
             if set(given) != set(known):
                 raise ConfigurationError(
                     f"the configuration was refused: {name}.{key} has {sorted(given)}, the pipeline has {sorted(known)}"

@@ -1,11 +1,24 @@
 """Every pipeline by the name that `kedro run --pipelines` takes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kedro.pipeline import Pipeline
 
-from contexture.pipelines import corpus, evaluate, examples, finetune, pretrain, report, sources, vocabulary
+from contexture.pipelines import (
+    ablation,
+    corpus,
+    evaluate,
+    examples,
+    finetune,
+    pairs,
+    pretrain,
+    report,
+    retrieval,
+    search,
+    sources,
+    vocabulary,
+)
 
 
 @dataclass(frozen=True)
@@ -14,8 +27,9 @@ class System:
 
     # Pre-training run → the run that it continues, if any; settings of the same name under pretrain.runs.
     runs: Mapping[str, str | None]
-    # Fine-tuned variant → the run whose encoder it starts from; settings under finetune.variants.
-    variants: Mapping[str, str]
+    # Fine-tuned variant → the run whose encoder it starts from; settings under finetune.variants. None: every run is
+    # fine-tuned, on several shares of the questions.
+    variants: Mapping[str, str] = field(default_factory=dict)
 
 
 SYSTEMS = {
@@ -29,12 +43,24 @@ SYSTEMS = {
             "mspp_ie": "mspp_ie",
             "mspp_ae": "mspp_ae",
         },
-    )
+    ),
+    "two_tower": System(
+        runs={
+            "ict_bfs_wlp": None,
+            "ict": None,
+            "bfs": None,
+            "wlp": None,
+            "mlm": None,
+            "none": None,
+            "bow_mlp_ict_bfs_wlp": None,
+            "bow_mlp_none": None,
+        }
+    ),
 }
 
 
-def system_pipeline(name: str, system: System) -> Pipeline:
-    """The stages of one system, from examples to report."""
+def mspp_pipeline(name: str, system: System) -> Pipeline:
+    """MSPP, from examples to report."""
     return (
         examples.create_pipeline(name)
         + pretrain.create_pipeline(name, system.runs)
@@ -44,8 +70,31 @@ def system_pipeline(name: str, system: System) -> Pipeline:
     )
 
 
+def two_tower_pipeline(name: str, system: System) -> Pipeline:
+    """Two towers, from pairs to report and search."""
+    runs = list(system.runs)
+    return (
+        pairs.create_pipeline(name)
+        + pretrain.create_pipeline(name, system.runs, "pairs@files")
+        + retrieval.create_pipeline(name, runs)
+        + search.create_pipeline(name)
+        + report.create_retrieval_pipeline(name, runs)
+    )
+
+
 def register_pipelines() -> dict[str, Pipeline]:
-    """`corpus` makes the text and the vocabulary; each system stands on it; the default runs everything."""
+    """`corpus` makes the text and the vocabulary; each system stands on it; the default runs every system.
+
+    `two_tower_ablation` stands on what `two_tower` left: pairs, questions and vocabulary.
+    """
     text = sources.create_pipeline() + corpus.create_pipeline() + vocabulary.create_pipeline()
-    systems = {name: text + system_pipeline(name, system) for name, system in SYSTEMS.items()}
-    return {"corpus": text, **systems, "__default__": sum(systems.values(), start=Pipeline([]))}
+    systems = {
+        "mspp": text + mspp_pipeline("mspp", SYSTEMS["mspp"]),
+        "two_tower": text + two_tower_pipeline("two_tower", SYSTEMS["two_tower"]),
+    }
+    return {
+        "corpus": text,
+        **systems,
+        "two_tower_ablation": ablation.create_pipeline("two_tower"),
+        "__default__": sum(systems.values(), start=Pipeline([])),
+    }

@@ -23,7 +23,7 @@ from contexture.demo.grammar import render, topics
 from contexture.demo.names import source
 from contexture.demo.world import literal, outline, page
 
-NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2"]
+NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2", "squad-demo.json"]
 SCHEMA = "{http://www.mediawiki.org/xml/export-0.11/}"
 
 
@@ -75,8 +75,9 @@ def test_a_larger_world_begins_with_the_smaller_one(tmp_path: Path):
     write_demo_world(DemoConfig(pages=60), tmp_path / "large")
     small, large = (bz2.decompress((tmp_path / size / NAMES[3]).read_bytes()) for size in ("small", "large"))
     assert large.startswith(small.removesuffix(b"</mediawiki>\n"))
-    for name in NAMES[:3]:
-        assert (tmp_path / "large" / name).read_bytes().startswith((tmp_path / "small" / name).read_bytes())
+    for name in (*NAMES[:3], NAMES[4]):
+        start = (tmp_path / "small" / name).read_bytes().removesuffix(b"\n]}\n")
+        assert (tmp_path / "large" / name).read_bytes().startswith(start)
 
 
 def test_export_is_well_formed_page_by_page(demo: Path):

@@ -31,7 +31,9 @@ def inputs(first_position: int) -> dict[str, torch.Tensor]:
 
 
 def test_from_scratch_has_a_position_for_every_slot_and_a_type_for_every_sentence(tokens: SpecialTokens) -> None:
-    encoder = build_encoder(EncoderConfig(hidden_size=8, heads=2, intermediate_size=8), LAYOUT, tokens)
+    encoder = build_encoder(
+        EncoderConfig(hidden_size=8, heads=2, intermediate_size=8), LAYOUT.width, LAYOUT.candidates + 1, tokens
+    )
     assert (encoder.config.max_position_embeddings, encoder.config.type_vocab_size) == (24, 3)
     assert encoder.specials(tokens).first_position == 0
 
@@ -47,7 +49,9 @@ def test_published_weights_compute_at_first_what_they_did_before(
     model: RobertaForMaskedLM, first_position: int, separators: int, tokens: SpecialTokens, tmp_path: Path
 ) -> None:
     model.save_pretrained(tmp_path / "published")
-    encoder = build_encoder(EncoderConfig(init_from=str(tmp_path / "published"), dropout=0), LAYOUT, tokens).eval()
+    encoder = build_encoder(
+        EncoderConfig(init_from=str(tmp_path / "published"), dropout=0), LAYOUT.width, LAYOUT.candidates + 1, tokens
+    ).eval()
     specials = encoder.specials(tokens)
     assert (specials.first_position, specials.pair_separators) == (first_position, separators)
     batch = inputs(first_position)
@@ -68,14 +72,16 @@ def test_a_vocabulary_of_other_weights_is_refused(tokens: SpecialTokens, tmp_pat
     small = SMALL | {"vocab_size": 100}
     BertForMaskedLM(BertConfig(**small, max_position_embeddings=24)).save_pretrained(tmp_path / "published")
     with pytest.raises(ValueError, match=r"set vocabulary\.published"):
-        build_encoder(EncoderConfig(init_from=str(tmp_path / "published")), LAYOUT, tokens)
+        build_encoder(EncoderConfig(init_from=str(tmp_path / "published")), LAYOUT.width, LAYOUT.candidates + 1, tokens)
     with pytest.raises(ValueError, match="must divide"):
         EncoderConfig(hidden_size=10, heads=3)
 
 
 def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(tokens: SpecialTokens) -> None:
     torch.manual_seed(0)
-    encoder = build_encoder(EncoderConfig(hidden_size=64, heads=2, intermediate_size=256), LAYOUT, tokens)
+    encoder = build_encoder(
+        EncoderConfig(hidden_size=64, heads=2, intermediate_size=256), LAYOUT.width, LAYOUT.candidates + 1, tokens
+    )
     layer = encoder.model.bert.encoder.layer[0]
     assert torch.equal(layer.attention.self.query.weight, layer.attention.self.key.weight)
     assert layer.intermediate.dense.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)

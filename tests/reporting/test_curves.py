@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import POINTS, History, learning_curves, to_png
+from contexture.reporting.curves import POINTS, History, learning_curves, look, to_png
 
 
 def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", **series: object) -> History:
@@ -51,6 +51,28 @@ def test_one_figure_a_stage_and_series_and_one_look_a_variant() -> None:
         (line,) = figures[name].axes[0].lines
         assert (line.get_color(), line.get_marker()) == looks["mspp_ie"]
     assert lines(figures["pretrain_train_mspp"]) == [([1], [0.7])]  # the empty cell is left out
+
+
+def test_colours_are_given_out_in_the_order_asked_for() -> None:
+    runs = [history(variant, 0, [1, 2], **{"dev/map": [0.1, 0.2]}) for variant in "abc"]
+    (figure,) = learning_curves(runs, order=("z", "c", "a")).values()
+    drawn = {line.get_label(): line.get_color() for line in figure.axes[0].lines}
+    assert list(drawn) == ["c", "a", "b"]
+    assert [drawn[variant] for variant in "cab"] == [look(place)["color"] for place in (1, 2, 3)]
+
+
+def test_many_variants_look_different() -> None:
+    looks = [look(place) for place in range(14)]
+    assert len({(drawn["color"], drawn["marker"]) for drawn in looks}) == 14
+    assert len({(drawn["color"], drawn["linestyle"]) for drawn in looks}) == 14
+
+
+def test_names_of_figures_are_names_of_files() -> None:
+    runs = [history("a", 0, [1], "finetune 5%", **{"dev/recall_at_10": [0.5]})]
+    ((name, figure),) = learning_curves(runs).items()
+    assert name == "finetune_5_dev_recall_at_10"
+    assert lines(figure) == [([1], [50])]
+    assert figure.axes[0].get_title(loc="left") == "R@10 on the development split · finetune 5%"
 
 
 def test_total_loss_of_a_single_objective_is_not_drawn_twice() -> None:

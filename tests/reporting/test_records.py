@@ -25,9 +25,16 @@ def test_what_the_evaluation_writes_is_accepted_after_a_round_trip() -> None:
     assert len(records) == 3
 
 
+@pytest.mark.parametrize("metric", ["recall_at_1", "recall_at_100", "sentence_recall_at_50"])
+def test_recalls_are_metrics(metric: str) -> None:
+    record = {**GOOD, "system": "two_tower", "task": "squad", "split": "1%", "metric": metric}
+    assert check_records([record]) == [record]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"metric": "recall_at_2"}, "unknown metric"),
         ({"metric": "ap"}, "unknown metric, expected one of .*'p_at_1', 'map', 'mrr'"),
         ({"value": 50.0}, r"number in 0\.\.1"),
         ({"value": float("nan")}, r"number in 0\.\.1"),

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 from base64 import b64decode
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from contexture.reporting.curves import History
 from contexture.reporting.records import Record
 from contexture.reporting.report import ReportContext, render_report
+from tests.reporting.pages import Page
 
 HOSTILE = "<script>alert(1)</script>"
 CONTEXT = ReportContext(
@@ -30,31 +30,6 @@ HISTORIES = [
     History("finetune", "mspp_ie", seed, pd.DataFrame({"step": [1, 2], "dev/map": [0.5, 0.6 + seed / 100]}))
     for seed in (0, 1)
 ]
-
-
-class Page(HTMLParser):
-    """Tags with their attributes, and the text, of a page that must close what it opens."""
-
-    VOID = frozenset({"meta", "img", "br"})
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text: list[str] = []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += [data.strip()] if data.strip() else []
 
 
 def test_the_page_needs_nothing_else_and_runs_nothing() -> None:

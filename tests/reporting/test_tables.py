@@ -3,7 +3,7 @@ import re
 import pytest
 from markdown import markdown
 
-from contexture.reporting.published import COMPARISONS, TABLES
+from contexture.reporting.published.mspp import COMPARISONS, TABLES
 from contexture.reporting.records import Record
 from contexture.reporting.tables import (
     Column,
@@ -16,7 +16,7 @@ from contexture.reporting.tables import (
     to_markdown,
 )
 
-TABLE_1, TABLE_2 = TABLES["mspp"]
+TABLE_1, TABLE_2 = TABLES
 
 
 def records(
@@ -77,12 +77,16 @@ def test_variants_that_the_paper_lacks_get_rows_of_their_own() -> None:
 
 def test_gains_are_paired_by_seed() -> None:
     ours = records("mspp_ie", [0.41, 0.52, 0.63, 0.99]) + records("joint_ie", [0.40, 0.50, 0.60])
-    (gain,) = compare(ours, TABLE_1, COMPARISONS["mspp"])
+    (gain,) = compare(ours, TABLE_1, COMPARISONS, "map")
     # 1, 2, 3 points: mean 2, deviation 1, t = 2√3; with two degrees of freedom p = 1 − t/√(t² + 2)
     assert gain.differences == pytest.approx((1, 2, 3))
     assert gain.published == pytest.approx(88.5 - 39.4)
     assert gain.test == pytest.approx((12**0.5, 1 - (12 / 14) ** 0.5))
     assert gain.verdict == "t(2) = 3.46, p = 0.074: not significant at 95%"
+    assert gain.sentence == (
+        "Joint with MSPP, IE_k: +2.0 points of MAP over joint without MSPP, IE_k "
+        "(t(2) = 3.46, p = 0.074: not significant at 95%). The paper: +49.1."
+    )
     (row,) = comparison_table([gain]).rows
     assert row[3:6] == ("3", "MAP +2.0 (1.0)", "+49.1")
 
@@ -100,7 +104,30 @@ def test_verdicts() -> None:
 
 
 def test_a_comparison_needs_both_sides() -> None:
-    assert compare(records("mspp_ie", [0.4]), TABLE_1, COMPARISONS["mspp"]) == []
+    assert compare(records("mspp_ie", [0.4]), TABLE_1, COMPARISONS, "map") == []
+
+
+def test_names_keep_their_capitals_within_a_sentence() -> None:
+    def over(baseline: str) -> str:
+        return Comparison("squad, 1%", "recall_at_10", "ICT", baseline, (-1.25,), None).sentence
+
+    assert over("No pre-training") == "ICT: -1.2 points of R@10 over no pre-training (no test with one seed)."
+    assert "over BM-25 (" in over("BM-25")
+    assert "over MLM (" in over("MLM")
+
+
+def test_the_best_of_each_column_stands_out() -> None:
+    ours = records("mspp_ie", [0.50]) + records("mspp_ae", [0.61]) + records("pairwise", [0.6104])
+    table = results_table(ours, TABLE_1)
+    bold = {(table.rows[row][0], f"{table.columns[c].group} {table.columns[c].name}") for row, c in table.bold}
+    assert {what for what in bold if what[1] == "MAP ours"} == {  # 61.0 is shown for both
+        ("Joint with MSPP, AE_k", "MAP ours"),
+        ("Pairwise cross-encoder", "MAP ours"),
+    }
+    assert ("Joint with MSPP, IE_k", "MAP paper") in bold
+    assert not any("Seeds" in column or "MRR ours" in column for _, column in bold)
+    alone = results_table(records("mspp_ie", [0.50]), TABLE_1)
+    assert not any(alone.columns[column].name == "ours" for _, column in alone.bold)
 
 
 def test_counts_are_flattened() -> None:
@@ -120,6 +147,15 @@ def test_markdown_gives_back_the_cells() -> None:
     assert found == ["What", "G n", "a|b", "1*", "IE_k\\", "–", "*x* <b>", "two lines"]
 
 
+def test_markdown_shows_headings_and_what_stands_out() -> None:
+    table = Table(
+        "T", (Column("What"), Column("n")), (("a*", "1"), ("b", "2")), "", frozenset({(0, 0), (1, 1)}), {1: "B"}
+    )
+    html = markdown(to_markdown(table), extensions=["tables"])
+    found = re.findall(r"<td[^>]*>(.*?)</td>", html)
+    assert found == ["<strong>a*</strong>", "1", "<strong>B</strong>", "", "b", "<strong>2</strong>"]
+
+
 def test_published_numbers_are_those_of_the_paper(shared_data) -> None:
     """Re-read from the text of the paper: tables 1, 2 and 7, columns WikiQA."""
     text = (shared_data.parent / "papers" / "mspp-joint-transformers-2022.txt").read_text(encoding="utf-8")
@@ -135,7 +171,7 @@ def test_published_numbers_are_those_of_the_paper(shared_data) -> None:
         return mean if score.std is None else f"{mean} ({score.std})"
 
     for place, variant in enumerate(order):
-        first, second = (table.rows[place] for table in TABLES["mspp"])
+        first, second = (table.rows[place] for table in TABLES)
         assert first.variant == second.variant == variant
         assert [shown(first.scores[m]) for m in ("p_at_1", "map", "mrr")] == table_1[place][3:6]
         assert shown(second.scores["p_at_1"]) == table_2[place][1]

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from contexture.tasks.answer_data import encode_answers
 from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, train_tokenizer
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
 
@@ -66,7 +66,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
     return file
 
 
-def system(**pretrain: object) -> SystemConfig:
+def system(**pretrain: object) -> MsppSystem:
     """The smallest system that exercises everything."""
     optimizer = {"learning_rate": 2e-3, "warmup_steps": 2}
     runs = {
@@ -77,7 +77,7 @@ def system(**pretrain: object) -> SystemConfig:
         },
         "none": {"schedule": []},
     }
-    return TypeAdapter(SystemConfig).validate_python(
+    return TypeAdapter(MsppSystem).validate_python(
         {
             "seeds": 1,
             "encoder": {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "dropout": 0.1},
@@ -95,5 +95,5 @@ def system(**pretrain: object) -> SystemConfig:
 
 
 @pytest.fixture(scope="session")
-def config() -> SystemConfig:
+def config() -> MsppSystem:
     return system()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem
 
 ABSENT = ("kedro", "kedro_datasets", "kedro_mlflow", "mlflow", "omegaconf", "py4j", "pyspark")
 #: Python runs this file of an early folder on its path at start: imports of what is absent fail as they would there.
@@ -40,7 +40,7 @@ def python(environment: dict[str, str], folder: Path, *arguments: str) -> subpro
 
 
 def test_training_runs_from_files_alone(
-    environment: dict[str, str], config: SystemConfig, examples: Path, tokenizer: Path, answers: Path, tmp_path: Path
+    environment: dict[str, str], config: MsppSystem, examples: Path, tokenizer: Path, answers: Path, tmp_path: Path
 ) -> None:
     for name in ABSENT:
         assert python(environment, tmp_path, "-c", f"import {name}").returncode
@@ -70,7 +70,7 @@ def test_training_runs_from_files_alone(
 
 
 def test_a_wrong_configuration_is_told_with_its_file(
-    environment: dict[str, str], config: SystemConfig, tmp_path: Path
+    environment: dict[str, str], config: MsppSystem, tmp_path: Path
 ) -> None:
     wrong = asdict(config) | {"layouts": {}}
     (tmp_path / "config.json").write_text(json.dumps(wrong))

@@ -12,16 +12,16 @@ from contexture.evaluation.answer_selection import score_model
 from contexture.evaluation.ranking import mean_average_precision, question_metrics
 from contexture.tasks.answer_data import read_answers
 from contexture.tasks.answer_model import load_answer_model
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem
 from contexture.training.curves import read_curves
-from contexture.training.finetune import finetune
+from contexture.training.finetune_answers import finetune
 from contexture.training.pretrain import pretrain
 from tests.training.conftest import system
 
 
 @pytest.fixture(scope="module")
 def encoders(
-    config: SystemConfig, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory
+    config: MsppSystem, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Path]:
     folders = {run: tmp_path_factory.mktemp(run) for run in ("mlm", "mspp_ie")}
     for run, folder in folders.items():
@@ -35,7 +35,7 @@ def dev(answers: Path) -> pd.DataFrame:
 
 @pytest.mark.parametrize("variant", ["mspp_ie", "joint_ae", "pairwise"])
 def test_the_best_epoch_is_kept_and_scores_the_same_from_disk(
-    variant: str, config: SystemConfig, encoders: dict[str, Path], answers: Path, tmp_path: Path
+    variant: str, config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
 ) -> None:
     best = finetune(config, variant, 0, answers, encoders["mspp_ie" if variant == "mspp_ie" else "mlm"], tmp_path)
     curve = read_curves(tmp_path)["dev/map"].dropna()
@@ -52,7 +52,7 @@ def test_the_best_epoch_is_kept_and_scores_the_same_from_disk(
 
 
 def test_the_head_of_pretraining_is_carried_on_where_it_is_of_the_same_kind(
-    config: SystemConfig, encoders: dict[str, Path], answers: Path, tmp_path: Path
+    config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
 ) -> None:
     still = system()
     object.__setattr__(still.finetune.optimizer, "learning_rate", 1e-12)
@@ -64,7 +64,7 @@ def test_the_head_of_pretraining_is_carried_on_where_it_is_of_the_same_kind(
 
 
 def test_a_joint_model_reads_a_question_with_few_candidates_as_if_alone(
-    config: SystemConfig, encoders: dict[str, Path], answers: Path, tmp_path: Path
+    config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
 ) -> None:
     """Scores do not depend on what else stands in the batch, nor on empty slots of other questions."""
     finetune(config, "mspp_ie", 0, answers, encoders["mspp_ie"], tmp_path)
@@ -76,7 +76,7 @@ def test_a_joint_model_reads_a_question_with_few_candidates_as_if_alone(
 
 
 def test_reranking_reorders_the_top_of_the_pairwise_model_only(
-    config: SystemConfig, encoders: dict[str, Path], answers: Path, tmp_path: Path
+    config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
 ) -> None:
     finetune(config, "mspp_ie", 0, answers, encoders["mspp_ie"], tmp_path)
     table = dev(answers)

@@ -13,7 +13,7 @@ from transformers import AutoModel, AutoTokenizer
 from contexture.objectives.config import OBJECTIVE_CONFIGS
 from contexture.objectives.registry import OBJECTIVES
 from contexture.training import checkpoints
-from contexture.training.config import PretrainRun, SystemConfig
+from contexture.training.config import MsppSystem, PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.launcher import launch_pretraining
 from contexture.training.pretrain import pretrain
@@ -31,7 +31,7 @@ def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor],
 
 
 @pytest.fixture(scope="module")
-def trained(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(config: MsppSystem, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "mspp"
     launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, folder)
     return folder
@@ -57,7 +57,7 @@ def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_weights(
-    config: SystemConfig, examples: Path, tokenizer: Path, trained: Path, tmp_path: Path
+    config: MsppSystem, examples: Path, tokenizer: Path, trained: Path, tmp_path: Path
 ) -> None:
     launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, tmp_path / "again")
     assert_same(weights(trained), weights(tmp_path / "again"))
@@ -72,7 +72,7 @@ class Killed(BaseException):
 
 
 def test_a_killed_run_resumes_bit_for_bit(
-    config: SystemConfig,
+    config: MsppSystem,
     examples: Path,
     tokenizer: Path,
     trained: Path,
@@ -100,7 +100,7 @@ def test_a_killed_run_resumes_bit_for_bit(
     assert read_curves(tmp_path / "run")["step"].is_unique
 
 
-def test_a_damaged_checkpoint_is_named(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_named(config: MsppSystem, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     place = tmp_path / checkpoints.NAME
     place.mkdir()
     (place / "model.safetensors").write_bytes(b"cut off")
@@ -109,7 +109,7 @@ def test_a_damaged_checkpoint_is_named(config: SystemConfig, examples: Path, tok
 
 
 def test_a_run_without_stages_keeps_the_initial_weights(
-    config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path
+    config: MsppSystem, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
     launch_pretraining(config, "none", 0, examples, tokenizer, tmp_path / "none")
     assert read_curves(tmp_path / "none").empty
@@ -124,7 +124,7 @@ def test_two_processes_give_what_one_gives(examples: Path, tokenizer: Path, tmp_
         config = asdict(system(runs=runs, devices=devices))
         config["encoder"]["dropout"] = 0.0
         launch_pretraining(
-            TypeAdapter(SystemConfig).validate_python(config), "mspp", 0, examples, tokenizer, tmp_path / str(devices)
+            TypeAdapter(MsppSystem).validate_python(config), "mspp", 0, examples, tokenizer, tmp_path / str(devices)
         )
     # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
     one, two = (

@@ -8,7 +8,7 @@ from contexture.demo.config import DemoConfig
 from contexture.demo.extras import article_id
 from contexture.demo.grammar import Topic, kinds, render, topics
 from contexture.demo.names import pick, shuffled, source
-from contexture.demo.world import Page, Sentence, capital, recurring
+from contexture.demo.world import Outline, Page, Sentence, capital, recurring
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 SPLITS = ("train", "dev", "test")
@@ -55,10 +55,9 @@ def rows(config: DemoConfig, page: Page) -> Iterator[tuple[str, ...]]:
     document = f"D{article_id(about.index)}"
     for number, (name, aspect) in enumerate(_choose(facts, placed, config.questions_per_page, rng)):
         topic = topics()[name]
-        question = capital(render(pick(topic.ask[aspect], rng), about.slots, rng))
+        question = ask(about, topic, aspect, rng)
         if rng.random() < _WITH_TERM:
-            term = pick(recurring(about, topic), rng)
-            question = f"Speaking of {term}, {question[0].lower()}{question[1:]}"
+            question = with_term(question, about, topic, rng)
         for candidate in _candidates(placed, topic, aspect, rng):
             yield (
                 f"Q{about.index * config.questions_per_page + number + 1}",
@@ -69,6 +68,16 @@ def rows(config: DemoConfig, page: Page) -> Iterator[tuple[str, ...]]:
                 candidate.sentence.plain,
                 str(int(candidate.states(topic, aspect))),
             )
+
+
+def ask(about: Outline, topic: Topic, aspect: str, rng: Random) -> str:
+    """A question for a fact that names its page."""
+    return capital(render(pick(topic.ask[aspect], rng), about.slots, rng))
+
+
+def with_term(question: str, about: Outline, topic: Topic, rng: Random) -> str:
+    """The question with one of the things named that its paragraph keeps coming back to."""
+    return f"Speaking of {pick(recurring(about, topic), rng)}, {question[0].lower()}{question[1:]}"
 
 
 def _placed(page: Page) -> list[Placed]:

@@ -36,6 +36,48 @@ class EncoderConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
+class TransformerTowers:
+    """Towers that are Transformers: a linear layer on the pooled states (two-tower paper, section 4.1)."""
+
+    encoder: EncoderConfig
+    kind: Literal["transformer"] = "transformer"
+    # Length of the vectors.
+    embedding_size: Annotated[int, Field(gt=0)] = 512
+    # What the linear layer reads: the state of [CLS] (paper), or the mean over the tokens, which small models trained
+    # from scratch learn far sooner.
+    pooling: Literal["cls", "mean"] = "cls"
+    # One network for queries and documents, or one for each.
+    shared: bool = True
+
+
+@dataclass(config=STRICT, frozen=True)
+class BagOfWordsTowers:
+    """The paper's BoW-MLP (section 4.2): the mean of the tokens' embeddings through two tanh layers."""
+
+    kind: Literal["bag_of_words"]
+    # Length of a token's embedding; 4,096 makes it as large as BERT-base.
+    word_size: Annotated[int, Field(gt=0)] = 4096
+    # Width of the first layer.
+    hidden_size: Annotated[int, Field(gt=0)] = 512
+    # Length of the vectors: the width of the second.
+    embedding_size: Annotated[int, Field(gt=0)] = 512
+    shared: bool = True
+
+
+TowersConfig = Annotated[TransformerTowers | BagOfWordsTowers, Field(discriminator="kind")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class PairLayoutConfig:
+    """Inputs of the two towers (two-tower paper, section 4.1), special tokens included."""
+
+    # Queries are cut to this length …
+    query_tokens: Annotated[int, Field(ge=8)] = 64
+    # … and documents (title and passage, or sentence and passage) to this one.
+    document_tokens: Annotated[int, Field(ge=16)] = 288
+
+
+@dataclass(config=STRICT, frozen=True)
 class LayoutConfig:
     """The joint input of k+1 sentences (MSPP paper, section 3.2)."""
 
@@ -49,3 +91,8 @@ class LayoutConfig:
     # What stands for a sentence: the state of its [CLS] (paper), or the mean over its tokens, which small models
     # trained from scratch learn far sooner.
     pooling: Literal["cls", "mean"] = "cls"
+
+    @property
+    def width(self) -> int:
+        """Positions of the whole input, padding included."""
+        return self.sentence_tokens * (self.candidates + 1)

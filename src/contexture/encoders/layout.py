@@ -5,7 +5,9 @@ leaving it out changes no hidden state as long as every token keeps the position
 That is what these functions do: rows are as long as their real tokens, about 2-3 times shorter.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,15 @@ class Specials:
     first_position: int = 0
     # Separators between the two sentences of a pair: 2 for RoBERTa, 1 for BERT.
     pair_separators: int = 1
+
+
+def select(sentences: Sentences, rows: Ints) -> Sentences:
+    """The chosen rows, in the order given."""
+    lengths = np.maximum(sentences.lengths, 0)
+    per_row = lengths.sum(axis=1)
+    starts = np.cumsum(per_row) - per_row
+    chosen = [sentences.tokens[starts[r] : starts[r] + per_row[r]] for r in rows]
+    return Sentences(np.concatenate(chosen), sentences.lengths[rows])
 
 
 def cut(sentences: Sentences, limit: int) -> Sentences:
@@ -106,6 +117,55 @@ def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) 
         row, np.zeros_like(row), column, column == 0, batch["input_ids"].shape[1], size, layout.pooling
     )
     return batch
+
+
+def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
+    """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
+
+    A row is cut to `limit` tokens: the first of two parts to half of the room, the last to what is left. Token types
+    are all 0, as sentence-transformers has them. Shapes as in `joint_layout`, without `pooling`.
+    """
+    count = parts.lengths.shape[1]
+    room = limit - 1 - count
+    kept = np.minimum(parts.lengths, room // 2 if count == 2 else room)
+    if count == 2:
+        kept[:, 1] = np.minimum(parts.lengths[:, 1], room - kept[:, 0])
+    before = _within(parts.lengths.ravel())
+    tokens = parts.tokens[before < np.repeat(kept.ravel(), parts.lengths.ravel())]
+
+    size = kept + 1  # each part with its [SEP]
+    segment = np.repeat(np.arange(size.size), size.ravel())
+    within = _within(size.ravel())
+    row = segment // count
+    column = 1 + (np.cumsum(size, axis=1) - size).ravel()[segment] + within
+    ids = np.full(len(segment), specials.sep, dtype=np.int64)
+    ids[within < kept.ravel()[segment]] = tokens
+    rows = len(size)
+    first = np.arange(rows)
+    row, column = np.concatenate([first, row]), np.concatenate([np.zeros_like(first), column])
+    ids = np.concatenate([np.full(rows, specials.cls), ids])
+    return _rows(row, column, ids, column + specials.first_position, np.zeros_like(column), rows, specials.pad)
+
+
+def row_lengths(batch: Mapping[str, Any]) -> Tensor:
+    """Real tokens of every row of a batch, or of all rows of the chunks in a batch of pairs."""
+    if "attention_mask" in batch:
+        return torch.sum(batch["attention_mask"], dim=1)
+    return torch.cat([row_lengths(chunk) for side in ("queries", "documents") for chunk in batch[side]])
+
+
+def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
+    """Row numbers, shortest first, in chunks that padded to their longest hold at most `budget` tokens.
+
+    A row longer than the budget is a chunk of its own.
+    """
+    order = np.argsort(lengths, kind="stable")
+    chunks, start = [], 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or (end + 1 - start) * lengths[order[end]] > budget:
+            chunks.append(order[start:end])
+            start = end
+    return chunks
 
 
 def _pooling(

@@ -17,7 +17,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from contexture.encoders.config import EncoderConfig, LayoutConfig
+from contexture.encoders.config import EncoderConfig
 from contexture.encoders.layout import Batch, Specials
 from contexture.text.vocabulary import CONFIG_FILE, TOKENIZER_FILE, SpecialTokens
 
@@ -51,22 +51,40 @@ class TransformerEncoder(nn.Module):
 
     def specials(self, tokens: SpecialTokens) -> Specials:
         """How this family places special tokens and positions."""
-        roberta = self.config.model_type in ROBERTA_LIKE
-        return Specials(
-            cls=tokens.cls,
-            sep=tokens.sep,
-            pad=tokens.pad,
-            first_position=self.config.pad_token_id + 1 if roberta else 0,
-            pair_separators=2 if roberta else 1,
-        )
+        return specials_of(self.config, tokens)
 
-    def parameters_in_layers(self) -> int:
-        """Parameters of the Transformer layers alone, for counting floating-point operations."""
-        return int(sum(p.numel() for p in self.model.base_model.encoder.parameters()))
+    def flops(self, lengths: Tensor) -> Tensor:
+        """Forward and backward FLOPs of the layers for rows of `lengths` (B,) tokens."""
+        return layer_flops(self.model.base_model, lengths)
 
 
-def scratch_config(encoder: EncoderConfig, layout: LayoutConfig, tokens: SpecialTokens) -> BertConfig:
-    """A BERT of the configured sizes with a position for every slot and a token type for every sentence."""
+def specials_of(config: Any, tokens: SpecialTokens) -> Specials:
+    """How the family of a Hugging Face configuration places special tokens and positions."""
+    roberta = config.model_type in ROBERTA_LIKE
+    return Specials(
+        cls=tokens.cls,
+        sep=tokens.sep,
+        pad=tokens.pad,
+        first_position=config.pad_token_id + 1 if roberta else 0,
+        pair_separators=2 if roberta else 1,
+    )
+
+
+def layer_flops(model: Any, lengths: Tensor) -> Tensor:
+    """Forward and backward FLOPs of a model's Transformer layers for rows of `lengths` (B,) real tokens.
+
+    6 per parameter and token, and 12·H per layer for each pair of tokens in attention. Embeddings and logits are left
+    out, so the figure is a lower bound of the work done.
+    """
+    lengths = lengths.double()
+    parameters = sum(p.numel() for p in model.encoder.parameters())
+    attention = 12 * model.config.num_hidden_layers * model.config.hidden_size
+    flops: Tensor = 6 * parameters * lengths.sum() + attention * lengths.square().sum()
+    return flops
+
+
+def scratch_config(encoder: EncoderConfig, positions: int, types: int, tokens: SpecialTokens) -> BertConfig:
+    """A BERT of the configured sizes with so many positions and token types."""
     return BertConfig(
         vocab_size=tokens.vocab_size,
         hidden_size=encoder.hidden_size,
@@ -75,26 +93,26 @@ def scratch_config(encoder: EncoderConfig, layout: LayoutConfig, tokens: Special
         intermediate_size=encoder.intermediate_size,
         hidden_dropout_prob=encoder.dropout,
         attention_probs_dropout_prob=encoder.dropout,
-        max_position_embeddings=layout.sentence_tokens * (layout.candidates + 1),
-        type_vocab_size=layout.candidates + 1,
+        max_position_embeddings=positions,
+        type_vocab_size=types,
         pad_token_id=tokens.pad,
     )
 
 
-def build_encoder(encoder: EncoderConfig, layout: LayoutConfig, tokens: SpecialTokens) -> TransformerEncoder:
-    """A new encoder, from scratch or continued from `init_from`, with k+1 token types.
+def build_encoder(encoder: EncoderConfig, positions: int, types: int, tokens: SpecialTokens) -> TransformerEncoder:
+    """A new encoder with so many positions and token types, from scratch or continued from `init_from`.
 
-    Raises ValueError where the published model cannot take the vocabulary or the layout.
+    Raises ValueError where the published model cannot take the vocabulary or the positions.
     """
     if encoder.init_from is None:
-        model = BertForMaskedLM(scratch_config(encoder, layout, tokens))
+        model = BertForMaskedLM(scratch_config(encoder, positions, types, tokens))
         initialise_for_width(model)
         return TransformerEncoder(model)
     config = AutoConfig.from_pretrained(encoder.init_from)
-    check_fits(config, layout, tokens, encoder.init_from)
+    check_fits(config, positions, tokens, encoder.init_from)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = encoder.dropout
     model = AutoModelForMaskedLM.from_pretrained(encoder.init_from, config=config)
-    resize_token_types(model, layout.candidates + 1)
+    resize_token_types(model, types)
     return TransformerEncoder(model)
 
 
@@ -126,14 +144,14 @@ def start_from_frequencies(encoder: TransformerEncoder, ids: npt.NDArray[np.int6
         encoder.model.cls.predictions.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
-def check_fits(config: PreTrainedConfig, layout: LayoutConfig, tokens: SpecialTokens, name: str) -> None:
+def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, name: str) -> None:
     """Raise ValueError, naming the numbers, where a published model is too small for the data."""
     offset = config.pad_token_id + 1 if config.model_type in ROBERTA_LIKE else 0
-    needed = offset + layout.sentence_tokens * (layout.candidates + 1)
+    needed = offset + positions
     if needed > config.max_position_embeddings:
         raise ValueError(
             f"{name} has {config.max_position_embeddings} positions, the layout needs {needed}: "
-            "lower layout.sentence_tokens or layout.candidates"
+            "lower the tokens in layout, or its candidates"
         )
     if tokens.vocab_size > config.vocab_size:
         raise ValueError(

@@ -38,5 +38,17 @@ class MsppConfig:
     masked_input: bool = True
 
 
+@dataclass(config=STRICT, frozen=True)
+class InBatchNegativesConfig:
+    """The softmax over the documents of a batch."""
+
+    # Subtract the logarithm of each document's frequency, so that frequent ones are not pushed away the more.
+    log_q: bool = False
+
+
 #: name in a schedule → its settings; `registry.py` has the class to each.
-OBJECTIVE_CONFIGS: dict[str, type] = {"mlm": MlmConfig, "mspp": MsppConfig}
+OBJECTIVE_CONFIGS: dict[str, type] = {
+    "in_batch_negatives": InBatchNegativesConfig,
+    "mlm": MlmConfig,
+    "mspp": MsppConfig,
+}

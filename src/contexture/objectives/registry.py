@@ -1,11 +1,13 @@
 """Every objective by its name in a schedule."""
 
 from contexture.objectives.base import Objective
+from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.mspp import MultiSentencesInParagraph
 
 #: name → class; each is made from (its settings, the encoder, the special tokens).
 OBJECTIVES: dict[str, type[Objective]] = {
+    "in_batch_negatives": InBatchNegatives,
     "mlm": MaskedLanguageModel,
     "mspp": MultiSentencesInParagraph,
 }

@@ -1,5 +1,6 @@
 """MLflow child runs: one for every training under the run of `kedro run`."""
 
+import importlib.metadata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,3 +39,19 @@ def log_model(tracking: Tracking | None, folder: Path) -> None:
     for pattern in MODEL_FILES:
         for file in sorted(folder.glob(pattern)):
             MlflowClient().log_artifact(tracking.run_id, str(file), "model")
+
+
+def log_encoder(towers: Path) -> None:
+    """Keep towers in the active run as a model that `mlflow models serve` can serve; nothing where nothing is tracked.
+
+    Its code is logged as a file and its weights as safetensors: nothing is pickled.
+    """
+    if mlflow.active_run() is None:
+        return
+    mlflow.pyfunc.log_model(
+        name="encoder",
+        python_model=str(Path(__file__).with_name("served_encoder.py")),
+        artifacts={"towers": str(towers)},
+        pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
+        input_example=["a text to embed"],
+    )

@@ -1,8 +1,10 @@
 """Learning curves as pictures: one figure a stage and series, every run in it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter
 
+from contexture.reporting.records import RECALL_AT
+
 #: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 #: Told apart without colour, too.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", ":")
 #: Longer logs are averaged over this many equal stretches of steps, the same for all runs in a figure.
 POINTS = 80
 INK, FAINT = "#333333", "#dddddd"
@@ -44,21 +49,39 @@ SERIES = {
     "train/mlm": Series("MLM loss", "nats per masked token"),
     "train/mspp": Series("MSPP loss", "nats per candidate"),
     "train/mspp_accuracy": Series("MSPP accuracy", "percent of candidates", 100),
+    "train/in_batch_negatives": Series("In-batch softmax loss", "nats per query"),
+    "train/in_batch_negatives_accuracy": Series("In-batch accuracy", "percent of queries", 100),
     "train/answer_selection": Series("Answer selection loss", "nats per candidate"),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "TFLOP per second"),
     "dev/map": Series("MAP on the development split", "percent", 100),
+    **{f"dev/recall_at_{k}": Series(f"R@{k} on the development split", "percent of questions", 100) for k in RECALL_AT},
 }
 
 
-def learning_curves(histories: Sequence[History]) -> dict[str, Figure]:
+def look(place: int) -> dict[str, Any]:
+    """How the line of the variant at `place` is drawn: as no other before it."""
+    turn = place // len(COLOURS)
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[(place + turn) % len(MARKERS)],
+        "linestyle": DASHES[turn % len(DASHES)],
+        "linewidth": 1.8,
+        "markersize": 6,
+        "markeredgecolor": "white",
+    }
+
+
+def learning_curves(histories: Sequence[History], order: Sequence[str] = ()) -> dict[str, Figure]:
     """Draw every series `train/…` and `dev/…` of the histories that has a finite value.
 
     Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
-    colour and one marker in all figures. The total loss is left out where a single objective makes it up.
+    colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out where
+    a single objective makes it up.
 
     Returns:
-        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns.
+        Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns; other
+        characters than letters and digits become "_".
 
     Raises:
         ValueError: naming the run, if a log has no column `step`.
@@ -66,14 +89,14 @@ def learning_curves(histories: Sequence[History]) -> dict[str, Figure]:
     for history in histories:
         if "step" not in history.log.columns:
             raise ValueError(f"the log of {history.variant}, seed {history.seed}, has no column 'step'")
-    variants = sorted({history.variant for history in histories})
+    variants = [*order, *sorted({history.variant for history in histories} - set(order))]
     figures = {}
     for stage in dict.fromkeys(history.stage for history in histories):
         runs = [history for history in histories if history.stage == stage]
         for series in _series(runs):
             shown = SERIES.get(series, Series(series, ""))
             if curves := _curves(runs, series, shown.scale):
-                name = f"{stage}_{series.replace('/', '_')}"
+                name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
                 figures[name] = _draw(curves, variants, f"{shown.title} · {stage}", shown.unit)
     return figures
 
@@ -122,16 +145,14 @@ def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title:
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
     figure = Figure(figsize=(6, 4), layout=layout, facecolor="white")
     axes = figure.subplots()
-    for variant, seeds in sorted(curves.items()):
-        place = variants.index(variant)
-        colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+    for variant, seeds in sorted(curves.items(), key=lambda item: variants.index(item[0])):
+        drawn = look(variants.index(variant))
         for values in seeds if len(seeds) > 1 else []:
-            axes.plot(values.index, values, color=colour, linewidth=0.9, alpha=0.4)
+            axes.plot(values.index, values, color=drawn["color"], linewidth=0.9, alpha=0.4)
         mean = pd.concat(seeds, axis=1).dropna().mean(axis=1)
         every = max(1, len(mean) // 8)
         label = variant if len(seeds) == 1 else f"{variant} (mean of {len(seeds)})"
-        axes.plot(mean.index, mean, color=colour, linewidth=1.8, label=label)
-        axes.lines[-1].set(marker=marker, markevery=every, markersize=6, markeredgecolor="white")
+        axes.plot(mean.index, mean, label=label, markevery=every, **drawn)
     style(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=INK)

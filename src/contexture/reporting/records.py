@@ -4,8 +4,17 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+#: The k of R@k.
+RECALL_AT = (1, 5, 10, 50, 100)
 #: Metric names and how the papers write them. All are fractions, shown as percentages.
-METRICS = {"p_at_1": "P@1", "map": "MAP", "mrr": "MRR"}
+METRICS = {
+    "p_at_1": "P@1",
+    "map": "MAP",
+    "mrr": "MRR",
+    **{f"recall_at_{k}": f"R@{k}" for k in RECALL_AT},
+    # The laxer count: the gold sentence's text, in any passage.
+    **{f"sentence_recall_at_{k}": f"sentence R@{k}" for k in RECALL_AT},
+}
 
 
 class Record(TypedDict):

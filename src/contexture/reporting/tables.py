@@ -1,7 +1,7 @@
 """Metrics records → tables with the published numbers beside ours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import mean, stdev
 
@@ -32,6 +32,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
+    bold: frozenset[tuple[int, int]] = frozenset()  # (row, column) of the cells to stand out
+    headings: Mapping[int, str] = field(default_factory=dict)  # what stands above the row of this number
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -43,7 +45,7 @@ class Table:
 class Comparison:
     """How far a variant is above its baseline, seed by seed, in points (percent) of one metric."""
 
-    task: str
+    setting: str  # the task, and the split where a task has several
     metric: str
     variant: str  # label
     baseline: str  # label
@@ -71,54 +73,87 @@ class Comparison:
         word = "significant" if p < 0.05 else "not significant"
         return f"t({len(self.differences) - 1}) = {t:.2f}, p = {p:.2g}: {word} at 95%"
 
+    @property
+    def sentence(self) -> str:
+        """The gain in words, with the paper's."""
+        paper = "" if self.published is None else f" The paper: {self.published:+.1f}."
+        return (
+            f"{self.variant}: {mean(self.differences):+.1f} points of {METRICS[self.metric]} over "
+            f"{_in_a_sentence(self.baseline)} ({self.verdict}).{paper}"
+        )
 
-def results_table(records: Sequence[Record], published: PublishedTable, split: str = "test") -> Table:
-    """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent.
+
+def results_table(
+    records: Sequence[Record], published: PublishedTable, headings: Mapping[str, str] | None = None
+) -> Table:
+    """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
 
     The paper's rows come first, also those that we have not run; then further variants of the table's task.
+
+    Args:
+        records: those of the system.
+        published: the paper's table.
+        headings: the splits that make up the table, in order, and what stands above the rows of each; without
+            them the rows are those of the split "test".
     """
-    known = {row.variant for row in published.rows}
-    others = {r["variant"] for r in records if r["task"] == published.task and r["split"] == split} - known
-    extra = [Row(variant, published.task, variant, {}) for variant in sorted(others)]
-    rows = []
-    for row in (*published.rows, *extra):
-        ours = {metric: _by_seed(records, row.task, row.variant, metric, split) for metric in METRICS}
-        seeds = max(len(values) for values in ours.values())
-        cells = [(_ours(ours[metric]), _theirs(row.scores.get(metric))) for metric in METRICS]
-        rows.append((row.label, str(seeds or NOTHING), *(text for pair in cells for text in pair)))
-    columns = [Column(whose, label, numeric=True) for label in METRICS.values() for whose in ("ours", "paper")]
-    stars = any(score.significant for row in published.rows for score in row.scores.values())
-    return Table(
-        title=published.title,
-        columns=(Column("Model"), Column("Seeds", numeric=True), *columns),
-        rows=tuple(rows),
-        caption=f"Percent on the {split} split, mean (standard deviation over seeds). Paper: {published.source}"
-        + ("; † marks a significant gain over its pairwise baseline." if stars else ".")
-        + (f" {published.remark}" if published.remark else ""),
-    )
+    whose = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
+    cells: list[tuple[str, ...]] = []
+    bold: set[tuple[int, int]] = set()
+    above = {}
+    for split, heading in (headings or {"test": ""}).items():
+        rows = _rows(records, published, split)
+        if rows and heading:
+            above[len(cells)] = heading
+        block = range(len(cells), len(cells) + len(rows))
+        cells += [_cells(records, row, published, whose) for row in rows]
+        bold |= best(cells, block, range(2, 2 + len(whose) * len(published.metrics)))
+    columns = [Column("Model"), Column("Seeds", numeric=True)]
+    for label in (METRICS[metric] for metric in published.metrics):
+        columns += [Column(w, label, True) for w in whose] if len(whose) > 1 else [Column(label, numeric=True)]
+    where = "" if headings else " on the test split"
+    caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
+    if published.source:
+        stars = any(score.significant for row in published.rows for score in row.scores.values())
+        dagger = "; † marks a significant gain over its pairwise baseline" if stars else ""
+        caption.append(f"Paper: {published.source}{dagger}.")
+    caption += [published.remark] if published.remark else []
+    return Table(published.title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
+
+
+def best(cells: Sequence[Sequence[str]], rows: range, columns: range) -> set[tuple[int, int]]:
+    """The places of the highest number of each column, as shown, among `rows`; none where only one has a number."""
+    found = set()
+    for column in columns:
+        values = {row: _number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
+        if len(values) > 1:
+            found |= {(row, column) for row, value in values.items() if value == max(values.values())}
+    return found
 
 
 def compare(
     records: Sequence[Record],
     published: PublishedTable,
     pairs: Sequence[tuple[str, str]],
-    metric: str = "map",
+    metric: str,
     split: str = "test",
 ) -> list[Comparison]:
     """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds."""
-    rows = {row.variant: row for row in published.rows}
+    rows = {row.variant: row for row in _rows(records, published, split)}
+    setting = published.task if split == "test" else f"{published.task}, {split}"
     found = []
-    for row, base in ((rows[variant], rows[baseline]) for variant, baseline in pairs):
-        above = _by_seed(records, row.task, row.variant, metric, split)
-        below = _by_seed(records, base.task, base.variant, metric, split)
+    for row, base in (
+        (rows[variant], rows[baseline]) for variant, baseline in pairs if {variant, baseline} <= set(rows)
+    ):
+        above, below = by_seed(records, row, metric), by_seed(records, base, metric)
         differences = tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
-        paper = row.scores[metric].mean - base.scores[metric].mean
+        known = metric in row.scores and metric in base.scores
+        paper = row.scores[metric].mean - base.scores[metric].mean if known else None
         if differences:
-            found.append(Comparison(published.task, metric, row.label, base.label, differences, paper))
+            found.append(Comparison(setting, metric, row.label, base.label, differences, paper))
     return found
 
 
-def comparison_table(comparisons: Sequence[Comparison], split: str = "test") -> Table:
+def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """One row a comparison."""
     return Table(
         title="Gains, seed by seed",
@@ -135,15 +170,15 @@ def comparison_table(comparisons: Sequence[Comparison], split: str = "test") -> 
             (
                 c.variant,
                 c.baseline,
-                c.task,
+                c.setting,
                 str(len(c.differences)),
-                f"{METRICS[c.metric]} {_mean_std(c.differences, signed=True)}",
+                f"{METRICS[c.metric]} {mean_std(c.differences, signed=True)}",
                 NOTHING if c.published is None else f"{c.published:+.1f}",
                 c.verdict,
             )
             for c in comparisons
         ),
-        caption=f"On the {split} split, mean (standard deviation) of the differences between models of one seed.",
+        caption="On the questions tested on, mean (standard deviation) of the differences between models of one seed.",
     )
 
 
@@ -155,32 +190,64 @@ def counts_table(title: str, counts: Mapping[str, object]) -> Table:
 def to_markdown(table: Table) -> str:
     """A GitHub-style pipe table without title and caption."""
     header = [f"{column.group} {column.name}".strip() for column in table.columns]
-    lines = [header, ["---:" if column.numeric else "---" for column in table.columns], *table.rows]
-    return "\n".join("| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines)
+    lines = [header, ["---:" if column.numeric else "---" for column in table.columns]]
+    for number, row in enumerate(table.rows):
+        if number in table.headings:
+            lines.append([f"**{_escaped(table.headings[number])}**", *[""] * (len(row) - 1)])
+        lines.append([f"**{_escaped(c)}**" if (number, i) in table.bold else _escaped(c) for i, c in enumerate(row)])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _by_seed(records: Sequence[Record], task: str, variant: str, metric: str, split: str) -> dict[int, float]:
-    """Seed → percent."""
-    wanted = (task, variant, metric, split)
+def by_seed(records: Sequence[Record], row: Row, metric: str) -> dict[int, float]:
+    """Seed → percent, of the records that correspond to a row."""
+    wanted = (row.task, row.variant, metric, row.split)
     return {
         r["seed"]: 100 * r["value"] for r in records if (r["task"], r["variant"], r["metric"], r["split"]) == wanted
     }
 
 
-def _ours(by_seed: Mapping[int, float]) -> str:
-    return _mean_std(list(by_seed.values())) if by_seed else NOTHING
-
-
-def _theirs(score: Score | None) -> str:
-    if score is None:
+def mean_std(values: Sequence[float], signed: bool = False) -> str:
+    """ "53.0 (3.6)", with the sample standard deviation of several values; "–" for none."""
+    if not values:
         return NOTHING
-    spread = "" if score.std is None else f" ({score.std:.1f})"
-    return f"{score.mean:.1f}{spread}{'†' if score.significant else ''}"
-
-
-def _mean_std(values: Sequence[float], signed: bool = False) -> str:
     spread = f" ({stdev(values):.1f})" if len(values) > 1 else ""
     return f"{mean(values):{'+' if signed else ''}.1f}{spread}"
+
+
+def _rows(records: Sequence[Record], published: PublishedTable, split: str) -> list[Row]:
+    """The paper's rows of a split, then those of our variants that it lacks."""
+    rows = [row for row in published.rows if row.split == split]
+    wanted = (published.task, split)
+    ran = {r["variant"] for r in records if (r["task"], r["split"]) == wanted and r["metric"] in published.metrics}
+    labels = published.labels
+    others = [*(name for name in labels if name in ran), *sorted(ran - set(labels))]
+    known = {row.variant for row in rows}
+    return rows + [Row(v, published.task, labels.get(v, v), {}, split) for v in others if v not in known]
+
+
+def _cells(records: Sequence[Record], row: Row, published: PublishedTable, whose: Sequence[str]) -> tuple[str, ...]:
+    ours = [by_seed(records, row, metric) for metric in published.metrics]
+    numbers = []
+    for metric, values in zip(published.metrics, ours, strict=True):
+        theirs = _theirs(row.scores.get(metric), published.decimals)
+        numbers += [mean_std(list(values.values())), theirs][: len(whose)]
+    return (row.label, str(max(map(len, ours)) or NOTHING), *numbers)
+
+
+def _theirs(score: Score | None, decimals: int) -> str:
+    if score is None:
+        return NOTHING
+    spread = "" if score.std is None else f" ({score.std:.{decimals}f})"
+    return f"{score.mean:.{decimals}f}{spread}{'†' if score.significant else ''}"
+
+
+def _number(cell: str) -> float:
+    return float(cell.split()[0].rstrip("†"))
+
+
+def _in_a_sentence(label: str) -> str:
+    """Labels begin with a capital, but not within a sentence, unless they are names."""
+    return label[0].lower() + label[1:] if label[1:2].islower() else label
 
 
 def _flat(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from contexture.sampling.mspp_document import (
     Pool,
     sample_document,
 )
-from contexture.sampling.tokens import read_documents, read_sentences
+from contexture.sampling.tokens import read_documents, read_sentences, sentences_alone
 
 __all__ = ["COUNTS", "RELEASED_CODE", "MsppSampling", "count_mspp", "sample_mspp"]
 
@@ -38,8 +38,9 @@ def sample_mspp(documents: DataFrame, config: MsppSampling, seed: int) -> tuple[
     total = documents.agg(F.sum("sentence_count")).head()
     sentence_count = 0 if total is None or total[0] is None else int(total[0])
     buckets = max(1, sentence_count // SENTENCES_PER_BUCKET)
-    keyed = documents.select("doc_id", "paragraphs", _bucket(seed, buckets, "doc_id"))
-    pool = _pool_rows(documents, config).withColumns(
+    texts = sentences_alone(documents)
+    keyed = texts.select("*", _bucket(seed, buckets, "doc_id"))
+    pool = _pool_rows(texts, config).withColumns(
         {"bucket": _bucket(seed, buckets, "doc_id", "paragraph_index", "sentence_index")}
     )
     observation = Observation("mspp")
@@ -67,14 +68,14 @@ def _bucket(seed: int, buckets: int, *columns: str) -> Column:
     return F.pmod(F.xxhash64(F.lit(seed), *columns), F.lit(buckets)).alias("bucket")
 
 
-def _pool_rows(documents: DataFrame, config: MsppSampling) -> DataFrame:
+def _pool_rows(texts: DataFrame, config: MsppSampling) -> DataFrame:
     """One row per sentence: doc_id, paragraph_index, sentence_index, sentence, following (null unless wanted)."""
-    paragraphs = documents.select("doc_id", F.explode("paragraphs").alias("paragraph"))
+    paragraphs = texts.select("doc_id", "paragraph_indices", F.posexplode("sentences").alias("paragraph", "sentences"))
     rows = paragraphs.select(
         "doc_id",
-        F.col("paragraph.paragraph_index").alias("paragraph_index"),
-        F.col("paragraph.sentences").alias("sentences"),
-        F.posexplode("paragraph.sentences").alias("sentence_index", "sentence"),
+        F.get("paragraph_indices", F.col("paragraph")).alias("paragraph_index"),
+        "sentences",
+        F.posexplode("sentences").alias("sentence_index", "sentence"),
     )
     wanted = F.lit(config.candidate_sentences == 2)
     following = F.when(wanted, F.get("sentences", F.col("sentence_index") + 1))
@@ -83,10 +84,10 @@ def _pool_rows(documents: DataFrame, config: MsppSampling) -> DataFrame:
 
 def _bucket_sampler(config: MsppSampling, seed: int) -> Callable[[pa.Table, pa.Table], pa.Table]:
     def sample(documents: pa.Table, sentences: pa.Table) -> pa.Table:
-        pool = _read_pool(sentences)
+        pool = _read_pool(sentences, config.max_tokens)
         examples: list[Example] = []
         counts: Counter[str] = Counter()
-        for document in read_documents(documents):
+        for document in read_documents(documents, config.max_tokens):
             found, counted = sample_document(document, pool, config, seed)
             examples += found
             counts += counted
@@ -95,12 +96,12 @@ def _bucket_sampler(config: MsppSampling, seed: int) -> Callable[[pa.Table, pa.T
     return sample
 
 
-def _read_pool(table: pa.Table) -> Pool:
+def _read_pool(table: pa.Table, max_tokens: int) -> Pool:
     if table.num_rows == 0:
         return Pool([], [])
     table = table.sort_by([(name, "ascending") for name in ("doc_id", "paragraph_index", "sentence_index")])
-    sentences = read_sentences(table.column("sentence").combine_chunks())
-    following = read_sentences(table.column("following").combine_chunks())
+    sentences = read_sentences(table.column("sentence").combine_chunks(), max_tokens)
+    following = read_sentences(table.column("following").combine_chunks(), max_tokens)
     candidates = [Candidate(sentence, after or None) for sentence, after in zip(sentences, following, strict=True)]
     return Pool(table.column("doc_id").to_pylist(), candidates)
 

@@ -1,8 +1,9 @@
 """Paragraphs to documents of token ids: every sentence is tokenized once, for all objectives."""
 
 import os
-from collections.abc import Callable, Iterator
-from itertools import chain, pairwise
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,15 @@ from contexture.text.vocabulary import load_tokenizer
 
 #: Token ids of one sentence, without special tokens.
 Sentence = tuple[int, ...]
+
+#: Fields of a paragraph in the documents table.
+PARAGRAPH = {
+    "paragraph_index": "int",
+    "section_index": "int",
+    "sentences": "array<array<int>>",
+    "links": "array<struct<sentence_index int, doc_id string>>",
+    "left_out": "array<int>",
+}
 
 
 class Paragraph(NamedTuple):
@@ -32,40 +42,67 @@ class Document(NamedTuple):
     paragraphs: list[Paragraph]
 
 
-def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path, max_tokens: int) -> DataFrame:
-    """Turn the paragraphs table into one row per document.
+def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
+    """Turn the paragraphs table into one row per document, which every objective samples from.
 
-    Columns: `doc_id`, `paragraphs` (array of `paragraph_index` and `sentences`, the token ids of each sentence
-    without special tokens, at most `max_tokens` of them) and `sentence_count`. Sentences without a token, paragraphs
-    without a sentence and documents without a paragraph are left out. The rows do not depend on the partitioning of
-    the input; save them before sampling, which reads them several times.
+    Columns: `doc_id`, `title_tokens`, `paragraphs` and `sentence_count`. A paragraph has `paragraph_index`,
+    `section_index`, `sentences` (the token ids of each, whole, without special tokens), `links` (`sentence_index`
+    among these and the `doc_id` of a document that a link starting there leads to, once a sentence) and `left_out`
+    (places, among the paragraph's sentences in the input, of those without a token). Sentences without a token,
+    paragraphs without a sentence and documents without a paragraph are left out. The rows do not depend on the
+    partitioning of the input; save them before sampling, which reads them several times.
 
-    Raises what `load_tokenizer` raises for the folder `vocabulary`, which only the driver has to see.
+    Raises what `load_tokenizer` raises for the folder `vocabulary`, which only the driver has to see; the job that
+    uses the table raises ValueError for a paragraph with links whose sentences are not in its text.
     """
     tokenizer, _ = load_tokenizer(vocabulary)
-    tokenized = paragraphs.select("doc_id", F.col("paragraph_index").cast("int"), "sentences").mapInArrow(
-        _encoder(tokenizer.to_str(), max_tokens),
-        "doc_id string, paragraph_index int, sentences array<array<int>>",
+    known = F.filter("links", lambda link: link["doc_id"].isNotNull())
+    links = F.transform(known, lambda link: F.struct(link["start"].alias("start"), link["doc_id"].alias("doc_id")))
+    fields = ", ".join(map(" ".join, PARAGRAPH.items()))
+    tokenized = (
+        paragraphs.withColumn("links", links)
+        .select(
+            "doc_id",
+            "title",
+            F.col("paragraph_index").cast("int"),
+            F.col("section_index").cast("int"),
+            # Only links are looked up in the text.
+            F.when(F.size("links") > 0, F.col("text")).alias("text"),
+            "sentences",
+            "links",
+        )
+        .mapInArrow(_encoder(tokenizer.to_str()), f"doc_id string, title_tokens array<int>, {fields}")
     )
-    rows = F.sort_array(F.collect_list(F.struct("paragraph_index", "sentences")))
     return (
         tokenized.where(F.size("sentences") > 0)
         .groupBy("doc_id")
-        .agg(rows.alias("paragraphs"), F.sum(F.size("sentences")).alias("sentence_count"))
+        .agg(
+            F.min("title_tokens").alias("title_tokens"),
+            F.sort_array(F.collect_list(F.struct(*PARAGRAPH))).alias("paragraphs"),
+            F.sum(F.size("sentences")).alias("sentence_count"),
+        )
         .sortWithinPartitions("doc_id")
     )
 
 
-def read_documents(table: pa.Table) -> list[Document]:
-    """Read rows of `tokenize_paragraphs` out of an Arrow table, sorted by `doc_id`."""
+def sentences_alone(documents: DataFrame) -> DataFrame:
+    """Of the documents table the columns `doc_id`, `paragraph_indices` and `sentences`; no other is read from disk."""
+    return documents.select(
+        "doc_id",
+        F.col("paragraphs.paragraph_index").alias("paragraph_indices"),
+        F.col("paragraphs.sentences").alias("sentences"),
+    )
+
+
+def read_documents(table: pa.Table, max_tokens: int) -> list[Document]:
+    """Read rows of `sentences_alone` out of an Arrow table, sorted by `doc_id`, each sentence cut at `max_tokens`."""
     if table.num_rows == 0:
         return []
-    paragraphs = table.column("paragraphs").combine_chunks()
+    paragraphs = table.column("sentences").combine_chunks()
     bounds = paragraphs.offsets.to_numpy().tolist()
-    indices = paragraphs.values.field("paragraph_index").to_numpy().tolist()
-    lists = paragraphs.values.field("sentences")
-    sentence_bounds = lists.offsets.to_numpy().tolist()
-    sentences = read_sentences(lists.values)
+    indices = table.column("paragraph_indices").combine_chunks().values.to_numpy().tolist()
+    sentence_bounds = paragraphs.values.offsets.to_numpy().tolist()
+    sentences = read_sentences(paragraphs.values.values, max_tokens)
     documents = []
     for row, doc_id in enumerate(table.column("doc_id").to_pylist()):
         parts = [
@@ -76,38 +113,109 @@ def read_documents(table: pa.Table) -> list[Document]:
     return sorted(documents)
 
 
-def read_sentences(array: pa.ListArray) -> list[Sentence]:
-    """Read token ids out of an Arrow list array, far faster than its own `to_pylist`."""
+def read_sentences(array: pa.ListArray, max_tokens: int) -> list[Sentence]:
+    """Read token ids out of an Arrow list array, far faster than its own `to_pylist`; each cut at `max_tokens`."""
     bounds = array.offsets.to_numpy().tolist()
     tokens = array.values.to_numpy().tolist()
-    return [tuple(tokens[start:end]) for start, end in pairwise(bounds)]
+    return [tuple(tokens[start : min(end, start + max_tokens)]) for start, end in pairwise(bounds)]
 
 
-def _encoder(tokenizer_json: str, max_tokens: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:
+    """Lists of token ids as an Arrow array of int32 lists, far faster than `pa.array`."""
+    bounds = np.fromiter(accumulate(map(len, lists), initial=0), dtype=np.int64, count=len(lists) + 1)
+    tokens = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(bounds[-1]))
+    return pa.ListArray.from_arrays(offsets(bounds), pa.array(tokens))
+
+
+def offsets(bounds: np.ndarray | Sequence[int]) -> pa.Array:
+    """Bounds of lists as Arrow wants them."""
+    return pa.array(bounds, pa.int32())
+
+
+def _encoder(tokenizer_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Spark already runs one worker per core.
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         tokenizer = Tokenizer.from_str(tokenizer_json)
         tokenizer.encode_special_tokens = True
         for batch in batches:
-            sentences = _encode_sentences(batch.column("sentences"), tokenizer, max_tokens)
-            columns = [batch.column("doc_id"), batch.column("paragraph_index"), sentences]
-            yield pa.RecordBatch.from_arrays(columns, ["doc_id", "paragraph_index", "sentences"])
+            sentences = _encode(batch.column("sentences").values, tokenizer)
+            kept = np.diff(sentences.offsets.to_numpy()) > 0
+            bounds = batch.column("sentences").offsets.to_numpy()
+            kept_before = np.concatenate([[0], np.cumsum(kept)])
+            columns = {
+                "doc_id": batch.column("doc_id"),
+                "title_tokens": _encode_once(batch.column("title"), tokenizer),
+                "paragraph_index": batch.column("paragraph_index"),
+                "section_index": batch.column("section_index"),
+                "sentences": pa.ListArray.from_arrays(offsets(kept_before[bounds]), sentences.filter(pa.array(kept))),
+                "links": _place_links(batch, kept_before),
+                "left_out": _left_out(kept, bounds, kept_before),
+            }
+            yield pa.RecordBatch.from_pydict(columns)
 
     return encode
 
 
-def _encode_sentences(texts: pa.ListArray, tokenizer: Tokenizer, max_tokens: int) -> pa.ListArray:
-    """Encode a batch of lists of sentences; the result has the same number of lists, without empty sentences."""
-    encodings = tokenizer.encode_batch_fast(texts.values.to_pylist(), add_special_tokens=False)
-    ids = [encoding.ids[:max_tokens] for encoding in encodings]
-    lengths = np.fromiter((len(sentence) for sentence in ids), dtype=np.int64, count=len(ids))
-    tokens = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(lengths.sum()))
-    kept_before = np.concatenate([[0], np.cumsum(lengths > 0)])
-    sentence_bounds = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
-    sentences = pa.ListArray.from_arrays(_offsets(sentence_bounds), pa.array(tokens))
-    return pa.ListArray.from_arrays(_offsets(kept_before[texts.offsets.to_numpy()]), sentences)
+def _encode(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
+    encodings = tokenizer.encode_batch_fast(texts.to_pylist(), add_special_tokens=False)
+    return token_lists([encoding.ids for encoding in encodings])
 
 
-def _offsets(bounds: np.ndarray) -> pa.Array:
-    return pa.array(bounds, pa.int32())
+def _encode_once(titles: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
+    """Encode each different text of a column of few different texts."""
+    codes = titles.dictionary_encode()
+    return _encode(codes.dictionary, tokenizer).take(codes.indices)
+
+
+def _left_out(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
+    """For each paragraph the places of its sentences that are not kept."""
+    found = np.flatnonzero(~kept)
+    paragraphs = np.searchsorted(bounds, found, side="right") - 1
+    places = pa.array((found - bounds[paragraphs]).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets(bounds - kept_before[bounds]), places)
+
+
+def _place_links(batch: pa.RecordBatch, kept_before: np.ndarray) -> pa.ListArray:
+    """For each paragraph its links, by the sentence that they start in; `kept_before` counts sentences with tokens."""
+    sentences, links = batch.column("sentences"), batch.column("links")
+    bounds, link_bounds = sentences.offsets.to_numpy().tolist(), links.offsets.to_numpy().tolist()
+    said, before = sentences.values.to_pylist(), kept_before.tolist()
+    link_starts = links.values.field("start").to_numpy().tolist()
+    targets = links.values.field("doc_id").to_pylist()
+    placed: list[tuple[int, str]] = []
+    placed_bounds = [0]
+    for row, text in enumerate(batch.column("text").to_pylist()):
+        if link_bounds[row] < link_bounds[row + 1]:
+            first = bounds[row]
+            starts = _starts(text, said[first : bounds[row + 1]])
+            if starts is None:
+                doc_id, index = batch.column("doc_id")[row], batch.column("paragraph_index")[row]
+                raise ValueError(
+                    f"page {doc_id}, paragraph {index}: a sentence is not in the paragraph's text; "
+                    "write the paragraphs table anew"
+                )
+            found: dict[tuple[int, str], None] = {}
+            for link in range(link_bounds[row], link_bounds[row + 1]):
+                place = first + bisect_right(starts, link_starts[link]) - 1
+                if place >= first and before[place] < before[place + 1]:
+                    found[before[place] - before[first], targets[link]] = None
+            placed += found
+        placed_bounds.append(len(placed))
+    places = pa.array([place for place, _ in placed], pa.int32())
+    doc_ids = pa.array([doc_id for _, doc_id in placed], pa.string())
+    structs = pa.StructArray.from_arrays([places, doc_ids], ["sentence_index", "doc_id"])
+    return pa.ListArray.from_arrays(offsets(placed_bounds), structs)
+
+
+def _starts(text: str, sentences: Sequence[str]) -> list[int] | None:
+    """Where each sentence starts in the text that they are, in order, parts of; None if one is not there."""
+    starts = []
+    end = 0
+    for sentence in sentences:
+        start = text.find(sentence, end)
+        if start < 0:
+            return None
+        starts.append(start)
+        end = start + len(sentence)
+    return starts

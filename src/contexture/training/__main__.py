@@ -4,6 +4,9 @@
         --examples data/05_model_input/mspp/examples --tokenizer data/04_feature/tokenizer --output mspp_ie
     python -m contexture.training finetune --config mspp.json --variant mspp_ie --seed 0 \
         --answers data/05_model_input/answers.parquet --pretrained mspp_ie --output mspp_ie_answers
+    python -m contexture.training finetune-retrieval --config two_tower.json --variant ict_bfs_wlp --share 1 --seed 0 \
+        --questions data/05_model_input/two_tower/questions.parquet --candidates …/candidates.parquet \
+        --pretrained ict_bfs_wlp --output ict_bfs_wlp_1
 """
 
 import argparse
@@ -12,12 +15,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from contexture.training.config import SystemConfig
-from contexture.training.finetune import finetune
+from contexture.training.config import MsppSystem
+from contexture.training.finetune_answers import finetune
+from contexture.training.finetune_retrieval import finetune_retrieval
 from contexture.training.folders import work_folder
 from contexture.training.launcher import launch_pretraining
 from contexture.training.pretrain import pretrain
+from contexture.training.systems import AnySystem
 from contexture.training.trainer import Tracking
+from contexture.training.two_tower_config import TwoTowerSystem
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -38,9 +44,15 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         command.add_argument("--tokenizer", type=Path, required=True, help="folder of the tokenizer")
         command.add_argument("--start", type=Path, help="folder of the run that this one continues")
         command.add_argument("--tracking", nargs=2, metavar=("URI", "RUN"), help="MLflow run to log curves to")
-    command = commands.add_parser("finetune", parents=[common], help="fine-tune a pre-trained encoder")
+    command = commands.add_parser("finetune", parents=[common], help="fine-tune an MSPP encoder on answer selection")
     command.add_argument("--variant", required=True, help="name among finetune.variants")
     command.add_argument("--answers", type=Path, required=True, help="Parquet file of encoded answers")
+    command.add_argument("--pretrained", type=Path, required=True, help="folder that `pretrain` wrote")
+    command = commands.add_parser("finetune-retrieval", parents=[common], help="fine-tune two towers on questions")
+    command.add_argument("--variant", required=True, help="name among pretrain.runs")
+    command.add_argument("--share", type=float, required=True, help="percent of the questions to train on")
+    command.add_argument("--questions", type=Path, required=True, help="Parquet file of encoded questions")
+    command.add_argument("--candidates", type=Path, required=True, help="Parquet file of encoded candidates")
     command.add_argument("--pretrained", type=Path, required=True, help="folder that `pretrain` wrote")
     return parser.parse_args(arguments)
 
@@ -50,12 +62,20 @@ def main(arguments: list[str] | None = None) -> None:
     given = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     try:
-        config = TypeAdapter(SystemConfig).validate_json(given.config.read_text(encoding="utf-8"))
+        config = TypeAdapter(AnySystem).validate_json(given.config.read_text(encoding="utf-8"))
     except ValidationError as error:
         raise SystemExit(f"{given.config}: {error}") from None
-    if given.command == "finetune":
+    wanted = {"finetune": MsppSystem, "finetune-retrieval": TwoTowerSystem}.get(given.command)
+    if wanted and not isinstance(config, wanted):
+        raise SystemExit(f"{given.config} is of the system {config.system}, which `{given.command}` is not for")
+    if isinstance(config, MsppSystem) and given.command == "finetune":
         with work_folder(given.output) as work:
             finetune(config, given.variant, given.seed, given.answers, given.pretrained, work)
+        return
+    if isinstance(config, TwoTowerSystem) and given.command == "finetune-retrieval":
+        files = given.questions, given.candidates, given.pretrained
+        with work_folder(given.output) as work:
+            finetune_retrieval(config, given.variant, given.share, given.seed, *files, work)
         return
     tracking = Tracking(*given.tracking) if given.tracking else None
     start = pretrain if given.command == "pretrain-rank" else launch_pretraining

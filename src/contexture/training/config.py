@@ -1,4 +1,7 @@
-"""What a training run is told: one file of this, and the example files, are all it needs."""
+"""What a training run is told: one file of this, and the example files, are all it needs.
+
+Here is what all systems share, and MSPP's own; `two_tower_config` has the two towers'.
+"""
 
 from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal
@@ -86,8 +89,6 @@ class PretrainConfig:
     # Examples per optimizer step, over all devices.
     batch_size: Positive
     optimizer: OptimizerConfig
-    # Examples per forward pass on one device; gradients accumulate up to batch_size. None: all at once.
-    micro_batch_size: Positive | None = None
     # Devices of this machine to train on; more than one starts a process for each.
     devices: Positive = 1
     # auto measures both on the device for a moment and takes bf16 where it is at least 1.3 times as fast.
@@ -99,15 +100,32 @@ class PretrainConfig:
     # Processes that prepare batches; 0 prepares them in the training process.
     loader_workers: Annotated[int, Field(ge=0)] = 0
 
+    @property
+    def accumulated(self) -> int:
+        """Forward passes per optimizer step on each device."""
+        return 1
+
     def __post_init__(self) -> None:
-        share = self.devices * (self.micro_batch_size or 1)
-        if self.batch_size % share:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices × micro_batch_size = {share}")
+        if self.batch_size % self.devices:
+            raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices, {self.devices}")
+
+
+@dataclass(config=STRICT, frozen=True)
+class JointPretrainConfig(PretrainConfig):
+    """Examples are independent of one another: a step can be taken in several passes."""
+
+    # Examples per forward pass on one device; gradients accumulate up to batch_size. None: all at once.
+    micro_batch_size: Positive | None = None
 
     @property
     def accumulated(self) -> int:
         """Forward passes per optimizer step on each device."""
         return self.batch_size // (self.devices * (self.micro_batch_size or self.batch_size // self.devices))
+
+    def __post_init__(self) -> None:
+        share = self.devices * (self.micro_batch_size or 1)
+        if self.batch_size % share:
+            raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices × micro_batch_size = {share}")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -137,17 +155,31 @@ class FinetuneConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class SystemConfig:
-    """A system: an encoder, its pre-training runs and its fine-tuned variants."""
+class MsppSystem:
+    """MSPP: an encoder, its pre-training runs and its fine-tuned variants."""
 
     encoder: EncoderConfig
     layout: LayoutConfig
-    pretrain: PretrainConfig
+    pretrain: JointPretrainConfig
     finetune: FinetuneConfig
     # Everything is done this often, with the seeds 0, 1, ….
     seeds: Positive
+    system: Literal["mspp"] = Field(default="mspp", kw_only=True)
 
     def training(self) -> dict[str, Any]:
         """The part that the training side reads, as plain data; a system's own configuration has more."""
-        values = asdict(self)
-        return {field.name: values[field.name] for field in fields(SystemConfig)}
+        return fields_of(self, MsppSystem)
+
+    def pretraining(self, run: str) -> dict[str, Any]:
+        """All that a pre-training run depends on, as plain data."""
+        return {
+            "encoder": asdict(self.encoder),
+            "layout": asdict(self.layout),
+            "pretrain": asdict(self.pretrain) | {"runs": asdict(self.pretrain.runs[run])},
+        }
+
+
+def fields_of(value: Any, kind: type) -> dict[str, Any]:
+    """The fields that the dataclass `kind` has, as plain data, of a value that may have more."""
+    values = asdict(value)
+    return {field.name: values[field.name] for field in fields(kind)}

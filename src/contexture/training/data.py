@@ -1,5 +1,6 @@
 """Example files → batches, where the batch is a function of (seed, step) alone."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -11,28 +12,29 @@ import torch
 from torch.utils.data import Dataset
 
 from contexture.encoders.config import LayoutConfig
-from contexture.encoders.layout import Batch, Sentences, Specials, joint_layout
+from contexture.encoders.layout import Batch, Sentences, Specials, joint_layout, select
 from contexture.training.seeding import mix
 
 
 class ShuffledRows:
-    """An endless shuffled stream over the rows of a folder of Parquet files.
+    """An endless shuffled stream over the rows of the Parquet files of some folders.
 
     Row groups come in an order drawn for each epoch, rows within a group likewise: only one or two groups are in memory
     at a time. The sampling stage has shuffled the rows over the files, so that this is random enough.
     """
 
-    def __init__(self, folder: Path, columns: list[str], seed: int) -> None:
-        files = sorted(folder.glob("*.parquet"))
+    def __init__(self, folders: Sequence[Path], columns: list[str], seed: int) -> None:
+        files = [file for folder in folders for file in sorted(folder.glob("*.parquet"))]
+        named = ", ".join(map(str, folders))
         if not files:
-            raise FileNotFoundError(f"{folder}: no Parquet files; run the examples stage first")
+            raise FileNotFoundError(f"{named}: no Parquet files; run the examples stage first")
         self.seed, self.columns = seed, columns
         self.groups = [(file, g) for file in files for g in range(pq.ParquetFile(file).num_row_groups)]
         sizes = [pq.ParquetFile(file).metadata.row_group(g).num_rows for file, g in self.groups]
         self.sizes = np.array(sizes, dtype=np.int64)
         self.rows = int(self.sizes.sum())
         if not self.rows:
-            raise ValueError(f"{folder}: no examples in these files; see the counts of the examples stage")
+            raise ValueError(f"{named}: no examples in these files; see the counts of the examples stage")
         self._group = lru_cache(maxsize=2)(self._read)
 
     def take(self, start: int, count: int) -> pa.Table:
@@ -108,12 +110,3 @@ def joint_examples(table: pa.Table, candidates: int) -> tuple[Sentences, npt.NDA
         )
     tokens = inner.flatten().to_numpy().astype(np.int64)
     return Sentences(tokens, lengths.reshape(-1, candidates + 1)), labels.reshape(-1, candidates)
-
-
-def select(sentences: Sentences, rows: npt.NDArray[np.int64]) -> Sentences:
-    """The chosen rows, in the order given."""
-    lengths = np.maximum(sentences.lengths, 0)
-    per_row = lengths.sum(axis=1)
-    starts = np.cumsum(per_row) - per_row
-    chosen = [sentences.tokens[starts[r] : starts[r] + per_row[r]] for r in rows]
-    return Sentences(np.concatenate(chosen), sentences.lengths[rows])

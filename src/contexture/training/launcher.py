@@ -11,12 +11,11 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
-from contexture.training.config import SystemConfig
 from contexture.training.folders import work_folder
 from contexture.training.pretrain import examples_identity, pretrain
+from contexture.training.systems import System
 from contexture.training.trainer import Tracking
 
 LOG = logging.getLogger(__name__)
@@ -24,7 +23,7 @@ GRACE_SECONDS = 20
 
 
 def launch_pretraining(
-    config: SystemConfig,
+    config: System,
     run: str,
     seed: int,
     examples: Path,
@@ -39,10 +38,7 @@ def launch_pretraining(
         "seed": seed,
         "examples": examples_identity(examples),
         "start": hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest() if start else None,
-        "encoder": asdict(config.encoder),
-        "layout": asdict(config.layout),
-        "pretrain": asdict(config.pretrain) | {"runs": asdict(config.pretrain.runs[run])},
-    }
+    } | config.pretraining(run)
     with work_folder(folder, identity) as work:
         if config.pretrain.devices == 1:
             pretrain(config, run, seed, examples, tokenizer, work, start, tracking)

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from transformers import get_linear_schedule_with_warmup
 
 from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
 from contexture.objectives.base import Objective
 from contexture.training.config import OptimizerConfig
 from contexture.training.seeding import mix
@@ -25,7 +24,7 @@ class ScheduledObjectives(pl.LightningModule):
 
     def __init__(
         self,
-        encoder: TransformerEncoder,
+        encoder: nn.Module,
         objectives: Mapping[str, Objective],
         weights_at: Callable[[int], dict[str, float]],
         steps: int,

@@ -2,12 +2,12 @@
 
 import logging
 import time
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from pytorch_lightning.utilities import move_data_to_device
+from torch import nn
 
-from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
 from contexture.training.config import Precision
 
 LOG = logging.getLogger(__name__)
@@ -18,13 +18,13 @@ TRIALS = 3
 LightningPrecision = Literal["32-true", "bf16-mixed"]
 
 
-def choose_precision(wanted: Precision, encoder: TransformerEncoder, batch: Batch) -> LightningPrecision:
+def choose_precision(wanted: Precision, encoder: nn.Module, batch: Any) -> LightningPrecision:
     """Lightning's name of the wanted precision; `auto` times forward and backward passes of both."""
     if wanted != "auto":
         return "bf16-mixed" if wanted == "bf16" else "32-true"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     encoder.to(device)
-    batch = {name: tensor.to(device) for name, tensor in batch.items()}
+    batch = move_data_to_device(batch, device)
     seconds = {dtype: _seconds(encoder, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
     encoder.zero_grad(set_to_none=True)
     ratio = seconds[torch.float32] / seconds[torch.bfloat16]
@@ -33,7 +33,7 @@ def choose_precision(wanted: Precision, encoder: TransformerEncoder, batch: Batc
     return chosen
 
 
-def _seconds(encoder: TransformerEncoder, batch: Batch, device: torch.device, dtype: torch.dtype) -> float:
+def _seconds(encoder: nn.Module, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
     """The fastest of a few forward and backward passes."""
     times = []
     for _ in range(TRIALS + 1):  # the first one warms up

@@ -8,36 +8,31 @@ from typing import Any
 import pyarrow.parquet as pq
 import torch
 from pydantic import TypeAdapter
-from safetensors.torch import save_file
+from torch import nn
 
-from contexture.encoders.transformer import (
-    TransformerEncoder,
-    build_encoder,
-    load_encoder,
-    save_encoder,
-    start_from_frequencies,
-)
 from contexture.objectives.base import Objective
 from contexture.objectives.config import OBJECTIVE_CONFIGS
 from contexture.objectives.registry import OBJECTIVES
 from contexture.text.vocabulary import SpecialTokens, load_tokenizer
 from contexture.training.checkpoints import Checkpoints, load_checkpoint
-from contexture.training.config import PretrainRun, SystemConfig
-from contexture.training.data import JointBatches, ShuffledRows, joint_examples
+from contexture.training.config import PretrainRun
 from contexture.training.module import ScheduledObjectives
+from contexture.training.mspp import prepare_mspp
 from contexture.training.precision import choose_precision
+from contexture.training.prepare import Prepared
 from contexture.training.recorder import Recorder
 from contexture.training.seeding import mix
+from contexture.training.systems import System
 from contexture.training.trainer import Tracking, fit
+from contexture.training.two_tower import prepare_two_tower
 
 LOG = logging.getLogger(__name__)
-#: Examples whose words are counted before training from scratch.
-FREQUENCY_SAMPLE = 10_000
-OBJECTIVE_WEIGHTS = "objectives.safetensors"
+#: System → what makes its encoder and batches.
+PREPARE: dict[str, Any] = {"mspp": prepare_mspp, "two_tower": prepare_two_tower}
 
 
 def pretrain(
-    config: SystemConfig,
+    config: System,
     run: str,
     seed: int,
     examples: Path,
@@ -54,28 +49,17 @@ def pretrain(
     settings, recipe = config.pretrain, config.pretrain.runs[run]
     tokens = load_tokenizer(tokenizer)[1]
     torch.manual_seed(mix(seed, 0))
-    encoder = load_encoder(start) if start else build_encoder(config.encoder, config.layout, tokens)
-    rows = ShuffledRows(examples, ["sentences", "labels"], mix(seed, 2))
-    if start is None and config.encoder.init_from is None:
-        sample, _ = joint_examples(rows.take(0, min(rows.rows, FREQUENCY_SAMPLE)), config.layout.candidates)
-        start_from_frequencies(encoder, sample.tokens)
+    prepared: Prepared = PREPARE[config.system](config, run, seed, examples, tokenizer, tokens, start)
+    encoder = prepared.encoder
     objectives = build_objectives(recipe, encoder, tokens)
+    rank = int(os.environ.get("RANK", "0"))
     if recipe.steps:
         module = ScheduledObjectives(
             encoder, objectives, recipe.weights_at, recipe.steps, settings.optimizer, mix(seed, 1)
         )
         if load_checkpoint(module, folder):
             LOG.info("resuming %s, seed %d, at step %d of %d", run, seed, module.first_step, module.steps)
-        batches = JointBatches(
-            rows,
-            encoder.specials(tokens),
-            config.layout,
-            batch_size=settings.batch_size,
-            accumulated=settings.accumulated,
-            steps=range(module.first_step, module.steps),
-            rank=int(os.environ.get("RANK", "0")),
-            ranks=settings.devices,
-        )
+        batches = prepared.batches(range(module.first_step, module.steps), rank)
         fit(
             module,
             batches,
@@ -92,11 +76,11 @@ def pretrain(
             workers=settings.loader_workers,
             tracking=tracking,
         )
-    if os.environ.get("RANK", "0") == "0":
-        save_pretrained(encoder, objectives, tokenizer, folder)
+    if rank == 0:
+        prepared.save(objectives, folder)
 
 
-def build_objectives(recipe: PretrainRun, encoder: TransformerEncoder, tokens: SpecialTokens) -> dict[str, Objective]:
+def build_objectives(recipe: PretrainRun, encoder: nn.Module, tokens: SpecialTokens) -> dict[str, Objective]:
     """Every objective of the schedule, with the settings of the run."""
     objectives = {}
     for name in dict.fromkeys(name for stage in recipe.schedule for name in stage.weights):
@@ -105,22 +89,9 @@ def build_objectives(recipe: PretrainRun, encoder: TransformerEncoder, tokens: S
     return objectives
 
 
-def save_pretrained(
-    encoder: TransformerEncoder, objectives: dict[str, Objective], tokenizer: Path, folder: Path
-) -> None:
-    """Encoder and tokenizer in Hugging Face's layout, and the heads of the objectives beside them."""
-    save_encoder(encoder, tokenizer, folder)
-    heads = {
-        f"{name}.{key}": tensor.contiguous().cpu()
-        for name, objective in objectives.items()
-        for key, tensor in objective.state_dict().items()
-    }
-    save_file(heads, folder / OBJECTIVE_WEIGHTS)
-
-
 def examples_identity(folder: Path) -> dict[str, int]:
     """What tells one table of examples from another, cheaply: its rows and bytes."""
-    files = sorted(folder.glob("*.parquet"))
+    files = sorted(folder.rglob("*.parquet"))
     return {
         "rows": sum(pq.ParquetFile(file).metadata.num_rows for file in files),
         "bytes": sum(file.stat().st_size for file in files),

@@ -6,26 +6,14 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from contexture.encoders.transformer import TransformerEncoder
+from contexture.encoders.layout import row_lengths
 from contexture.training.module import ScheduledObjectives
-
-
-def layer_flops(encoder: TransformerEncoder, lengths: torch.Tensor) -> torch.Tensor:
-    """Forward and backward FLOPs of the Transformer layers for rows of `lengths` (B,) real tokens.
-
-    6 per parameter and token, and 12·H per layer for each pair of tokens in attention. Embeddings and logits are left
-    out, so the figure is a lower bound of the work done.
-    """
-    lengths = lengths.double()
-    attention = 12 * encoder.config.num_hidden_layers * encoder.config.hidden_size
-    flops: torch.Tensor = 6 * encoder.parameters_in_layers() * lengths.sum() + attention * lengths.square().sum()
-    return flops
 
 
 class Recorder(pl.Callback):
     """Every few steps log the losses, `train/tokens_per_second` and `train/tflops` of this rank (real tokens only)."""
 
-    def __init__(self, encoder: TransformerEncoder, every: int) -> None:
+    def __init__(self, encoder: Any, every: int) -> None:
         self.encoder, self.every = encoder, every
         self.tokens = self.flops = torch.zeros(())
 
@@ -35,9 +23,9 @@ class Recorder(pl.Callback):
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
         """Count, on the device, without waiting for it."""
-        lengths = batch["attention_mask"].sum(dim=1)
+        lengths = row_lengths(batch)
         self.tokens = self.tokens + lengths.sum()
-        self.flops = self.flops + layer_flops(self.encoder, lengths)
+        self.flops = self.flops + self.encoder.flops(lengths)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int

@@ -61,11 +61,21 @@ def records(system: str, measured: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def log_metrics(metrics: list[dict[str, Any]]) -> None:
-    """Send the means over seeds of the test metrics to the MLflow run."""
+    """Send the means over seeds of the metrics on test questions to the MLflow run."""
     import mlflow
 
     if mlflow.active_run() is None or not metrics:
         return
-    test = pd.DataFrame(metrics).query("split == 'test'")
-    means = test.groupby(["task", "variant", "metric"], as_index=False)["value"].mean()
-    mlflow.log_metrics({f"{row.task}/{row.variant}/{row.metric}": float(row.value) for row in means.itertuples()})
+    tested = pd.DataFrame(metrics).query("split != 'dev'")
+    means = tested.groupby(["task", "split", "variant", "metric"], as_index=False)["value"].mean()
+    mlflow.log_metrics(
+        {
+            # MLflow's names know no %; a share of the questions tells the splits of a retrieval task apart.
+            "/".join(
+                [row.task]
+                + ([] if row.split == "test" else [row.split.replace("%", "_percent")])
+                + [row.variant.replace("=", "_"), row.metric]
+            ): float(row.value)
+            for row in means.itertuples()
+        }
+    )

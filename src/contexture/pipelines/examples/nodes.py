@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, Observation
 
 from contexture.config import MsppParameters
 from contexture.sampling.mspp import count_mspp, sample_mspp
-from contexture.sampling.tokens import tokenize_paragraphs
 from contexture.tasks.answer_data import encode_answers
 from contexture.text.vocabulary import load_tokenizer
 
@@ -20,11 +19,6 @@ LOG = logging.getLogger(__name__)
 def parameters_of(system: dict[str, Any]) -> MsppParameters:
     """Typed parameters of a system."""
     return TypeAdapter(MsppParameters).validate_python(system)
-
-
-def tokenize(paragraphs: DataFrame, tokenizer: Path, system: dict[str, Any]) -> DataFrame:
-    """Every sentence of the corpus as token ids, once."""
-    return tokenize_paragraphs(paragraphs, tokenizer, parameters_of(system).sampling.max_tokens)
 
 
 def sample(documents: DataFrame, system: dict[str, Any]) -> tuple[DataFrame, Observation]:

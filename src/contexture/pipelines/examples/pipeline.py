@@ -2,15 +2,14 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.examples.nodes import count, encode, sample, tokenize, training_config
+from contexture.pipelines.examples.nodes import count, encode, sample, training_config
 
 
 def create_pipeline(system: str) -> Pipeline:
-    """Paragraphs and questions → the tables that training reads, and its configuration."""
+    """Documents and questions → the tables that training reads, and its configuration."""
     parameters = f"params:{system}"
     return Pipeline(
         [
-            node(tokenize, ["paragraphs@spark", "tokenizer", parameters], "documents@spark", name="tokenize"),
             node(sample, ["documents@spark", parameters], ["examples@spark", "observation"], name="sample"),
             node(count, ["observation", "examples@files"], "examples_report", name="count"),
             node(encode, ["answers", "tokenizer", parameters], "encoded_answers@table", name="encode_answers"),
@@ -18,6 +17,6 @@ def create_pipeline(system: str) -> Pipeline:
         ],
         namespace=system,
         parameters={parameters},
-        inputs={"paragraphs@spark", "tokenizer", "answers"},
+        inputs={"documents@spark", "tokenizer", "answers"},
         tags="examples",
     )

@@ -4,17 +4,19 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from contexture.pipelines.examples.nodes import parameters_of
+from pydantic import TypeAdapter
+
+from contexture.config import SYSTEM_PARAMETERS
 
 
 def pretrain_all_seeds(
-    run: str, examples: Path, tokenizer: Path, system: dict[str, Any], place: Path, start: Path | None = None
+    name: str, run: str, examples: Path, tokenizer: Path, system: dict[str, Any], place: Path, start: Path | None = None
 ) -> Path:
-    """Train one run of the system with every seed: `<place>/seed-<n>`, from the same seed of the run in `start`."""
+    """Train one run of the system `name` with every seed: `<place>/seed-<n>`, from the same seed of the run in `start`."""
     from contexture.pipelines.tracking import child_run
     from contexture.training.launcher import launch_pretraining
 
-    config = parameters_of(system)
+    config = TypeAdapter(SYSTEM_PARAMETERS[name]).validate_python(system)
     for finished in place.glob("seed-*[0-9]"):
         shutil.rmtree(finished)  # or seeds of an earlier run would pass for seeds of this one
     for seed in range(config.seeds):

@@ -18,6 +18,9 @@ NOTE = (
     "the configuration says the same, the numbers are not comparable; what can be compared is the order of the rows."
 )
 
+#: Lines of the first table that the end of a run shows.
+SHOWN = 14
+
 
 def histories(stage: str, folders: dict[str, Path], seeds: int) -> list[History]:
     """The curves of every run of a stage and every seed that has some."""
@@ -85,9 +88,9 @@ def what_was_run(config: MsppParameters, sources: dict[str, Any]) -> dict[str, s
 def announce(name: str, report: Path) -> None:
     """The last lines of a run: the first table, and where to look."""
     lines = (report / "report.md").read_text(encoding="utf-8").splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith("|") and "P@1" in line), len(lines))
+    start = next((i for i, line in enumerate(lines) if line.startswith("|") and "@1" in line), len(lines))
     table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
-    print("\n".join(["", f"== {name} ==", *table, ""]))
+    print("\n".join(["", f"== {name} ==", *itertools.islice(table, SHOWN), ""]))
     print(f"tables and numbers: {report}/report.md, {report.parent}/metrics.json")
     print(f"report:             {report}/report.html")
     print("all runs:           make ui")

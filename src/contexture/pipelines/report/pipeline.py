@@ -1,11 +1,13 @@
 """The stage `report`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.pipelines.evaluate.nodes import log_metrics
 from contexture.pipelines.named import fixed
 from contexture.pipelines.report.nodes import announce, write_report
+from contexture.pipelines.report.retrieval import write_retrieval_report
 
 
 def create_pipeline(system: str, runs: Iterable[str], variants: Iterable[str]) -> Pipeline:
@@ -22,5 +24,24 @@ def create_pipeline(system: str, runs: Iterable[str], variants: Iterable[str]) -
         namespace=system,
         parameters={parameters},
         inputs={"sources", "corpus_report"},
+        tags="report",
+    )
+
+
+def create_retrieval_pipeline(system: str, runs: Sequence[str]) -> Pipeline:
+    """Records, counts and curves of two towers → the report."""
+    parameters = f"params:{system}"
+    inputs = ["reqa_metrics", "open_domain_metrics", "index_report", "bm25_speed", "pairs_report"]
+    inputs += ["sources", "reqa_report", "corpus_report", parameters, "ablation_records_place", "report_place"]
+    inputs += [f"{run}-pretrained" for run in runs] + [f"{run}-finetuned" for run in runs]
+    return Pipeline(
+        [
+            node(fixed(write_retrieval_report, system, runs), inputs, ["report", "metrics"], name="report"),
+            node(log_metrics, "metrics", None, name="log_metrics"),
+            node(fixed(announce, system), "report", None, name="announce"),
+        ],
+        namespace=system,
+        parameters={parameters},
+        inputs={"sources", "corpus_report", "reqa_report"},
         tags="report",
     )

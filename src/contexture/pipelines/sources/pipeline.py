@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.sources.nodes import locate_sources
+from contexture.pipelines.sources.nodes import locate_sources, read_reqa
 
 
 def create_pipeline() -> Pipeline:
@@ -11,10 +11,17 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 locate_sources,
-                ["params:corpus", "params:answers", "params:demo", "demo_place"],
+                ["params:corpus", "params:answers", "params:retrieval", "params:demo", "demo_place"],
                 ["sources", "answers"],
                 name="locate_sources",
                 tags="sources",
-            )
+            ),
+            node(
+                read_reqa,
+                ["params:retrieval", "sources", "demo_place"],
+                ["questions", "candidates", "reqa_report"],
+                name="read_reqa",
+                tags="sources",
+            ),
         ]
     )

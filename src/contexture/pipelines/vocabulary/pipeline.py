@@ -2,11 +2,11 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.vocabulary.nodes import make_tokenizer
+from contexture.pipelines.vocabulary.nodes import make_tokenizer, tokenize
 
 
 def create_pipeline() -> Pipeline:
-    """Paragraphs → tokenizer."""
+    """Paragraphs → tokenizer → documents of token ids."""
     return Pipeline(
         [
             node(
@@ -14,7 +14,8 @@ def create_pipeline() -> Pipeline:
                 ["paragraphs@files", "params:vocabulary", "tokenizer_place"],
                 "tokenizer",
                 name="make_tokenizer",
-            )
+            ),
+            node(tokenize, ["paragraphs@spark", "tokenizer"], "documents@spark", name="tokenize"),
         ],
         tags="vocabulary",
     )

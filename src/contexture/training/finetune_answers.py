@@ -20,10 +20,10 @@ from contexture.tasks.answer_data import AnswerInputs, read_answers
 from contexture.tasks.answer_model import AnswerModel
 from contexture.tasks.answer_selection import AnswerSelection, AnswerSettings
 from contexture.text.vocabulary import load_tokenizer
-from contexture.training.config import SystemConfig
+from contexture.training.config import MsppSystem
 from contexture.training.module import ScheduledObjectives
+from contexture.training.mspp import OBJECTIVE_WEIGHTS
 from contexture.training.precision import choose_precision
-from contexture.training.pretrain import OBJECTIVE_WEIGHTS
 from contexture.training.recorder import Recorder
 from contexture.training.seeding import mix
 from contexture.training.trainer import Tracking, fit
@@ -82,7 +82,7 @@ class DevelopmentRanking(pl.Callback):
 
 
 def finetune(
-    config: SystemConfig,
+    config: MsppSystem,
     variant: str,
     seed: int,
     answers: Path,

@@ -1,0 +1,170 @@
+"""Retrieval question answering, ReQA (Ahmad et al., 2019): find the sentence that answers, within its passage.
+
+Every pair of a passage and one of its sentences is a candidate; a question's right ones are those whose sentence an
+answer starts in (two-tower paper, section 4.1). Readers of the published formats: `reqa_squad`,
+`reqa_natural_questions`.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import pandas as pd
+
+from contexture.text.sentences import splitter
+
+#: One question in so many of those trained on is held out as dev: 10 % (section 4.1).
+_HELD_OUT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a passage, and the characters of the passage at which its answers start."""
+
+    text: str
+    starts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of evidence and what is asked about it, as a reader yields them.
+
+    The same passage may come more than once, with other questions.
+    """
+
+    title: str
+    text: str
+    questions: tuple[Question, ...]
+
+
+def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The retrieval task that passages and their questions make.
+
+    Each sentence of each passage is a candidate, also where nothing is asked about it; pairs of equal text are one.
+    So are questions of equal text, and the right candidates of one are those of all places it is asked at: several
+    annotators may have pointed to several sentences. An answer belongs to the sentence that it starts in. A question
+    without an answer is left out.
+
+    Args:
+        passages: read once.
+        lang: the language that passages are split into sentences by.
+
+    Returns:
+        questions: question_id, question, answers (its right candidate_ids) and tuples (how many tuples of question,
+            sentence and passage the files hold for it, repeated ones too), in the order in which they come.
+        candidates: candidate_id, passage_id, title, sentence, passage.
+        Ids depend on the texts alone: they stay when other files come on top.
+
+    Raises:
+        ValueError: there is no candidate, or no question with an answer.
+    """
+    spans = splitter(lang).spans
+    answers: dict[str, Counter[str]] = {}
+    candidates: list[tuple[str, str, str, str, str]] = []
+    known: dict[str, tuple[list[int], list[str]]] = {}
+    for passage in passages:
+        passage_id = stable_id(passage.text)
+        if passage_id not in known:
+            found = spans(passage.text)
+            first: dict[str, str] = {}
+            for number, (start, end) in enumerate(found):
+                sentence = passage.text[start:end]
+                if sentence not in first:
+                    first[sentence] = f"{passage_id}#{number}"
+                    candidates.append((first[sentence], passage_id, passage.title, sentence, passage.text))
+            known[passage_id] = [end for _, end in found], [first[passage.text[start:end]] for start, end in found]
+        ends, ids = known[passage_id]
+        for question in passage.questions:
+            # White space between two sentences goes to the one after it, and what follows the last one to that.
+            right = {ids[min(bisect_right(ends, start), len(ids) - 1)]: None for start in question.starts if ids}
+            if right:
+                answers.setdefault(question.text, Counter()).update(right.keys())
+    if not candidates:
+        raise ValueError("there is no candidate to retrieve: no passage has a sentence; name files that hold some")
+    if not answers:
+        raise ValueError("no question has an answer in its passage; name files of questions with answers")
+    rows = [(stable_id(text), text, list(right), right.total()) for text, right in answers.items()]
+    return (
+        pd.DataFrame(rows, columns=["question_id", "question", "answers", "tuples"]),
+        pd.DataFrame(candidates, columns=["candidate_id", "passage_id", "title", "sentence", "passage"]),
+    )
+
+
+def reqa_tuples(questions: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
+    """One row for each question and each of its right candidates, in the questions' order.
+
+    Returns:
+        question_id, question, candidate_id, passage_id, title, sentence, passage.
+    """
+    asked = (
+        questions[["question_id", "question", "answers"]].explode("answers").rename(columns={"answers": "candidate_id"})
+    )
+    return asked.merge(candidates, on="candidate_id", how="left", validate="many_to_one")
+
+
+def reqa_counts(questions: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, float]:
+    """What Table 2 of the two-tower paper says of a task, in words between white space instead of its tokens.
+
+    Returns:
+        `queries`, `candidates`, `tuples` (of question, sentence and passage; as in the paper a question that the
+        files hold twice counts twice here, and once as a query), `passages`, and the mean lengths
+        `query_words` and, over all candidates, `document_words` (sentence and passage together).
+    """
+    passages = candidates.drop_duplicates("passage_id").set_index("passage_id")["passage"].map(_words)
+    documents = candidates["sentence"].map(_words) + candidates["passage_id"].map(passages)
+    return {
+        "queries": len(questions),
+        "candidates": len(candidates),
+        "tuples": int(questions["tuples"].sum()),
+        "passages": len(passages),
+        "query_words": float(questions["question"].map(_words).mean()),
+        "document_words": float(documents.mean()),
+    }
+
+
+def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.Series:
+    """Which questions are trained on, held out or tested on (section 4.1), drawn from the seed and the ids alone.
+
+    The questions are put in one random order; the first `share` of them are trained on but for every tenth, which is
+    dev, and the rest is test. So with one seed the train and dev questions of a smaller share are also those of a
+    larger one.
+
+    Args:
+        question_ids: distinct ids, in any order.
+        share: part of the questions that is not test, above 0 and below 1: 0.01, 0.05 and 0.8 in the paper.
+        seed: of the order.
+
+    Returns:
+        "train", "dev" or "test" by question_id, in the order given, under the name "split". At least one question is
+        train, one dev where two are not test, and one test.
+
+    Raises:
+        ValueError: fewer than two questions, an id twice, or a share outside (0, 1).
+    """
+    ids = list(question_ids)
+    if not 0 < share < 1:
+        raise ValueError(f"share is {share}; it must lie above 0 and below 1, so that some questions are left to test")
+    if len(ids) < 2:
+        raise ValueError(f"{len(ids)} questions cannot be split into train and test; give two or more")
+    if len(set(ids)) < len(ids):
+        raise ValueError("a question_id occurs twice; give each question once")
+    order = sorted(ids, key=lambda question_id: (stable_id(f"{seed}/{question_id}"), question_id))
+    trained = min(max(round(share * len(ids)), 1), len(ids) - 1)
+    splits = {
+        question_id: "test" if place >= trained else "dev" if place % _HELD_OUT == 1 else "train"
+        for place, question_id in enumerate(order)
+    }
+    return pd.Series(
+        [splits[question_id] for question_id in ids], index=pd.Index(ids, name="question_id"), name="split"
+    )
+
+
+def stable_id(text: str) -> str:
+    """16 hexadecimal digits that depend on the text alone."""
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _words(text: str) -> int:
+    return len(text.split())

@@ -1,0 +1,93 @@
+"""Search among the passages of a corpus: a folder with towers, passages and vectors, and queries against it."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from contexture.encoders.layout import Sentences
+from contexture.encoders.tower_files import checksum, load_towers
+from contexture.evaluation.embedding import embed
+from contexture.evaluation.retrieval_model import on_device
+from contexture.evaluation.search_index import IndexConfig, open_index
+from contexture.evaluation.vectors import check_identity, open_vectors, write_vectors
+from contexture.text.vocabulary import load_tokenizer
+from contexture.training.folders import work_folder
+
+#: The parts of a search folder.
+TOWERS, PASSAGES, VECTORS = "towers", "passages.parquet", "vectors"
+_TEXTS = ["passage_id", "title", "text"]
+_TOKENS = ["title_tokens", "tokens"]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A passage that was found."""
+
+    score: float
+    passage_id: str
+    title: str
+    text: str
+
+
+def build_passage_index(passages: Path, towers: Path, folder: Path) -> None:
+    """Write the passages (a folder of Parquet files), the towers and the vectors of all passages to `folder`.
+
+    Vectors that were made before a kill are kept. Raises ValueError where there is no passage.
+    """
+    rows = sum(pq.ParquetFile(file).metadata.num_rows for file in passages.glob("*.parquet"))
+    if not rows:
+        raise ValueError(f"{passages} holds no passage: there is nothing to search")
+    with work_folder(folder, {"towers": checksum(towers), "passages": rows}) as work:
+        shutil.copytree(towers, work / TOWERS, dirs_exist_ok=True, ignore=shutil.ignore_patterns("checkpoint*"))
+        texts = pq.read_table(passages, columns=_TEXTS + _TOKENS)
+        pq.write_table(texts.select(_TEXTS), work / PASSAGES)
+        model = on_device(load_towers(towers))
+        specials = model.specials(load_tokenizer(towers)[1])
+
+        def rows_of(chosen: range) -> npt.NDArray[np.float32]:
+            part = _documents(texts.slice(chosen.start, len(chosen)))
+            return embed(model.document, part, specials, model.layout.document_tokens)
+
+        write_vectors(work / VECTORS, rows, model.config.embedding_size, rows_of, {"towers": checksum(towers)})
+
+
+class PassageSearch:
+    """A folder of `build_passage_index`, opened."""
+
+    def __init__(self, folder: Path, index: IndexConfig | None = None) -> None:
+        """Raises ValueError where a part is missing, damaged, or made by other towers."""
+        if not (folder / PASSAGES).exists():
+            raise ValueError(f"{folder} is no search index: make one with kedro run --pipelines two_tower")
+        self.towers = on_device(load_towers(folder / TOWERS))
+        self.tokenizer, tokens = load_tokenizer(folder / TOWERS)
+        self.specials = self.towers.specials(tokens)
+        vectors = open_vectors(folder / VECTORS)
+        check_identity(vectors, {"towers": checksum(folder / TOWERS)})
+        self.passages = pq.read_table(folder / PASSAGES, memory_map=True)
+        if len(self.passages) != len(vectors):
+            raise ValueError(f"{folder}: {len(self.passages)} passages, {len(vectors)} vectors: build the index again")
+        self.index = open_index(vectors, index or IndexConfig())
+        self.size = len(vectors)
+
+    def __call__(self, query: str, k: int = 5) -> list[Hit]:
+        """The k best passages, best first; ValueError for a query without a word."""
+        ids = self.tokenizer.encode(query, add_special_tokens=False).ids
+        if not ids:
+            raise ValueError("the query is empty")
+        texts = Sentences(np.array(ids, dtype=np.int64), np.array([[len(ids)]]))
+        vector = embed(self.towers.query, texts, self.specials, self.towers.layout.query_tokens)
+        scores, rows = self.index.search(vector, min(k, self.size))
+        found = self.passages.take(pa.array(rows[0][rows[0] >= 0])).to_pylist()
+        return [Hit(float(score), **row) for score, row in zip(scores[0], found, strict=False)]
+
+
+def _documents(passages: pa.Table) -> Sentences:
+    columns = [passages[name].combine_chunks().to_pylist() for name in _TOKENS]
+    lengths = np.array([[len(ids) for ids in column] for column in columns], dtype=np.int64).T
+    pieces = [np.asarray(ids, dtype=np.int64) for pair in zip(*columns, strict=True) for ids in pair]
+    return Sentences(np.concatenate(pieces), lengths)

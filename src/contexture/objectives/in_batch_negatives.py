@@ -1,0 +1,59 @@
+"""Softmax over the documents of the batch (two-tower paper, section 2, equation 3 with sampled documents)."""
+
+import torch
+from torch import Tensor, distributed, nn
+
+from contexture.objectives.base import Loss, Objective
+from contexture.objectives.config import InBatchNegativesConfig
+
+
+class InBatchNegatives(Objective):
+    """The document of each query among the documents of all queries, those of all devices included.
+
+    Reads embeddings (2, B, D), queries first, and of the batch `document_ids` (B,), equal where the document is the
+    same, and, with `log_q`, `log_q` (B,), the logarithm of the probability that a pair of the batch has this document.
+    """
+
+    def __init__(self, config: InBatchNegativesConfig, *_: object) -> None:
+        nn.Module.__init__(self)
+        self.config = config
+
+    def forward(self, encoder: nn.Module, states: Tensor, batch: dict[str, Tensor]) -> Loss:
+        """Mean over this device's queries; also the share of queries whose document scores highest."""
+        log_q = batch["log_q"] if self.config.log_q else None
+        scores, targets = in_batch_scores(states[0], states[1], batch["document_ids"], log_q)
+        right = (scores.argmax(dim=1) == targets).float().mean()
+        return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": right})
+
+
+def in_batch_scores(
+    queries: Tensor, documents: Tensor, ids: Tensor, log_q: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Scores (B, R·B) of the queries (B, D) with the documents (B, D) of all R devices, and the targets (B,).
+
+    A document that occurs again in the batch is no negative of its own query: it scores −∞ there. `log_q` (B,) is
+    subtracted from the scores, which makes the sampled softmax unbiased (Bengio and Senécal, 2008). All devices must
+    have the same B. Gradients flow to the documents of every device; averaged over devices, as DistributedDataParallel
+    does, they are those of the mean loss over the whole batch.
+    """
+    own = torch.arange(len(queries), device=queries.device)
+    targets = own
+    all_documents, all_ids, all_log_q = documents, ids, log_q
+    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+        targets = own + distributed.get_rank() * len(queries)
+        all_documents = torch.cat(distributed.nn.functional.all_gather(documents.contiguous()))
+        all_ids = _gather(ids)
+        all_log_q = None if log_q is None else _gather(log_q)
+    scores = queries.float() @ all_documents.float().T
+    if all_log_q is not None:
+        scores = scores - all_log_q
+    again = ids[:, None] == all_ids[None, :]
+    again[own, targets] = False
+    return scores.masked_fill(again, -torch.inf), targets
+
+
+def _gather(values: Tensor) -> Tensor:
+    """The values of all devices, without gradient."""
+    parts = [torch.empty_like(values) for _ in range(distributed.get_world_size())]
+    distributed.all_gather(parts, values.contiguous())
+    return torch.cat(parts)

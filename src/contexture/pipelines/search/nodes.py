@@ -1,0 +1,13 @@
+"""Nodes of the stage `index`."""
+
+from pathlib import Path
+
+
+def index_passages(passages: Path, pretrained: Path, place: Path) -> Path:
+    """The towers of the first seed, the passages and their vectors in one folder; the towers also as an MLflow model."""
+    from contexture.evaluation.passage_search import TOWERS, build_passage_index
+    from contexture.pipelines.tracking import log_encoder
+
+    build_passage_index(passages, pretrained / "seed-0", place)
+    log_encoder(place / TOWERS)
+    return place

@@ -1,0 +1,1 @@
+"""What each system's page says: one module a system."""

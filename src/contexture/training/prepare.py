@@ -1,0 +1,29 @@
+"""What a pre-training run trains, and on what: made by each system in its own module."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+from torch.utils.data import Dataset
+
+from contexture.objectives.base import Objective
+
+#: Objectives → files in a folder.
+Save = Callable[[dict[str, Objective], Path], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An encoder ready to be trained.
+
+    Attributes:
+        encoder: maps a batch to states.
+        batches: (steps to take, rank) → batches of one device; item i is forward pass i from the first of the steps.
+        save: writes the encoder, its tokenizer and the heads of its objectives.
+    """
+
+    encoder: nn.Module
+    batches: Callable[[range, int], Dataset[Any]]
+    save: Save

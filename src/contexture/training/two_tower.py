@@ -1,0 +1,69 @@
+"""Two towers over pairs of a query and a document, and their baseline, a masked language model of the documents."""
+
+from pathlib import Path
+
+from contexture.encoders.config import TransformerTowers
+from contexture.encoders.tower_files import save_towers
+from contexture.encoders.towers import build_towers
+from contexture.encoders.transformer import build_encoder, start_from_frequencies
+from contexture.text.vocabulary import SpecialTokens
+from contexture.training.mspp import FREQUENCY_SAMPLE, save_masked
+from contexture.training.pairs import DocumentBatches, PairBatches, PairStream, parts_of
+from contexture.training.prepare import Prepared
+from contexture.training.seeding import mix
+from contexture.training.two_tower_config import TwoTowerRun, TwoTowerSystem
+
+
+def prepare_two_tower(
+    config: TwoTowerSystem,
+    run: str,
+    seed: int,
+    examples: Path,
+    tokenizer: Path,
+    tokens: SpecialTokens,
+    start: Path | None,
+) -> Prepared:
+    """New towers and batches of pairs, or a new encoder and batches of documents; `start` is a masked language model."""
+    recipe = config.pretrain.runs[run]
+    stream = PairStream([examples / task for task in recipe.pairs], recipe.mixture, mix(seed, 2))
+    if recipe.masked:
+        return _masked(config, recipe, stream, tokenizer, tokens)
+    towers = build_towers(config.encoders[recipe.encoder], config.layout, tokens, str(start) if start else None)
+    towers.recompute = config.pretrain.recompute
+
+    def batches(steps: range, rank: int) -> PairBatches:
+        return PairBatches(
+            stream,
+            towers.specials(tokens),
+            config.layout,
+            batch_size=config.pretrain.batch_size,
+            tokens_at_once=config.pretrain.tokens_at_once,
+            steps=steps,
+            rank=rank,
+            ranks=config.pretrain.devices,
+        )
+
+    return Prepared(towers, batches, lambda _, folder: save_towers(towers, tokenizer, folder))
+
+
+def _masked(
+    config: TwoTowerSystem, recipe: TwoTowerRun, stream: PairStream, tokenizer: Path, tokens: SpecialTokens
+) -> Prepared:
+    towers, pretrain = config.encoders[recipe.encoder], config.pretrain
+    assert isinstance(towers, TransformerTowers)
+    encoder = build_encoder(towers.encoder, config.layout.document_tokens, 1, tokens)
+    if towers.encoder.init_from is None:
+        start_from_frequencies(encoder, parts_of(stream.take(0, FREQUENCY_SAMPLE), "title", "passage").tokens)
+
+    def batches(steps: range, rank: int) -> DocumentBatches:
+        return DocumentBatches(
+            stream,
+            encoder.specials(tokens),
+            config.layout,
+            batch_size=pretrain.batch_size,
+            steps=steps,
+            rank=rank,
+            ranks=pretrain.devices,
+        )
+
+    return Prepared(encoder, batches, lambda objectives, folder: save_masked(encoder, objectives, tokenizer, folder))

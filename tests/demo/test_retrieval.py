@@ -1,0 +1,114 @@
+"""The questions in the format of SQuAD: spans, what is asked, and how hard it is to find."""
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contexture.benchmarks.reqa import reqa_counts, reqa_tables, reqa_tuples
+from contexture.benchmarks.reqa_squad import read_squad
+from contexture.demo import DemoConfig, write_demo_world
+from contexture.demo.world import outline, page
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo_world(DemoConfig(), folder)
+    return folder / "squad-demo.json"
+
+
+@pytest.fixture(scope="module")
+def articles(demo: Path) -> list[dict[str, Any]]:
+    content = json.loads(demo.read_text(encoding="utf-8"))
+    assert content["version"] == "1.1" and content.keys() == {"version", "data"}
+    data: list[dict[str, Any]] = content["data"]
+    return data
+
+
+def test_every_paragraph_of_every_page_is_a_context(articles: list[dict[str, Any]]):
+    for index, article in enumerate(articles):
+        assert article["title"] == outline(0, index).title
+        paragraphs = [p for section in page(0, index).sections for p in section.paragraphs]
+        for context, sentences in zip(article["paragraphs"], paragraphs, strict=True):
+            text = " ".join(sentence.plain for sentence in sentences)
+            assert context["context"].endswith(text)
+            assert article["title"].split()[-1] in context["context"]
+
+
+def test_spans_are_exact_and_lie_in_the_sentences_that_state_one_fact(articles: list[dict[str, Any]]):
+    short = total = 0
+    for index, article in enumerate(articles):
+        paragraphs = [p for section in page(0, index).sections for p in section.paragraphs]
+        assert sum(len(context["qas"]) for context in article["paragraphs"]) == 8
+        for context, sentences in zip(article["paragraphs"], paragraphs, strict=True):
+            for question in context["qas"]:
+                facts = set()
+                for answer in question["answers"]:
+                    start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
+                    assert context["context"][start:end] == answer["text"] != ""
+                    (sentence,) = [
+                        s for s in sentences if (at := context["context"].index(s.plain)) <= start < at + len(s.plain)
+                    ]
+                    facts.add((sentence.topic, sentence.aspect))
+                    total += 1
+                    short += len(answer["text"]) < len(sentence.plain) / 2
+                (fact,) = facts
+                assert sum(fact == (s.topic, s.aspect) for s in sentences) == len(question["answers"])
+                assert sum(fact in {(s.topic, s.aspect) for s in p} for p in paragraphs) == 1
+    assert short > 0.8 * total
+
+
+def test_the_reader_finds_the_sentences(demo: Path, articles: list[dict[str, Any]]):
+    questions, candidates = reqa_tables(read_squad(demo))
+    counts = reqa_counts(questions, candidates)
+    assert counts["queries"] == 2400 and counts["passages"] == sum(len(a["paragraphs"]) for a in articles)
+    sentences = {s.plain for i in range(300) for section in page(0, i).sections for p in section.paragraphs for s in p}
+    gold = reqa_tuples(questions, candidates)
+    assert 2400 < len(gold) < 2700
+    shown = gold["sentence"].map(lambda text: text if text in sentences else text.partition(": ")[2])
+    assert shown.isin(sentences).all()
+    ids = [q["id"] for a in articles for context in a["paragraphs"] for q in context["qas"]]
+    assert len(set(ids)) == 2400
+
+
+def test_words_help_to_find_but_do_not_suffice(demo: Path):
+    questions, candidates = reqa_tables(read_squad(demo))
+    bags = [frozenset(_words(f"{c.sentence} {c.passage}")) for c in candidates.itertuples()]
+    seen = Counter(word for bag in bags for word in bag)
+    holders: dict[str, list[int]] = {}
+    for number, bag in enumerate(bags):
+        for word in bag:
+            holders.setdefault(word, []).append(number)
+    places = {candidate_id: number for number, candidate_id in enumerate(candidates["candidate_id"])}
+    found = 0
+    asked = questions.iloc[::24]
+    for question in asked.itertuples():
+        scores: Counter[int] = Counter()
+        for word in set(_words(str(question.question))) & holders.keys():
+            for number in holders[word]:
+                scores[number] += math.log(len(bags) / seen[word])
+        best = {number for number, _ in scores.most_common(10)}
+        found += any(places[answer] in best for answer in question.answers)
+    assert 0.2 < found / len(asked) < 0.8
+
+
+def test_the_number_of_questions_is_a_setting_and_changes_nothing_else(tmp_path: Path):
+    few = write_demo_world(DemoConfig(pages=25, retrieval_questions_per_page=2), tmp_path / "few")
+    many = write_demo_world(DemoConfig(pages=25, retrieval_questions_per_page=12), tmp_path / "many")
+    assert few["retrieval_questions"] == 50 and many["retrieval_questions"] == 300
+    assert few["retrieval_paragraphs"] == many["retrieval_paragraphs"]
+    few_files, many_files = (
+        {path.name: hashlib.sha256(path.read_bytes()).digest() for path in sorted((tmp_path / folder).iterdir())}
+        for folder in ("few", "many")
+    )
+    assert {name for name in few_files if few_files[name] != many_files[name]} == {"squad-demo.json"}
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
