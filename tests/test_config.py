@@ -14,12 +14,15 @@ from contexture.hooks import check_systems
 from contexture.pipeline_registry import SYSTEMS
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.training.config import MsppSystem
+from contexture.training.systems import AnySystem, System
+from contexture.training.two_tower_config import TwoTowerSystem
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
 
 def parameters(environment: str) -> dict[str, Any]:
-    loader = OmegaConfigLoader(str(CONF), env=environment, **CONFIG_LOADER_ARGS)
+    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
+    loader = OmegaConfigLoader(str(CONF), env=environment, **arguments)
     return dict(loader["parameters"])
 
 
@@ -29,6 +32,7 @@ ENVIRONMENTS = sorted(path.name for path in CONF.iterdir() if path.is_dir() and 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_every_configuration_is_right_and_names_what_the_pipeline_runs(environment: str) -> None:
     checked = check_parameters(parameters(environment), [CONF / environment, CONF / "base"], {})
+    check_systems(checked)
     assert set(checked.mspp.pretrain.runs) == set(SYSTEMS["mspp"].runs)
     assert set(checked.mspp.finetune.variants) == set(SYSTEMS["mspp"].variants)
     for variant, run in SYSTEMS["mspp"].variants.items():
@@ -70,6 +74,10 @@ def merged(old: Any, new: Any) -> Any:
     return old | {key: merged(old.get(key), value) for key, value in new.items()}
 
 
+def stage(**weights: float) -> dict[str, Any]:
+    return {"steps": 5, "weights": weights}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -81,6 +89,25 @@ def merged(old: Any, new: Any) -> Any:
         ({"mspp": {"pretrain": {"runs": {"mlm": {"schedule": [{"steps": 5, "weights": {"mml": 1}}]}}}}}, "['mml']"),
         ({"vocabulary": {"kind": "unigram"}}, "vocabulary.kind"),
         ({"mspppp": {}}, "mspppp: no such parameter"),
+        ({"two_tower": {"pretrain": {"batch_sise": 8}}}, "two_tower.pretrain.batch_sise: no such parameter"),
+        ({"two_tower": {"finetune": {"shares": [100]}}}, "two_tower.finetune.shares.0: Input should be less than 100"),
+        ({"two_tower": {"encoders": {"transformer": {"encoder": {"heads": 3}}}}}, "heads (3) must divide"),
+        (
+            {"two_tower": {"encoders": {"bow_mlp": {"encoder": {"heads": 2}}}}},
+            "two_tower.encoders.bow_mlp.bag_of_words.encoder: no such parameter",
+        ),
+        ({"two_tower": {"pretrain": {"runs": {"ict": {"pairs": ["itc"]}}}}}, "two_tower.pretrain.runs.ict.pairs.0"),
+        ({"two_tower": {"pretrain": {"runs": {"ict": {"pairs": []}}}}}, "two_tower.pretrain.runs.ict.pairs"),
+        ({"two_tower": {"pretrain": {"runs": {"ict": {"mixture": "equal"}}}}}, "'uniform' or 'pooled'"),
+        (
+            {"two_tower": {"pretrain": {"runs": {"ict": {"schedule": [stage(mlm=1, in_batch_negatives=1)]}}}}},
+            "by mlm or by in_batch_negatives, alone",
+        ),
+        (
+            {"two_tower": {"pretrain": {"runs": {"ict": {"schedule": [stage(mlm=1), stage(in_batch_negatives=1)]}}}}},
+            "by mlm or by in_batch_negatives, alone",
+        ),
+        ({"two_tower": {"evaluation": {"indexes": [{"kind": "lsh"}]}}}, "two_tower.evaluation.indexes.0.kind"),
     ],
 )
 def test_faults_name_file_and_key(content: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -109,6 +136,30 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ({"mspp": {"encoder": {"init_from": "roberta-base"}}}, "vocabulary.published"),
         ({"cleaning": {"main_content": 0.5}}, "list_items"),
         ({"mspp": {"layout": {"sentence_tokens": 128}}}, "max_tokens"),
+        (
+            {"two_tower": {"sampling": {"query_tokens": 32}}},
+            r"sampling\.query_tokens is 32, layout\.query_tokens is 64: they must be equal",
+        ),
+        (
+            {"two_tower": {"layout": {"document_tokens": 48}}},
+            r"sampling\.document_tokens is \d+, layout\.document_tokens is 48: they must be equal",
+        ),
+        (
+            {"two_tower": {"pretrain": {"runs": {"ict": {"encoder": "bert"}}}}},
+            r"run ict: no encoder 'bert'; there are \['bow_mlp', 'transformer'\]",
+        ),
+        (
+            {"two_tower": {"pretrain": {"runs": {"mlm": {"encoder": "bow_mlp"}}}}},
+            "run mlm: mlm trains a Transformer, bow_mlp is none",
+        ),
+        (
+            {"two_tower": {"ablation": {"rows": [{"layers": 2, "run": "cbow", "embedding_size": 32}]}}},
+            "ablation: no run 'cbow'; there are",
+        ),
+        (
+            {"two_tower": {"encoders": {"transformer": {"encoder": {"init_from": "roberta-base"}}}}},
+            r"two_tower\.encoders\.transformer\.encoder\.init_from is roberta-base.*vocabulary\.published",
+        ),
     ],
 )
 def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) -> None:
@@ -117,13 +168,19 @@ def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) 
 
 
 def test_processes_are_told_what_training_knows() -> None:
-    config = check_parameters(parameters("base"), [CONF / "base"], {}).mspp
-    told = json.loads(json.dumps(config.training()))
-    assert TypeAdapter(MsppSystem).validate_python(told).pretrain == config.pretrain
+    checked = check_parameters(parameters("base"), [CONF / "base"], {})
+    systems: list[tuple[MsppSystem | TwoTowerSystem, type[MsppSystem] | type[TwoTowerSystem]]] = [
+        (checked.mspp, MsppSystem),
+        (checked.two_tower, TwoTowerSystem),
+    ]
+    for config, kind in systems:
+        told = json.loads(json.dumps(config.training()))
+        found: System = TypeAdapter(AnySystem).validate_python(told)
+        assert type(found) is kind and found.pretrain == config.pretrain and found.finetune == config.finetune
 
 
 def test_runs_that_no_pipeline_has() -> None:
-    run = {"schedule": [{"steps": 9, "weights": {"mlm": 1}}]}
-    values = merged(parameters("base"), {"mspp": {"pretrain": {"runs": {"mspp_ei": run}}}})
-    with pytest.raises(ConfigurationError, match="mspp_ei"):
-        check_systems(check_parameters(values, [CONF / "base"], {}))
+    for system in ("mspp", "two_tower"):
+        values = merged(parameters("base"), {system: {"pretrain": {"runs": {"mspp_ei": {"schedule": [stage(mlm=1)]}}}}})
+        with pytest.raises(ConfigurationError, match=rf"{system}\.pretrain\.runs has .*mspp_ei"):
+            check_systems(check_parameters(values, [CONF / "base"], {}))

@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -141,8 +142,10 @@ def one_rank(rank: int, port: int, folder: Path, recompute: bool) -> None:
     loss = InBatchNegatives(InBatchNegativesConfig())(model, parallel(batch), batch).value
     loss.backward()
     gradient = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
-    torch.save({"loss": loss.detach(), "gradient": gradient}, folder / f"{rank}.pt")
-    distributed.barrier()  # the first rank holds the store that the other still needs
+    torch.save({"loss": loss.detach(), "gradient": gradient}, folder / f"{rank}.new")
+    (folder / f"{rank}.new").rename(folder / f"{rank}.pt")
+    while not (folder / f"{1 - rank}.pt").exists():  # who leaves early closes connections that the other still reads
+        time.sleep(0.1)
     distributed.destroy_process_group()
 
 

@@ -52,9 +52,9 @@ def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]
 
 
 def run(folder: Path, params: dict[str, Any] | None = None, env: str | None = None, **chosen: Any) -> dict[str, Any]:
-    """`kedro run` in `folder`."""
+    """`kedro run` in `folder`: of MSPP at its smallest, unless something else is chosen."""
     bootstrap_project(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)  # where MLflow's store lies
         with KedroSession.create(folder, env=env, runtime_params=params or SMALLEST) as session:
-            return session.run(**chosen)
+            return session.run(**{"pipeline_names": ["mspp"]} | chosen)

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -10,8 +11,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from contexture.tasks.answer_data import encode_answers
+from contexture.tasks.retrieval_data import encode_reqa
 from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, train_tokenizer
 from contexture.training.config import MsppSystem
+from contexture.training.two_tower_config import PAIR_TASKS, TwoTowerSystem
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
 
@@ -97,3 +100,108 @@ def system(**pretrain: object) -> MsppSystem:
 @pytest.fixture(scope="session")
 def config() -> MsppSystem:
     return system()
+
+
+#: Pairs of each pre-training task in `pairs`.
+PAIRS = {"ict": 40, "bfs": 25, "wlp": 9}
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
+    """A folder of pairs for each task, their queries short and their documents of very different lengths.
+
+    A document shares words with its query; some documents have two pairs.
+    """
+    folder = tmp_path_factory.mktemp("pairs")
+    draw = random.Random(2)
+    for task in PAIR_TASKS:
+        rows = []
+        for number in range(PAIRS[task]):
+            words = draw.sample(WORDS, draw.randint(2, 20))
+            query = draw.sample(words, 2)
+            rows.append(
+                {
+                    "pair_id": f"{task}{number}",
+                    "query": encoded(query, tokenizer),
+                    "title": encoded(draw.sample(WORDS, 1), tokenizer),
+                    "passage": encoded(words, tokenizer),
+                    "document": f"{task}{number // 2}",
+                    "document_pairs": min(2, PAIRS[task] - number // 2 * 2),
+                }
+            )
+        write_pairs(rows, folder / task)
+    return folder
+
+
+def encoded(words: list[str], tokenizer: Path) -> list[int]:
+    ids: list[int] = load_tokenizer(tokenizer)[0].encode(" ".join(words), add_special_tokens=False).ids
+    return ids
+
+
+def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
+    """A table of pairs as the sampling stage writes them, in two files of small row groups."""
+    tokens = {name: pa.list_(pa.int32()) for name in ("query", "title", "passage")}
+    schema = pa.schema({"pair_id": pa.string(), **tokens, "document": pa.string(), "document_pairs": pa.int64()})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+
+
+@pytest.fixture(scope="session")
+def reqa(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> tuple[Path, Path]:
+    """Files of 80 questions and 40 candidates: a question has three words of its candidate's sentence of four."""
+    draw = random.Random(3)
+    sentences = [draw.sample(WORDS, 4) for _ in range(40)]
+    candidates = pd.DataFrame(
+        {
+            "candidate_id": [f"c{number}" for number in range(40)],
+            "sentence": [" ".join(words) for words in sentences],
+            "passage": [" ".join([*words, *draw.sample(WORDS, 2)]) for words in sentences],
+        }
+    )
+    questions = pd.DataFrame(
+        {
+            "question_id": [f"q{number}" for number in range(80)],
+            "question": [" ".join(draw.sample(sentences[number % 40], 3)) for number in range(80)],
+            "answers": [[f"c{number % 40}"] for number in range(80)],
+        }
+    )
+    layout = two_towers().layout
+    questions, candidates = encode_reqa(questions, candidates, load_tokenizer(tokenizer)[0], layout)
+    folder = tmp_path_factory.mktemp("reqa")
+    questions.to_parquet(folder / "questions.parquet")
+    candidates.to_parquet(folder / "candidates.parquet")
+    return folder / "questions.parquet", folder / "candidates.parquet"
+
+
+def two_towers(dropout: float = 0.1, **pretrain: object) -> TwoTowerSystem:
+    """The smallest two-tower system: towers that are one network, or two, or bags of words, and a language model."""
+    negatives = [{"steps": 6, "weights": {"in_batch_negatives": 1}}]
+    encoder = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "dropout": dropout}
+    transformer = {"kind": "transformer", "encoder": encoder, "embedding_size": 8, "pooling": "mean"}
+    runs = {
+        "shared": {"schedule": negatives},
+        "separate": {"schedule": negatives, "encoder": "separate", "mixture": "pooled"},
+        "bag": {"schedule": negatives, "encoder": "bag", "pairs": ["ict"]},
+        "mlm": {"schedule": [{"steps": 6, "weights": {"mlm": 1}}], "encoder": "separate"},
+        "none": {"schedule": [], "encoder": "separate"},
+    }
+    return TypeAdapter(TwoTowerSystem).validate_python(
+        {
+            "seeds": 1,
+            "layout": {"query_tokens": 12, "document_tokens": 24},
+            "encoders": {
+                "transformer": transformer,
+                "separate": transformer | {"shared": False},
+                "bag": {"kind": "bag_of_words", "word_size": 16, "hidden_size": 16, "embedding_size": 8},
+            },
+            "pretrain": {
+                "runs": runs, "batch_size": 12, "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
+                "precision": "fp32", "log_every": 1, "checkpoint_every": 2, "tokens_at_once": 60,
+            } | pretrain,
+            "finetune": {
+                "shares": [50], "batch_size": 16, "steps": 60, "evaluate_every": 5, "patience": 4,
+                "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
+            },
+        }
+    )  # fmt: skip

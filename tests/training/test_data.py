@@ -18,24 +18,22 @@ def identifiers(rows: ShuffledRows, start: int, count: int) -> list[str]:
 
 
 def test_an_epoch_holds_every_row_once_and_epochs_differ(examples: Path) -> None:
-    rows = ShuffledRows([examples], ["example_id"], seed=3)
+    rows = ShuffledRows(examples, ["example_id"], seed=3)
     first, second = identifiers(rows, 0, 60), identifiers(rows, 60, 60)
     assert sorted(first) == sorted(second) == sorted(str(n) for n in range(60))
     assert first != second
-    assert identifiers(ShuffledRows([examples], ["example_id"], seed=4), 0, 60) != first
+    assert identifiers(ShuffledRows(examples, ["example_id"], seed=4), 0, 60) != first
 
 
 def test_any_stretch_is_the_same_stretch_of_the_stream(examples: Path) -> None:
-    rows = ShuffledRows([examples], ["example_id"], seed=3)
+    rows = ShuffledRows(examples, ["example_id"], seed=3)
     whole = identifiers(rows, 0, 150)
     for start, count in ((0, 7), (5, 30), (55, 12), (119, 31)):
-        assert (
-            identifiers(ShuffledRows([examples], ["example_id"], seed=3), start, count) == whole[start : start + count]
-        )
+        assert identifiers(ShuffledRows(examples, ["example_id"], seed=3), start, count) == whole[start : start + count]
 
 
 def batches(examples: Path, config: MsppSystem, **options: int) -> JointBatches:
-    rows = ShuffledRows([examples], ["sentences", "labels"], seed=1)
+    rows = ShuffledRows(examples, ["sentences", "labels"], seed=1)
     steps = range(options.pop("first", 0), 4)
     parts = {"accumulated": 1} | options
     return JointBatches(rows, SPECIALS, config.layout, batch_size=12, steps=steps, **parts)
@@ -74,4 +72,4 @@ def test_examples_of_another_layout_are_refused(tmp_path: Path, examples: Path, 
 
 def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="run the examples stage"):
-        ShuffledRows([tmp_path], ["labels"], seed=0)
+        ShuffledRows(tmp_path, ["labels"], seed=0)

@@ -1,5 +1,6 @@
 """Pre-training: it learns, it resumes exactly, several processes give what one gives."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,15 @@ from contexture.training.config import MsppSystem, PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.launcher import launch_pretraining
 from contexture.training.pretrain import pretrain
-from tests.training.conftest import system
+from contexture.training.systems import System
+from tests.training.conftest import system, two_towers
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors") | load_file(folder / "objectives.safetensors")
 
 
-def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], **tolerance: float) -> None:
+def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], **tolerance: Any) -> None:
     assert first.keys() == second.keys()
     for name in first:
         torch.testing.assert_close(first[name], second[name], **(tolerance or {"atol": 0, "rtol": 0}))
@@ -37,13 +39,24 @@ def trained(config: MsppSystem, examples: Path, tokenizer: Path, tmp_path_factor
     return folder
 
 
-def test_every_objective_trains_two_steps(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    assert OBJECTIVES.keys() == OBJECTIVE_CONFIGS.keys()
-    for name in OBJECTIVES:
-        config = system(runs={name: {"schedule": [{"steps": 2, "weights": {name: 1}}]}})
-        pretrain(config, name, 0, examples, tokenizer, tmp_path / name)
-        losses = read_curves(tmp_path / name)[f"train/{name}"]
-        assert len(losses) == 2 and losses.between(0, 20).all()
+#: Objective → the systems whose batches it reads, each made by a function of the runs.
+SYSTEMS_OF: dict[str, list[Callable[..., System]]] = {
+    "in_batch_negatives": [two_towers],
+    "mlm": [system, two_towers],
+    "mspp": [system],
+}
+
+
+def test_every_objective_trains_two_steps(examples: Path, pairs: Path, tokenizer: Path, tmp_path: Path) -> None:
+    assert OBJECTIVES.keys() == OBJECTIVE_CONFIGS.keys() == SYSTEMS_OF.keys()
+    for name, systems in SYSTEMS_OF.items():
+        for make in systems:
+            config = make(runs={name: {"schedule": [{"steps": 2, "weights": {name: 1}}]}})
+            files, folder = {"mspp": examples, "two_tower": pairs}[config.system], tmp_path / config.system / name
+            folder.mkdir(parents=True)
+            pretrain(config, name, 0, files, tokenizer, folder)
+            losses = read_curves(folder)[f"train/{name}"]
+            assert len(losses) == 2 and losses.between(0, 20).all()
 
 
 def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:

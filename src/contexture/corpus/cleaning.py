@@ -48,7 +48,7 @@ def clean(paragraphs: DataFrame, config: CleaningConfig, files: int, model: Mode
         kept = texts.join(verdicts, _ID, "left_anti")
         verdicts = few(on_disk(verdicts.unionByName(_repeated_paragraphs(kept, config.duplicate_paragraphs))))
     judged = paragraphs.join(verdicts, _ID, "left").select(*paragraphs.columns, "dropped", "duplicate_of")
-    return judged.repartition(files, "doc_id").sortWithinPartitions(*_ID)
+    return judged.repartition(files, "doc_id").sortWithinPartitions("lang", *_ID)
 
 
 def kept(cleaned: DataFrame) -> DataFrame:

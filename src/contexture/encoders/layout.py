@@ -19,6 +19,9 @@ from contexture.encoders.config import LayoutConfig
 Batch = dict[str, Tensor]
 Ints = npt.NDArray[np.int64]
 
+#: What one more chunk costs, as a share of the largest chunk: little work on a CPU, launches of kernels on a GPU.
+PART_OF_BUDGET = 1 / 32
+
 
 @dataclass(frozen=True)
 class Sentences:
@@ -157,15 +160,23 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
 def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
     """Row numbers, shortest first, in chunks that padded to their longest hold at most `budget` tokens.
 
-    A row longer than the budget is a chunk of its own.
+    A row longer than the budget is a chunk of its own. The cuts are those with the least work: all tokens, padding
+    included, and for every chunk as many more as `PART_OF_BUDGET` says.
     """
     order = np.argsort(lengths, kind="stable")
-    chunks, start = [], 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or (end + 1 - start) * lengths[order[end]] > budget:
-            chunks.append(order[start:end])
-            start = end
-    return chunks
+    ordered, count = lengths[order], len(order)
+    work, start_of = np.zeros(count + 1), np.zeros(count + 1, dtype=np.int64)
+    for end in range(1, count + 1):
+        first = max(0, end - max(1, budget // max(1, int(ordered[end - 1]))))
+        tokens = np.arange(end - first, 0, -1) * ordered[end - 1]
+        total = work[first:end] + tokens
+        start_of[end] = first + int(total.argmin())
+        work[end] = total.min() + budget * PART_OF_BUDGET
+    chunks, end = [], count
+    while end:
+        chunks.append(order[start_of[end] : end])
+        end = int(start_of[end])
+    return chunks[::-1]
 
 
 def _pooling(

@@ -9,6 +9,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers import AutoModel
 
 from contexture.encoders.config import BagOfWordsTowers, PairLayoutConfig, TowersConfig, TransformerTowers
+from contexture.encoders.first_state import BERT_LIKE, first_state, spared
 from contexture.encoders.layout import Batch, Specials
 from contexture.encoders.transformer import build_encoder, layer_flops, specials_of
 from contexture.text.vocabulary import SpecialTokens
@@ -28,12 +29,29 @@ class TransformerTower(nn.Module):
         nn.init.normal_(self.projection.weight, std=model.config.hidden_size**-0.5)
         nn.init.zeros_(self.projection.bias)
 
-    def forward(self, batch: Batch) -> Tensor:
-        """Batch of `text_layout` → vectors (B, D)."""
-        inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "position_ids", "token_type_ids")}
-        states: Tensor = self.model(**inputs).last_hidden_state
-        pooled: Tensor = self.projection(pool(states, batch["attention_mask"], self.pooling))
-        return pooled
+    def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
+        """Batch of `text_layout` → vectors (B, D); `words` (B, T, H) are the embeddings of its tokens, if at hand."""
+        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
+        inputs |= {"input_ids": batch["input_ids"]} if words is None else {"inputs_embeds": words}
+        if self.reads_first_only:
+            pooled = first_state(self.model, **inputs)
+        else:
+            pooled = pool(self.model(**inputs).last_hidden_state, batch["attention_mask"], self.pooling)
+        vectors: Tensor = self.projection(pooled)
+        return vectors
+
+    @property
+    def reads_first_only(self) -> bool:
+        """Whether the last layer computes the first token alone."""
+        return self.pooling == "cls" and self.model.config.model_type in BERT_LIKE
+
+    def chunks(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → vectors (B, D). One look-up of all words: its gradient is as large as the vocabulary."""
+        shapes = [batch["input_ids"].shape for batch in batches]
+        tokens = torch.cat([batch["input_ids"].flatten() for batch in batches])
+        words = self.model.get_input_embeddings()(tokens).split([shape.numel() for shape in shapes])
+        parts = zip(batches, words, shapes, strict=True)
+        return torch.cat([self(batch, part.view(*shape, -1)) for batch, part, shape in parts])
 
     def specials(self, tokens: SpecialTokens) -> Specials:
         """How this family places special tokens and positions."""
@@ -41,7 +59,8 @@ class TransformerTower(nn.Module):
 
     def flops(self, lengths: Tensor) -> Tensor:
         """Forward and backward FLOPs of the layers for rows of `lengths` (B,) tokens."""
-        return layer_flops(self.model, lengths)
+        flops = layer_flops(self.model, lengths)
+        return flops - spared(self.model, lengths) if self.reads_first_only else flops
 
 
 class BagOfWordsTower(nn.Module):
@@ -96,6 +115,8 @@ class TwoTowers(nn.Module):
     def _embed(self, tower: Tower, chunks: Sequence[Batch]) -> Tensor:
         if self.recompute and torch.is_grad_enabled():
             return torch.cat([checkpoint(tower, chunk, use_reentrant=False) for chunk in chunks])
+        if isinstance(tower, TransformerTower):
+            return tower.chunks(chunks)
         return torch.cat([tower(chunk) for chunk in chunks])
 
     def specials(self, tokens: SpecialTokens) -> Specials:

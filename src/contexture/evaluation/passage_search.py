@@ -43,7 +43,7 @@ def build_passage_index(passages: Path, towers: Path, folder: Path) -> None:
     if not rows:
         raise ValueError(f"{passages} holds no passage: there is nothing to search")
     with work_folder(folder, {"towers": checksum(towers), "passages": rows}) as work:
-        shutil.copytree(towers, work / TOWERS, dirs_exist_ok=True, ignore=shutil.ignore_patterns("checkpoint*"))
+        shutil.copytree(towers, work / TOWERS, dirs_exist_ok=True)
         texts = pq.read_table(passages, columns=_TEXTS + _TOKENS)
         pq.write_table(texts.select(_TEXTS), work / PASSAGES)
         model = on_device(load_towers(towers))

@@ -136,7 +136,7 @@ def grow(candidates: pd.DataFrame, others: pd.DataFrame, count: int, seed: int) 
         raise ValueError(
             f"cannot add {count} pairs to the candidates: the corpus holds {len(new)} others; ask for fewer"
         )
-    drawn = sorted(range(len(new)), key=[_draw(seed, name) for name in new["candidate_id"]].__getitem__)[:count]
+    drawn = sorted(range(len(new)), key=[draw(seed, name) for name in new["candidate_id"]].__getitem__)[:count]
     grown = pd.concat([candidates, new.iloc[drawn]], ignore_index=True)[candidates.columns.tolist()]
     if not grown["candidate_id"].is_unique:
         twice = grown["candidate_id"][grown["candidate_id"].duplicated()].iloc[0]
@@ -144,7 +144,8 @@ def grow(candidates: pd.DataFrame, others: pd.DataFrame, count: int, seed: int) 
     return grown
 
 
-def _draw(seed: int, name: str) -> bytes:
+def draw(seed: int, name: str) -> bytes:
+    """What pairs are ordered by to draw some of them."""
     return blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
 
 

@@ -1,6 +1,8 @@
 """Fine-tuned towers over a set of candidates: vectors once, then exact search."""
 
 import hashlib
+import heapq
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from contexture.encoders.config import PairLayoutConfig
 from contexture.encoders.tower_files import checksum, load_towers
 from contexture.encoders.towers import TwoTowers
 from contexture.evaluation.embedding import embed
-from contexture.evaluation.retrieval import RECALL_AT, question_ranks
+from contexture.evaluation.retrieval import RECALL_AT, draw, question_ranks
 from contexture.evaluation.search_index import search_exact
 from contexture.evaluation.vectors import Vectors, check_identity, write_vectors
 from contexture.tasks.retrieval_data import CANDIDATE, QUESTION, texts_of
@@ -68,26 +70,32 @@ def texts_checksum(candidates: pd.DataFrame) -> str:
     return found.hexdigest()
 
 
-def corpus_pairs(passages: Path, tokenizer: Path, layout: PairLayoutConfig) -> pd.DataFrame:
-    """Every (sentence, passage) pair of the corpus as a candidate, with token ids cut to what a tower can read.
+def corpus_pairs(passages: Path, tokenizer: Path, layout: PairLayoutConfig, count: int, seed: int) -> pd.DataFrame:
+    """`count` (sentence, passage) pairs of the corpus as candidates, with token ids cut to what a tower can read.
 
-    The table of passages has its sentences as tokens only: their text here is what these spell.
+    They are those that `retrieval.grow` draws, and some more, for pairs that are candidates already. The table of
+    passages has its sentences as tokens only: their text here is what these spell.
     """
-    rows: list[dict[str, Any]] = []
+    drawn = heapq.nsmallest(
+        count + count // 4 + 100, _pairs(passages, layout), lambda pair: draw(seed, pair["candidate_id"])
+    )
+    spelt = load_tokenizer(tokenizer)[0].decode_batch([pair["sentence_tokens"] for pair in drawn])
+    return pd.DataFrame(drawn).assign(sentence=spelt)
+
+
+def _pairs(passages: Path, layout: PairLayoutConfig) -> Iterator[dict[str, Any]]:
     columns = ["passage_id", "title", "text", "tokens", "sentence_lengths"]
-    for passage in pq.read_table(passages, columns=columns).to_pylist():
-        place = f"corpus:{passage['passage_id']}"
-        ends = np.cumsum(passage["sentence_lengths"])
-        for number, (end, length) in enumerate(zip(ends, passage["sentence_lengths"], strict=True)):
-            rows.append(
-                {
-                    "candidate_id": f"{place}/{number}",
-                    "passage_id": place,
-                    "title": passage["title"],
-                    "passage": passage["text"],
-                    "sentence_tokens": passage["tokens"][end - length : end][: layout.document_tokens],
-                    "passage_tokens": passage["tokens"][: layout.document_tokens],
-                }
-            )
-    spelt = load_tokenizer(tokenizer)[0].decode_batch([row["sentence_tokens"] for row in rows])
-    return pd.DataFrame(rows).assign(sentence=spelt)
+    for file in sorted(passages.glob("*.parquet")):
+        for batch in pq.ParquetFile(file).iter_batches(1024, columns=columns):
+            for passage in batch.to_pylist():
+                place = f"corpus:{passage['passage_id']}"
+                ends = np.cumsum(passage["sentence_lengths"])
+                for number, (end, length) in enumerate(zip(ends, passage["sentence_lengths"], strict=True)):
+                    yield {
+                        "candidate_id": f"{place}/{number}",
+                        "passage_id": place,
+                        "title": passage["title"],
+                        "passage": passage["text"],
+                        "sentence_tokens": passage["tokens"][end - length : end][: layout.document_tokens],
+                        "passage_tokens": passage["tokens"][: layout.document_tokens],
+                    }

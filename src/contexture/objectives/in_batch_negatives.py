@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.distributed.nn.functional import all_gather
 
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.config import InBatchNegativesConfig
@@ -41,7 +42,7 @@ def in_batch_scores(
     all_documents, all_ids, all_log_q = documents, ids, log_q
     if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
         targets = own + distributed.get_rank() * len(queries)
-        all_documents = torch.cat(distributed.nn.functional.all_gather(documents.contiguous()))
+        all_documents = torch.cat(all_gather(documents.contiguous()))  # type: ignore[no-untyped-call]
         all_ids = _gather(ids)
         all_log_q = None if log_q is None else _gather(log_q)
     scores = queries.float() @ all_documents.float().T

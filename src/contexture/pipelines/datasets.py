@@ -45,7 +45,14 @@ class TableFolder(_LocalPath):
 
 
 class SparkTable(TableFolder):
-    """A Parquet table of Spark: written beside its place and moved there when complete."""
+    """A Parquet table of Spark: written beside its place and moved there when complete.
+
+    With `partition_by`, rows of each value of that column lie in a folder of their own, `<column>=<value>`.
+    """
+
+    def __init__(self, filepath: str, metadata: dict[str, Any] | None = None, partition_by: str | None = None) -> None:
+        super().__init__(filepath, metadata)
+        self._partition_by = partition_by
 
     def load(self) -> Any:
         """The table as a DataFrame; DatasetError where it is missing or was not finished."""
@@ -58,7 +65,7 @@ class SparkTable(TableFolder):
         """Write a DataFrame."""
         new = self._path.with_name(self._path.name + ".unfinished")
         try:
-            data.write.mode("overwrite").parquet(str(new.resolve()))
+            data.write.mode("overwrite").parquet(str(new.resolve()), partitionBy=self._partition_by)
         except Exception as error:
             if (message := explain(error)) is not None:  # the input's fault, told in its own words
                 raise DatasetError(message) from None
@@ -69,9 +76,9 @@ class SparkTable(TableFolder):
 
 def _name_by_number(folder: Path) -> None:
     """Take out of a table's file names what Spark draws anew for every job, and its checksums, which name them."""
-    for file in folder.glob(".*.crc"):
+    for file in folder.rglob(".*.crc"):
         file.unlink()
-    for file in folder.glob("part-*.parquet"):
+    for file in folder.rglob("part-*.parquet"):
         file.rename(file.with_name(f"{file.name.split('-')[0]}-{file.name.split('-')[1]}.parquet"))
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import mlflow
 import numpy as np
 import numpy.typing as npt
+from mlflow.pyfunc.model import PythonModel
 
 
-class Encoder(mlflow.pyfunc.PythonModel):
+class Encoder(PythonModel):
     """Towers behind MLflow's interface."""
 
     def load_context(self, context: Any) -> None:

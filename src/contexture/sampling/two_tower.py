@@ -31,9 +31,9 @@ def sample_pairs(
     links to: the query is a random sentence of that page's first section, the document that passage.
 
     Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `config.query_tokens` and
-    `config.document_tokens` with them), `document` (the id of the passage on the document side) and `document_pairs` (how
-    many pairs of the table have it). The table is shuffled: `config.files` partitions by a hash of the id, each in the order of a hash of (seed, id). The same
-    tables and seed give the same rows on any number of cores.
+    `config.document_tokens` with them), `document` (the id of the passage on the document side) and `document_pairs`
+    (how many pairs of the table have it). The table is shuffled: `config.files` partitions by a hash of the id, each in
+    the order of a hash of (seed, id). The same tables and seed give the same rows on any number of cores.
 
     Raises ValueError for a task that it does not know.
     """

@@ -40,6 +40,12 @@ def save_checkpoint(module: ScheduledObjectives, optimizer: torch.optim.Optimize
     shutil.rmtree(old, ignore_errors=True)
 
 
+def remove_checkpoint(folder: Path) -> None:
+    """Remove the checkpoint of a run that is finished."""
+    for suffix in (".old", ""):
+        shutil.rmtree(folder / f"{NAME}{suffix}", ignore_errors=True)
+
+
 def load_checkpoint(module: ScheduledObjectives, folder: Path) -> bool:
     """Continue `module` from the checkpoint in `folder`; false where there is none.
 

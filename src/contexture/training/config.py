@@ -3,6 +3,7 @@
 Here is what all systems share, and MSPP's own; `two_tower_config` has the two towers'.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Annotated, Any, Literal
 
@@ -85,7 +86,7 @@ class PretrainConfig:
     """How every pre-training run of a system is trained."""
 
     # Name → run; the names are those of the pipeline.
-    runs: dict[str, PretrainRun]
+    runs: Mapping[str, PretrainRun]
     # Examples per optimizer step, over all devices.
     batch_size: Positive
     optimizer: OptimizerConfig

@@ -1,6 +1,5 @@
 """Example files → batches, where the batch is a function of (seed, step) alone."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,25 +15,30 @@ from contexture.encoders.layout import Batch, Sentences, Specials, joint_layout,
 from contexture.training.seeding import mix
 
 
+def rows_in(folder: Path) -> int:
+    """Rows of the Parquet files in a folder; FileNotFoundError where there is no file."""
+    files = sorted(folder.glob("*.parquet"))
+    if not files:
+        raise FileNotFoundError(f"{folder}: no Parquet files; run the examples stage first")
+    return sum(pq.ParquetFile(file).metadata.num_rows for file in files)
+
+
 class ShuffledRows:
-    """An endless shuffled stream over the rows of the Parquet files of some folders.
+    """An endless shuffled stream over the rows of a folder of Parquet files.
 
     Row groups come in an order drawn for each epoch, rows within a group likewise: only one or two groups are in memory
     at a time. The sampling stage has shuffled the rows over the files, so that this is random enough.
     """
 
-    def __init__(self, folders: Sequence[Path], columns: list[str], seed: int) -> None:
-        files = [file for folder in folders for file in sorted(folder.glob("*.parquet"))]
-        named = ", ".join(map(str, folders))
-        if not files:
-            raise FileNotFoundError(f"{named}: no Parquet files; run the examples stage first")
+    def __init__(self, folder: Path, columns: list[str], seed: int) -> None:
+        if not rows_in(folder):
+            raise ValueError(f"{folder}: no examples in these files; see the counts of the examples stage")
+        files = sorted(folder.glob("*.parquet"))
         self.seed, self.columns = seed, columns
         self.groups = [(file, g) for file in files for g in range(pq.ParquetFile(file).num_row_groups)]
         sizes = [pq.ParquetFile(file).metadata.row_group(g).num_rows for file, g in self.groups]
         self.sizes = np.array(sizes, dtype=np.int64)
         self.rows = int(self.sizes.sum())
-        if not self.rows:
-            raise ValueError(f"{named}: no examples in these files; see the counts of the examples stage")
         self._group = lru_cache(maxsize=2)(self._read)
 
     def take(self, start: int, count: int) -> pa.Table:

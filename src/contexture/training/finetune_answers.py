@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import load_encoder
+from contexture.encoders.transformer import TransformerEncoder, load_encoder
 from contexture.evaluation.answer_selection import consecutive_groups, score
 from contexture.evaluation.ranking import mean_average_precision
 from contexture.tasks.answer_data import AnswerInputs, read_answers
@@ -71,6 +71,7 @@ class DevelopmentRanking(pl.Callback):
             return
         task = module.objectives[TASK]
         assert isinstance(task, AnswerSelection)
+        assert isinstance(module.encoder, TransformerEncoder)
         scores = score(module.encoder, task, self.inputs, self.groups)
         value = mean_average_precision(scores, self.inputs.labels, self.questions)
         for logger in trainer.loggers:

@@ -23,18 +23,31 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     if identity is not None and marker.exists():
         found = json.loads(marker.read_text(encoding="utf-8"))
         if found != wanted:
-            differing = sorted(key for key in found | wanted if found.get(key) != wanted.get(key))
             raise ValueError(
-                f"{work} was begun with other settings ({', '.join(differing)}): restore them to resume it, "
-                "or delete it to start anew"
+                f"{work} was begun with other settings ({'; '.join(differences(found, wanted))}): restore them to "
+                "resume it, or delete it to start anew"
             )
     else:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         if identity is not None:
-            marker.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
+            new = marker.with_suffix(".new")
+            new.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
+            new.replace(marker)
     yield work
     replace(work, folder)
+
+
+def differences(found: Any, wanted: Any, key: str = "") -> list[str]:
+    """Where two trees of plain data differ: `key.of.the.place: was 1, is 2`."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        keys = sorted(found.keys() | wanted.keys())
+        return [
+            line
+            for name in keys
+            for line in differences(found.get(name), wanted.get(name), f"{key}.{name}" if key else name)
+        ]
+    return [] if found == wanted else [f"{key}: was {json.dumps(found)}, is {json.dumps(wanted)}"]
 
 
 def replace(work: Path, folder: Path) -> None:

@@ -11,6 +11,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from contexture.training.folders import work_folder
@@ -63,13 +66,26 @@ def run_distributed(arguments: list[str], processes: int) -> None:
     command += [f"--nproc-per-node={processes}", "-m", "contexture.training", *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
     environment = {"OMP_NUM_THREADS": threads, **os.environ}
-    with subprocess.Popen(command, start_new_session=True, env=environment) as process:
+    with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
         try:
             code = process.wait()
         finally:
             end_group(process)
     if code:
         raise RuntimeError(f"training on {processes} devices ended with code {code}; its own error stands above")
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Inside the block SIGTERM ends this process as an error does, so that it can end those that it started."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -31,7 +31,7 @@ def prepare_mspp(
     encoder = (
         load_encoder(start) if start else build_encoder(config.encoder, layout.width, layout.candidates + 1, tokens)
     )
-    rows = ShuffledRows([examples], ["sentences", "labels"], mix(seed, 2))
+    rows = ShuffledRows(examples, ["sentences", "labels"], mix(seed, 2))
     if start is None and config.encoder.init_from is None:
         sample, _ = joint_examples(rows.take(0, min(rows.rows, FREQUENCY_SAMPLE)), layout.candidates)
         start_from_frequencies(encoder, sample.tokens)

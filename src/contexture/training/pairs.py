@@ -1,6 +1,8 @@
 """Tables of pairs → batches for two towers, where the batch is a function of (seed, step) alone."""
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,35 +21,54 @@ from contexture.encoders.layout import (
     select,
     text_layout,
 )
-from contexture.training.data import ShuffledRows
+from contexture.training.data import ShuffledRows, rows_in
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
+
+
+class NoPairsError(ValueError):
+    """Nothing to train on."""
 
 
 class PairStream:
     """An endless stream of pairs of several pre-training tasks, one folder each.
 
-    `uniform`: the tasks take turns, so that a batch has as many pairs of each; `pooled`: all pairs are shuffled
-    together.
+    `uniform`: any stretch of it has as many pairs of each task; `pooled`: as many of each as the task has pairs. A task
+    without pairs, such as WLP where nothing is linked, has no part in it; where none has any, NoPairsError.
     """
 
     def __init__(self, folders: Sequence[Path], mixture: Literal["uniform", "pooled"], seed: int) -> None:
-        groups = [[folder] for folder in folders] if mixture == "uniform" else [list(folders)]
-        self.streams = [ShuffledRows(group, COLUMNS, seed) for group in groups]
+        streams = [ShuffledRows(folder, COLUMNS, seed) for folder in folders if rows_in(folder)]
+        if not streams:
+            raise NoPairsError(
+                f"{', '.join(map(str, folders))}: no pairs in these files; see the examples stage's counts"
+            )
+        self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_before`
+        weights = np.array([stream.rows if mixture == "pooled" else 1 for stream in self.streams], dtype=object)
+        self.shares = [Fraction(weight, sum(weights)) for weight in weights]
+        self.rows = sum(stream.rows for stream in streams)
 
     def take(self, start: int, count: int) -> pa.Table:
-        """Pairs start … start+count−1; `log_q` is the logarithm of the probability that a pair has its document."""
-        tasks = len(self.streams)
+        """Pairs start … start+count−1, two or more; `log_q` is the log of the probability of its task and document."""
         tables = []
-        for number, stream in enumerate(self.streams):
-            # Of the pairs start … start+count−1 this task has those whose number leaves `number` when divided by tasks.
-            first, end = (-(-(place - number) // tasks) for place in (start, start + count))
+        for stream, share, first, end in zip(
+            self.streams, self.shares, self._before(start), self._before(start + count), strict=True
+        ):
             if end > first:
                 table = stream.take(first, end - first)
-                probability = table["document_pairs"].to_numpy() / (stream.rows * tasks)
+                probability = table["document_pairs"].to_numpy() * float(share) / stream.rows
                 table = table.drop_columns(["document_pairs"])
                 tables.append(table.append_column("log_q", pa.array(np.log(probability), pa.float32())))
-        return pa.concat_tables(tables)
+        return pa.concat_tables(tables, promote_options="default")
+
+    def _before(self, place: int) -> list[int]:
+        """Pairs of each task before a place of the stream: its share, rounded; the largest task has the rest.
+
+        Each is rounded at another fraction, so that tasks take turns.
+        """
+        starts = accumulate(self.shares, initial=Fraction(0))
+        counts = [int(place * share + start) for share, start in zip(self.shares[:-1], starts, strict=False)]
+        return [*counts, place - sum(counts)]
 
 
 class PairBatches(Dataset[dict[str, Any]]):

@@ -21,9 +21,10 @@ class Prepared:
     Attributes:
         encoder: maps a batch to states.
         batches: (steps to take, rank) → batches of one device; item i is forward pass i from the first of the steps.
+            None where there is nothing to train on.
         save: writes the encoder, its tokenizer and the heads of its objectives.
     """
 
     encoder: nn.Module
-    batches: Callable[[range, int], Dataset[Any]]
+    batches: Callable[[range, int], Dataset[Any]] | None
     save: Save

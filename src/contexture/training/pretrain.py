@@ -8,13 +8,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import torch
 from pydantic import TypeAdapter
-from torch import nn
 
 from contexture.objectives.base import Objective
 from contexture.objectives.config import OBJECTIVE_CONFIGS
 from contexture.objectives.registry import OBJECTIVES
 from contexture.text.vocabulary import SpecialTokens, load_tokenizer
-from contexture.training.checkpoints import Checkpoints, load_checkpoint
+from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import PretrainRun
 from contexture.training.module import ScheduledObjectives
 from contexture.training.mspp import prepare_mspp
@@ -53,7 +52,7 @@ def pretrain(
     encoder = prepared.encoder
     objectives = build_objectives(recipe, encoder, tokens)
     rank = int(os.environ.get("RANK", "0"))
-    if recipe.steps:
+    if recipe.steps and prepared.batches is not None:
         module = ScheduledObjectives(
             encoder, objectives, recipe.weights_at, recipe.steps, settings.optimizer, mix(seed, 1)
         )
@@ -78,9 +77,10 @@ def pretrain(
         )
     if rank == 0:
         prepared.save(objectives, folder)
+        remove_checkpoint(folder)
 
 
-def build_objectives(recipe: PretrainRun, encoder: nn.Module, tokens: SpecialTokens) -> dict[str, Objective]:
+def build_objectives(recipe: PretrainRun, encoder: Any, tokens: SpecialTokens) -> dict[str, Objective]:
     """Every objective of the schedule, with the settings of the run."""
     objectives = {}
     for name in dict.fromkeys(name for stage in recipe.schedule for name in stage.weights):

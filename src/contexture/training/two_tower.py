@@ -1,5 +1,6 @@
 """Two towers over pairs of a query and a document, and their baseline, a masked language model of the documents."""
 
+import logging
 from pathlib import Path
 
 from contexture.encoders.config import TransformerTowers
@@ -8,10 +9,12 @@ from contexture.encoders.towers import build_towers
 from contexture.encoders.transformer import build_encoder, start_from_frequencies
 from contexture.text.vocabulary import SpecialTokens
 from contexture.training.mspp import FREQUENCY_SAMPLE, save_masked
-from contexture.training.pairs import DocumentBatches, PairBatches, PairStream, parts_of
+from contexture.training.pairs import DocumentBatches, NoPairsError, PairBatches, PairStream, parts_of
 from contexture.training.prepare import Prepared
 from contexture.training.seeding import mix
 from contexture.training.two_tower_config import TwoTowerRun, TwoTowerSystem
+
+LOG = logging.getLogger(__name__)
 
 
 def prepare_two_tower(
@@ -23,9 +26,15 @@ def prepare_two_tower(
     tokens: SpecialTokens,
     start: Path | None,
 ) -> Prepared:
-    """New towers and batches of pairs, or a new encoder and batches of documents; `start` is a masked language model."""
+    """New towers and batches of pairs, or a new encoder and batches of documents; `start` is a masked model."""
     recipe = config.pretrain.runs[run]
-    stream = PairStream([examples / task for task in recipe.pairs], recipe.mixture, mix(seed, 2))
+    folders = [examples / task for task in recipe.pairs]
+    try:
+        stream = PairStream(folders, recipe.mixture, mix(seed, 2))
+    except NoPairsError as error:
+        LOG.warning("%s is not trained: %s", run, error)
+        towers = build_towers(config.encoders[recipe.encoder], config.layout, tokens)
+        return Prepared(towers, None, lambda _, folder: save_towers(towers, tokenizer, folder))
     if recipe.masked:
         return _masked(config, recipe, stream, tokenizer, tokens)
     towers = build_towers(config.encoders[recipe.encoder], config.layout, tokens, str(start) if start else None)
@@ -53,7 +62,9 @@ def _masked(
     assert isinstance(towers, TransformerTowers)
     encoder = build_encoder(towers.encoder, config.layout.document_tokens, 1, tokens)
     if towers.encoder.init_from is None:
-        start_from_frequencies(encoder, parts_of(stream.take(0, FREQUENCY_SAMPLE), "title", "passage").tokens)
+        start_from_frequencies(
+            encoder, parts_of(stream.take(0, min(stream.rows, FREQUENCY_SAMPLE)), "title", "passage").tokens
+        )
 
     def batches(steps: range, rank: int) -> DocumentBatches:
         return DocumentBatches(

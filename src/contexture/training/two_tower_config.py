@@ -1,5 +1,6 @@
 """What the training of two towers is told."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -42,7 +43,7 @@ class TwoTowerPretrain(PretrainConfig):
     """How the towers are pre-trained. All pairs of a batch are negatives of one another, over all devices."""
 
     # Name → run; the names are those of the pipeline.
-    runs: dict[str, TwoTowerRun]
+    runs: Mapping[str, TwoTowerRun]
     # Tokens, padding included, that are embedded at a time: texts of like length go together.
     tokens_at_once: Positive = 16384
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.

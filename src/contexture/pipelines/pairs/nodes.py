@@ -36,7 +36,7 @@ def sample(task: PairTask, passages: DataFrame, documents: DataFrame, system: di
 
 def count(place: Path, *pairs: DataFrame) -> tuple[dict[str, Any], Path]:
     """Counts of each task's pairs, like the paper's Table 1, and the folder that holds them all."""
-    counts = {task: count_pairs(table) for task, table in zip(PAIR_TASKS, pairs, strict=True)}
+    counts: dict[str, Any] = {task: count_pairs(table) for task, table in zip(PAIR_TASKS, pairs, strict=True)}
     for task, counted in counts.items():
         LOG.info("%s: %s", task, counted)
     if not any(counted["pairs"] for counted in counts.values()):

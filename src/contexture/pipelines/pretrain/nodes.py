@@ -12,7 +12,10 @@ from contexture.config import SYSTEM_PARAMETERS
 def pretrain_all_seeds(
     name: str, run: str, examples: Path, tokenizer: Path, system: dict[str, Any], place: Path, start: Path | None = None
 ) -> Path:
-    """Train one run of the system `name` with every seed: `<place>/seed-<n>`, from the same seed of the run in `start`."""
+    """Train a run of the system `name` with every seed, each from the same seed of the run in `start`.
+
+    They lie in `<place>/seed-<n>`.
+    """
     from contexture.pipelines.tracking import child_run
     from contexture.training.launcher import launch_pretraining
 

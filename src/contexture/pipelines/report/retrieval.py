@@ -15,8 +15,8 @@ from contexture.training.curves import read_curves
 from contexture.training.folders import work_folder
 
 NOTE = (
-    "Ours: towers of the sizes above, trained on the text above. The paper pre-trains BERT-base (12 layers × 768) on all "
-    "of Wikipedia for 100,000 steps of 8,192 pairs and searches 101,951 (SQuAD) or 239,008 (Natural Questions) "
+    "Ours: towers of the sizes above, trained on the text above. The paper pre-trains BERT-base (12 layers × 768) on "
+    "all of Wikipedia for 100,000 steps of 8,192 pairs and searches 101,951 (SQuAD) or 239,008 (Natural Questions) "
     "candidates. Unless the configuration says the same, the numbers are not comparable; what can be compared is the "
     "order of the rows."
 )
@@ -65,7 +65,9 @@ def write_retrieval_report(
             speeds=speeds,
             commands={
                 f"{reqa['name']}_ablation": f"kedro run --pipelines {name}_ablation",
-                f"{reqa['name']}_open": f"kedro run --pipelines {name} --params {name}.evaluation.open_domain_pairs=1000000",
+                f"{reqa['name']}_open": (
+                    f"kedro run --pipelines {name} --params {name}.evaluation.open_domain_pairs=1000000"
+                ),
             },
         ),
     )

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ def finetune_all(
             folder, start = model_of(place, share, seed), pretrained / f"seed-{seed}"
             folder.parent.mkdir(exist_ok=True)
             tags = {"variant": variant, "seed": str(seed), "share": share_name(share)}
-            with child_run(f"finetune {variant} {share:g} % seed {seed}", tags) as tracking:
-                with work_folder(folder) as work:
-                    finetune_retrieval(config, variant, share, seed, questions, candidates, start, work, tracking)
+            name = f"finetune {variant} {share:g} % seed {seed}"
+            with child_run(name, tags) as tracking, work_folder(folder) as work:
+                finetune_retrieval(config, variant, share, seed, questions, candidates, start, work, tracking)
     return place
 
 
@@ -110,6 +111,7 @@ def measure(system: str, sources: dict[str, Any], *ranks: pd.DataFrame) -> tuple
 
 def measure_open_domain(
     system_name: str,
+    variants: Sequence[str],
     questions: pd.DataFrame,
     candidates: pd.DataFrame,
     passages: Path,
@@ -127,10 +129,11 @@ def measure_open_domain(
     count = config.evaluation.open_domain_pairs
     if not count or questions.empty:
         return []
-    grown = grow(candidates, corpus_pairs(passages, tokenizer, config.layout), count, config.sampling_seed)
-    variants = dict(zip(config.evaluation.open_domain_variants, models, strict=True))
+    others = corpus_pairs(passages, tokenizer, config.layout, count, config.sampling_seed)
+    grown = grow(candidates, others, count, config.sampling_seed)
     tables = [
-        rank_all(variant, questions, grown, folder, system, place / variant) for variant, folder in variants.items()
+        rank_all(variant, questions, grown, folder, system, place / variant)
+        for variant, folder in zip(variants, models, strict=True)
     ]
     tables.append(rank_bm25(questions, grown, system)[0])
     table = pd.concat(tables, ignore_index=True)
@@ -153,4 +156,4 @@ def measure_indexes(
     vectors = open_vectors(model_of(place, share, 0))
     queries = embed_questions(model_of(models, share, 0), questions)
     found = compare_indexes(vectors, queries, min(100, len(vectors)), config.evaluation.indexes)
-    return found.to_dict("records")
+    return [{str(key): value for key, value in row.items()} for row in found.to_dict("records")]

@@ -58,7 +58,7 @@ def create_pipeline(system: str, variants: Sequence[str]) -> Pipeline:
             name="measure",
         ),
         node(
-            fixed(measure_open_domain, system),
+            fixed(measure_open_domain, system, OPEN_DOMAIN),
             [
                 questions,
                 candidates,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def index_passages(passages: Path, pretrained: Path, place: Path) -> Path:
-    """The towers of the first seed, the passages and their vectors in one folder; the towers also as an MLflow model."""
+    """The towers of the first seed, the passages and their vectors; the towers also as a model of the MLflow run."""
     from contexture.evaluation.passage_search import TOWERS, build_passage_index
     from contexture.pipelines.tracking import log_encoder
 

@@ -58,8 +58,8 @@ def read_reqa(
     """
     config = TypeAdapter(RetrievalConfig).validate_python(retrieval)
     demo = config.input == DEMO
-    given = [config.input] if isinstance(config.input, str) else config.input
-    files = [place / RETRIEVAL] if demo else [Path(path) for path in given]
+    given = Path(config.input) if isinstance(config.input, str) else [Path(path) for path in config.input]
+    files = place / RETRIEVAL if demo else given
     try:
         questions, candidates = reqa_tables(READERS[config.format](files), config.lang)
     except BenchmarkMissing as error:

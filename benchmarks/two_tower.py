@@ -1,0 +1,356 @@
+"""Speed of the two towers beside sentence-transformers, of search, and on a GPU.
+
+    python benchmarks/two_tower.py [--parts training encoding search] [--layers 4] [--width 256] [--batch 64]
+    python benchmarks/two_tower.py --parts gpu --batch 512 --tokens-at-once 65536 --peak 989
+
+Needs the extras `workbench` and `dev`; a few minutes on two cores. The texts are made up, drawn from a seed, and as
+long as those that ICT, BFS and WLP give: queries of 28 tokens on average and 64 at most, documents of 145 and 288.
+All words are in the vocabulary, so tokenizing, which the peer does while it trains, is as quick as it gets.
+
+Both sides have the same weights, batches, precision, clipping and AdamW, and take turns; the tables have medians of
+the rounds after the first. The benchmark ends with an error unless the losses of the first batch, in fp32, agree to
+1e-4 and all vectors to a cosine of 0.9999.
+
+training    one optimizer step, from rows on disk (ours) or texts in memory (MultipleNegativesRankingLoss in a plain
+            loop around the collator of its trainer) to changed weights
+encoding    candidates, from text to vectors: our tokenizing and `evaluation.embedding.embed`, and
+            `SentenceTransformer.encode` with its default batch of 32, and with 64 and 128
+search      BM25 over made-up texts, and FAISS over made-up vectors
+gpu         the training step with the shapes of BERT-base in bf16: real tokens and their FLOPs a second, and the
+            share of --peak, the TFLOP/s of dense bf16 that the chip's maker states
+"""
+
+import argparse
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from numpy.typing import NDArray
+from pytorch_lightning.utilities import move_data_to_device
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from torch import Tensor, nn
+
+from contexture.encoders.config import EncoderConfig, PairLayoutConfig, TransformerTowers
+from contexture.encoders.layout import row_lengths
+from contexture.encoders.tower_files import load_towers, save_towers
+from contexture.encoders.towers import TwoTowers, build_towers
+from contexture.evaluation.bm25 import Bm25
+from contexture.evaluation.embedding import embed
+from contexture.evaluation.search_index import IndexConfig, compare_indexes
+from contexture.evaluation.vectors import write_vectors
+from contexture.objectives.config import InBatchNegativesConfig
+from contexture.objectives.in_batch_negatives import InBatchNegatives
+from contexture.tasks.retrieval_data import CANDIDATE, encode, texts_of
+from contexture.text.vocabulary import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
+from contexture.training.pairs import PairBatches, PairStream
+
+LAYOUT = PairLayoutConfig()
+_CLIP = 1.0
+# Tokens of titles and, apart from them and from special tokens, of passages: 145 a document on average.
+_TITLE, _PASSAGE = (1, 6), (16, 262)
+
+_QUERIES = 1000
+
+Lengths = NDArray[np.int64]
+#: Number of a step → its loss.
+LossOf = Callable[[int], Tensor]
+
+
+class Texts:
+    """Made-up texts of words that a vocabulary of this size has."""
+
+    def __init__(self, vocabulary: int, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+        numbers = np.arange(vocabulary - len(SPECIALS["wordpiece"]))
+        self.words = np.array(["".join(syllables[n // 70**k % 70] for k in range(3)) for n in numbers])
+        # Words are as rare as in any language (Zipf).
+        weights = 1 / (numbers + 3)
+        self.odds = np.cumsum(weights / weights.sum())
+
+    def draw(self, lengths: Lengths) -> list[str]:
+        """Texts of so many words."""
+        words = self.words[np.searchsorted(self.odds, self.rng.random(lengths.sum())).clip(max=len(self.words) - 1)]
+        return [" ".join(text) for text in np.split(words, np.cumsum(lengths)[:-1])]
+
+    def queries(self, count: int) -> list[str]:
+        """Sentences of 26 words on average, 62 at most."""
+        return self.draw(self.rng.gamma(3.5, 26.5 / 3.5, count).astype(np.int64).clip(3, LAYOUT.query_tokens - 2))
+
+    def titles(self, count: int) -> list[str]:
+        """Titles of one word to five."""
+        return self.draw(self.rng.integers(*_TITLE, count))
+
+    def passages(self, count: int) -> list[str]:
+        """Passages of 139 words on average."""
+        return self.draw(self.rng.integers(*_PASSAGE, count))
+
+    def tokenizer(self, folder: Path) -> None:
+        """Write a tokenizer that knows all words."""
+        names = SPECIALS["wordpiece"]
+        vocabulary = {token: number for number, token in enumerate([*names.values(), *self.words])}
+        tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=names["unk"]))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.add_special_tokens(list(names.values()))
+        tokenizer.post_processor = processors.BertProcessing(
+            (names["sep"], vocabulary[names["sep"]]), (names["cls"], vocabulary[names["cls"]])
+        )
+        folder.mkdir()
+        tokenizer.save(str(folder / TOKENIZER_FILE))
+        config = {"tokenizer_class": "PreTrainedTokenizerFast"} | {f"{k}_token": v for k, v in names.items()}
+        pd.Series(config).to_json(folder / CONFIG_FILE)
+
+
+def write_pairs(texts: Texts, tokenizer: Path, folder: Path, count: int) -> None:
+    """A table of pairs as the pipeline `pairs` writes them; each document occurs once."""
+    known = load_tokenizer(tokenizer)[0]
+    drawn = {"query": texts.queries(count), "title": texts.titles(count), "passage": texts.passages(count)}
+    table = {name: encode(pd.Series(column), known, LAYOUT.document_tokens) for name, column in drawn.items()}
+    rows = pd.DataFrame(table | {"document": [str(row) for row in range(count)], "document_pairs": 1})
+    schema = pa.schema(
+        [(name, pa.list_(pa.int32())) for name in drawn] + [("document", pa.string()), ("document_pairs", pa.int64())]
+    )
+    folder.mkdir()
+    pq.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False), folder / "0.parquet")
+
+
+def make_towers(layers: int, width: int, embedding: int, pooling: Literal["cls", "mean"], tokenizer: Path) -> TwoTowers:
+    """New towers of these sizes, without dropout, which each side would draw for itself."""
+    torch.manual_seed(0)
+    encoder = EncoderConfig(
+        hidden_size=width, layers=layers, heads=max(1, width // 64), intermediate_size=4 * width, dropout=0.0
+    )
+    config = TransformerTowers(encoder, embedding_size=embedding, pooling=pooling)
+    return build_towers(config, LAYOUT, load_tokenizer(tokenizer)[1])
+
+
+def batches_of(given: argparse.Namespace, towers: TwoTowers, place: Path, pairs: str = "pairs") -> PairBatches:
+    """Batches as training has them."""
+    return PairBatches(
+        PairStream([place / pairs], "uniform", seed=0),
+        towers.specials(load_tokenizer(place / "tokenizer")[1]),
+        LAYOUT,
+        batch_size=given.batch,
+        tokens_at_once=given.tokens_at_once,
+        steps=range(given.rounds + 1),
+    )
+
+
+def our_loss(towers: TwoTowers, batches: PairBatches, device: str = "cpu") -> LossOf:
+    """The losses of our steps."""
+    objective = InBatchNegatives(InBatchNegativesConfig())
+
+    def loss(number: int) -> Tensor:
+        batch = move_data_to_device(batches[number], torch.device(device))
+        return objective(towers, towers(batch), batch).value
+
+    return loss
+
+
+def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> LossOf:
+    """The losses of the peer's steps."""
+    from sentence_transformers import util
+    from sentence_transformers.base.data_collator import BaseDataCollator
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    objective = MultipleNegativesRankingLoss(peer, scale=1.0, similarity_fct=util.dot_score)
+    collate = BaseDataCollator(peer.preprocess)
+
+    def loss(number: int) -> Tensor:
+        collated = collate(texts[number])
+        return objective([_column(collated, name) for name in ("query", "document")], None)
+
+    return loss
+
+
+def stepping(model: nn.Module, loss_of: LossOf, precision: str, device: str = "cpu") -> Callable[[int], float]:
+    """Optimizer steps, under what Lightning and the peer's trainer compute under."""
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
+
+    def step(number: int) -> float:
+        with torch.autocast(device, torch.bfloat16, enabled=precision == "bf16"):
+            loss = loss_of(number)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(model.parameters(), _CLIP)
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def _column(collated: dict[str, Any], name: str) -> dict[str, Any]:
+    """The features of one column, as the peer's trainer takes them from what its collator gives."""
+    return {key.removeprefix(f"{name}_"): value for key, value in collated.items() if key.startswith(f"{name}_")}
+
+
+def step_texts(batches: PairBatches, tokenizer: Tokenizer, number: int) -> list[dict[str, str]]:
+    """The texts of a step's pairs, in the order of the step."""
+    table = batches.stream.take(number * batches.batch_size, batches.batch_size).to_pylist()
+    spelt = {name: tokenizer.decode_batch([row[name] for row in table]) for name in ("query", "title", "passage")}
+    documents = joined(spelt["title"], spelt["passage"])
+    return [{"query": query, "document": text} for query, text in zip(spelt["query"], documents, strict=True)]
+
+
+def joined(first: list[str], second: list[str]) -> list[str]:
+    """Texts of two parts as sentence-transformers is given them."""
+    return [f"{a} [SEP] {b}" for a, b in zip(first, second, strict=True)]
+
+
+def in_turns(works: dict[str, Callable[[int], Any]], rounds: int) -> tuple[dict[str, float], dict[str, Any]]:
+    """Median seconds of calls that take turns, and what they gave in the first round, which warms up."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    first: dict[str, Any] = {}
+    for number in range(rounds + 1):
+        for name, work in works.items():
+            began = time.perf_counter()
+            found = work(number)
+            times[name].append(time.perf_counter() - began)
+            first.setdefault(name, found)
+    return {name: statistics.median(taken[1:]) for name, taken in times.items()}, first
+
+
+def training(given: argparse.Namespace, place: Path) -> None:
+    """The table of training."""
+    print("| training | ours, steps/s | MultipleNegativesRankingLoss, steps/s | ratio |\n| --- | ---: | ---: | ---: |")
+    write_pairs(Texts(given.vocabulary), place / "tokenizer", place / "pairs", given.batch * (given.rounds + 1))
+    known = load_tokenizer(place / "tokenizer")[0]
+    for precision in given.precisions:
+        towers, peer = both(place)
+        batches = batches_of(given, towers.train(), place)
+        texts = [step_texts(batches, known, number) for number in range(given.rounds + 1)]
+        losses = {"ours": our_loss(towers, batches), "peer": peers_loss(peer.train(), texts)}
+        with torch.no_grad():
+            ours, theirs = (loss(0).item() for loss in losses.values())
+        if not math.isclose(ours, theirs, rel_tol=1e-4):
+            raise SystemExit(f"the losses of the first batch differ: {ours} and {theirs}")
+        models = {"ours": towers, "peer": peer}
+        took, _ = in_turns({name: stepping(models[name], losses[name], precision) for name in losses}, given.rounds)
+        ratio = took["peer"] / took["ours"]
+        print(f"| {precision} | {1 / took['ours']:.2f} | {1 / took['peer']:.2f} | {ratio:.2f} |", flush=True)
+
+
+def encoding(given: argparse.Namespace, place: Path) -> None:
+    """The table of encoding."""
+    texts = Texts(given.vocabulary, seed=1)
+    candidates = pd.DataFrame(
+        {"sentence": texts.queries(given.candidates), "passage": texts.passages(given.candidates)}
+    )
+    known, tokens = load_tokenizer(place / "tokenizer")
+    towers, peer = both(place)
+    whole = joined(candidates["sentence"].tolist(), candidates["passage"].tolist())
+
+    def ours(_: int) -> Any:
+        parts = {
+            f"{part}_tokens": encode(candidates[part], known, LAYOUT.document_tokens)
+            for part in ("sentence", "passage")
+        }
+        found = texts_of(pd.DataFrame(parts), CANDIDATE)
+        return embed(towers.document, found, towers.specials(tokens), LAYOUT.document_tokens)
+
+    def peers(size: int) -> Callable[[int], Any]:
+        return lambda _: peer.encode(whole, batch_size=size)
+
+    works = {"contexture": ours} | {f"encode, batch_size={size}": peers(size) for size in (32, 64, 128)}
+    took, vectors = in_turns(works, given.rounds)
+    units = {name: made / np.linalg.norm(made, axis=1, keepdims=True) for name, made in vectors.items()}
+    print("| encoding | texts/s | ours is so many times as fast |\n| --- | ---: | ---: |")
+    for name, seconds in took.items():
+        cosine = (units[name] * units["contexture"]).sum(axis=1).min()
+        if cosine < 0.9999:
+            raise SystemExit(f"{name}: the vectors differ, cosine {cosine}")
+        print(f"| {name} | {len(whole) / seconds:.0f} | {seconds / took['contexture']:.2f} |", flush=True)
+
+
+def both(place: Path) -> tuple[TwoTowers, Any]:
+    """The same weights as ours and as the peer has them."""
+    from sentence_transformers import SentenceTransformer
+
+    return load_towers(place / "towers"), SentenceTransformer(str(place / "towers"), device="cpu")
+
+
+def search(given: argparse.Namespace, place: Path) -> None:
+    """The table of searches."""
+    texts, rng = Texts(given.vocabulary, seed=2), np.random.default_rng(2)
+    bm25, asked = Bm25(joined(texts.queries(given.vectors), texts.passages(given.vectors))), texts.queries(_QUERIES)
+    began = time.perf_counter()
+    bm25.search(asked, 100)
+    per_second = len(asked) / (time.perf_counter() - began)
+    # Vectors of texts come in groups; without any, no index would find a thing.
+    groups = rng.normal(size=(given.vectors // 50, given.embedding))
+    made = (groups[rng.integers(len(groups), size=given.vectors + _QUERIES)]).astype(np.float32)
+    made += rng.normal(scale=0.7, size=made.shape).astype(np.float32)
+    kept = write_vectors(
+        place / "vectors", given.vectors, given.embedding, lambda rows: made[rows.start : rows.stop], {"made": "up"}
+    )
+    indexes = compare_indexes(kept, made[given.vectors :], 100, [IndexConfig(kind="ivf"), IndexConfig(kind="hnsw")])
+    print(f"| best 100 of {given.vectors} | queries/s | recall against exact |\n| --- | ---: | ---: |")
+    print(f"| BM25 | {per_second:.0f} | |")
+    for row in indexes.itertuples():
+        print(f"| FAISS {row.kind} | {row.queries_per_second:.0f} | {row.recall_against_exact:.3f} |")
+
+
+def gpu(given: argparse.Namespace, place: Path) -> None:
+    """The table of the GPU."""
+    if not torch.cuda.is_available():
+        raise SystemExit("there is no GPU here: leave out --parts gpu")
+    write_pairs(Texts(given.vocabulary), place / "tokenizer", place / "gpu", given.batch * (given.rounds + 1))
+    towers = make_towers(12, 768, 512, "cls", place / "tokenizer").cuda()
+    batches = batches_of(given, towers, place, "gpu")
+    lengths = [row_lengths(batches[number]) for number in range(1, given.rounds + 1)]
+    step = stepping(towers, our_loss(towers, batches, "cuda"), "bf16", "cuda")
+    step(0)  # the loss is read in each step, which waits for the GPU
+    began = time.perf_counter()
+    for number in range(1, given.rounds + 1):
+        step(number)
+    seconds = time.perf_counter() - began
+    tokens = sum(int(rows.sum()) for rows in lengths)
+    tera = sum(float(towers.flops(rows)) for rows in lengths) / seconds / 1e12
+    print(f"| BERT-base, bf16, {torch.cuda.get_device_name()} | tokens/s | TFLOP/s | share of peak |")
+    print(f"| --- | ---: | ---: | ---: |\n| batch {given.batch} | {tokens / seconds:,.0f} | {tera:.1f} | ", end="")
+    print(f"{tera / given.peak:.1%} |" if given.peak else "give --peak |")
+
+
+PARTS = {"training": training, "encoding": encoding, "search": search, "gpu": gpu}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["training", "encoding", "search"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--precisions", nargs="+", choices=["fp32", "bf16"], default=["fp32", "bf16"])
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--embedding", type=int, default=256)
+    parser.add_argument("--pooling", choices=["cls", "mean"], default="cls")
+    parser.add_argument("--vocabulary", type=int, default=30_000)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--tokens-at-once", type=int, default=4096, help="two_tower.pretrain.tokens_at_once")
+    parser.add_argument("--candidates", type=int, default=2000, help="texts to encode")
+    parser.add_argument("--vectors", type=int, default=20_000, help="texts and vectors to search")
+    parser.add_argument("--peak", type=float, help="TFLOP/s of the GPU")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        Texts(given.vocabulary).tokenizer(place / "tokenizer")
+        towers = make_towers(given.layers, given.width, given.embedding, given.pooling, place / "tokenizer")
+        (place / "towers").mkdir()
+        save_towers(towers, place / "tokenizer", place / "towers")
+        for part in given.parts:
+            PARTS[part](given, place)
+            print(flush=True)
+
+
+if __name__ == "__main__":
+    main()
