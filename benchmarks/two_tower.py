@@ -152,7 +152,8 @@ def our_loss(towers: TwoTowers, batches: PairBatches, device: str = "cpu") -> Lo
 
     def loss(number: int) -> Tensor:
         batch = move_data_to_device(batches[number], torch.device(device))
-        return objective(towers, towers(batch), batch).value
+        value: Tensor = objective(towers, towers(batch), batch).value
+        return value
 
     return loss
 
@@ -168,7 +169,8 @@ def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> LossOf:
 
     def loss(number: int) -> Tensor:
         collated = collate(texts[number])
-        return objective([_column(collated, name) for name in ("query", "document")], None)
+        value: Tensor = objective([_column(collated, name) for name in ("query", "document")], None)
+        return value
 
     return loss
 

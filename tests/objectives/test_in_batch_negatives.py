@@ -146,7 +146,7 @@ def one_rank(rank: int, port: int, folder: Path, recompute: bool) -> None:
     (folder / f"{rank}.new").rename(folder / f"{rank}.pt")
     while not (folder / f"{1 - rank}.pt").exists():  # who leaves early closes connections that the other still reads
         time.sleep(0.1)
-    distributed.destroy_process_group()
+    os._exit(0)  # gloo's threads now and then hang in the interpreter's exit
 
 
 @pytest.mark.parametrize("recompute", [False, True])

@@ -43,7 +43,7 @@ def _attend(attention: Any, states: Tensor, mask: Tensor) -> Tensor:
     own, first = attention.self, states[:, :1]
 
     def heads(vectors: Tensor) -> Tensor:
-        return vectors.unflatten(-1, (own.num_attention_heads, -1)).transpose(1, 2)
+        return vectors.view(*vectors.shape[:2], own.num_attention_heads, -1).transpose(1, 2)
 
     read = nn.functional.scaled_dot_product_attention(
         heads(own.query(first)),

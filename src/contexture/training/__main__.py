@@ -11,6 +11,8 @@
 
 import argparse
 import logging
+import os
+import sys
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -80,6 +82,10 @@ def main(arguments: list[str] | None = None) -> None:
     tracking = Tracking(*given.tracking) if given.tracking else None
     start = pretrain if given.command == "pretrain-rank" else launch_pretraining
     start(config, given.recipe, given.seed, given.examples, given.tokenizer, given.output, given.start, tracking)
+    if given.command == "pretrain-rank":
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
 
 
 if __name__ == "__main__":
