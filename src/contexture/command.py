@@ -16,13 +16,17 @@ def main(arguments: list[str] | None = None) -> None:
     search.add_argument("question")
     search.add_argument("--index", type=Path, default=DEFAULT_INDEX, help="folder of the index (%(default)s)")
     search.add_argument("-k", type=int, default=5, help="passages to print (%(default)s)")
-    search.add_argument("--approximate", choices=["ivf", "hnsw"], help="faster than exact search; built at first use")
+    search.add_argument(
+        "--approximate", choices=["ivf", "hnsw"], help="search roughly; the index is built at first use"
+    )
     given = parser.parse_args(arguments)
     if given.k < 1:
         parser.error("-k must be at least 1")
-    from contexture.evaluation.passage_search import PassageSearch
-    from contexture.evaluation.search_index import IndexConfig
-
+    try:
+        from contexture.evaluation.passage_search import PassageSearch
+        from contexture.evaluation.search_index import IndexConfig
+    except ModuleNotFoundError as error:
+        sys.exit(f"contexture search: {error}; install the extra: pip install 'contexture[workbench]'")
     try:
         hits = PassageSearch(given.index, IndexConfig(kind=given.approximate or "flat"))(given.question, given.k)
     except (OSError, ValueError) as error:

@@ -91,9 +91,9 @@ class AblationRow:
 class Ablation:
     """The ablation of Table 5: what `kedro run --pipelines two_tower_ablation` trains, one after the other."""
 
-    rows: list[AblationRow]
+    rows: Annotated[list[AblationRow], Field(min_length=1)]
     # Shares of the questions to train on, in percent.
-    shares: list[Annotated[float, Field(gt=0, lt=100)]]
+    shares: Annotated[list[Annotated[float, Field(gt=0, lt=100)]], Field(min_length=1)]
 
 
 @dataclass(config=STRICT, frozen=True)

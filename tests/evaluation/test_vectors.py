@@ -97,15 +97,12 @@ def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:
     assert open_vectors(tmp_path / "v").identity["encoder"] == "c3d4"
 
 
-def test_unfinished_vectors_of_another_encoder_are_refused_and_kept(tmp_path: Path) -> None:
+def test_unfinished_vectors_of_another_encoder_are_made_anew(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path / "v", Encoder(breaks_at=20))
-    before = contents(tmp_path / "v.unfinished")
-    with pytest.raises(ValueError, match=r"begun with other settings \(encoder: was"):
-        write(tmp_path / "v", Encoder(), {**IDENTITY, "encoder": "c3d4"})
-    with pytest.raises(ValueError, match=r"begun with other settings \(rows_per_shard: was"):
-        write(tmp_path / "v", Encoder(), per_shard=8)
-    assert contents(tmp_path / "v.unfinished") == before
+    write(tmp_path / "v", encoder := Encoder(), {**IDENTITY, "encoder": "c3d4"})
+    assert encoder.asked == list(range(ROWS))
+    assert open_vectors(tmp_path / "v").identity["encoder"] == "c3d4"
 
 
 def test_an_empty_candidate_set_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Batches of pairs: mixtures, probabilities, and that a batch is a function of (seed, step) alone."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from contexture.encoders.config import PairLayoutConfig
 from contexture.encoders.layout import Specials
 from contexture.training.pairs import DocumentBatches, NoPairsError, PairBatches, PairStream
 from contexture.training.two_tower_config import PAIR_TASKS
-from tests.training.conftest import write_pairs
+from tests.training.conftest import two_towers, write_pairs
 
 SPECIALS = Specials(cls=1, sep=2, pad=0)
 LAYOUT = PairLayoutConfig(query_tokens=8, document_tokens=16)
@@ -159,17 +160,27 @@ def test_texts_are_cut_and_keep_to_the_tokens_at_once(tables: Path) -> None:
     assert max(len(document) for _, document, _ in content(batch)) == LAYOUT.document_tokens
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_masked_language_modelling_reads_the_same_documents(tables: Path, ranks: int) -> None:
+@pytest.mark.parametrize(("ranks", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
+def test_masked_language_modelling_reads_the_same_documents(tables: Path, ranks: int, passes: int) -> None:
     found = []
     for rank in range(ranks):
-        rows = DocumentBatches(stream(tables), SPECIALS, LAYOUT, batch_size=12, steps=range(4), rank=rank, ranks=ranks)
-        batch = rows[3]
-        found += [
-            tuple(ids[mask.bool()].tolist())
-            for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
-        ]
+        rows = DocumentBatches(
+            stream(tables), SPECIALS, LAYOUT, batch_size=12, accumulated=passes, steps=range(4), rank=rank, ranks=ranks
+        )
+        assert len(rows) == 4 * passes
+        for batch in (rows[3 * passes + part] for part in range(passes)):
+            assert len(batch["input_ids"]) == 12 // (ranks * passes)
+            found += [
+                tuple(ids[mask.bool()].tolist())
+                for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
+            ]
     assert sorted(found) == sorted(document for _, document, _ in content(batches(stream(tables))[3]))
+
+
+def test_masked_passes_keep_to_the_budget() -> None:
+    config = two_towers().pretrain
+    for budget, passes in ((10**6, 1), (12 * 20, 1), (12 * 20 - 1, 2), (4 * 20, 3), (1, 12)):
+        assert replace(config, batch_size=12, tokens_at_once=budget).masked_passes(20) == passes
 
 
 def test_a_step_that_is_not_there(tables: Path) -> None:

@@ -76,6 +76,11 @@ class PairLayoutConfig:
     # … and documents (title and passage, or sentence and passage) to this one.
     document_tokens: Annotated[int, Field(ge=16)] = 288
 
+    @property
+    def longest(self) -> int:
+        """Positions that a tower needs."""
+        return max(self.query_tokens, self.document_tokens)
+
 
 @dataclass(config=STRICT, frozen=True)
 class LayoutConfig:

@@ -151,5 +151,5 @@ def _build(config: TowersConfig, layout: PairLayoutConfig, tokens: SpecialTokens
     if start is not None:
         model = AutoModel.from_pretrained(start, add_pooling_layer=False, local_files_only=True)
     else:
-        model = build_encoder(config.encoder, layout.document_tokens, 1, tokens).model.base_model
+        model = build_encoder(config.encoder, layout.longest, 1, tokens).model.base_model
     return TransformerTower(model, config.pooling, config.embedding_size)

@@ -16,7 +16,7 @@ from contexture.evaluation.retrieval_model import on_device
 from contexture.evaluation.search_index import IndexConfig, open_index
 from contexture.evaluation.vectors import check_identity, open_vectors, write_vectors
 from contexture.text.vocabulary import load_tokenizer
-from contexture.training.folders import work_folder
+from contexture.training.folders import discard_other, work_folder
 
 #: The parts of a search folder.
 TOWERS, PASSAGES, VECTORS = "towers", "passages.parquet", "vectors"
@@ -42,7 +42,10 @@ def build_passage_index(passages: Path, towers: Path, folder: Path) -> None:
     rows = sum(pq.ParquetFile(file).metadata.num_rows for file in passages.glob("*.parquet"))
     if not rows:
         raise ValueError(f"{passages} holds no passage: there is nothing to search")
-    with work_folder(folder, {"towers": checksum(towers), "passages": rows}) as work:
+    size = sum(file.stat().st_size for file in passages.glob("*.parquet"))
+    identity = {"towers": checksum(towers), "passages": rows, "bytes": size}
+    discard_other(folder, identity)
+    with work_folder(folder, identity) as work:
         shutil.copytree(towers, work / TOWERS, dirs_exist_ok=True)
         texts = pq.read_table(passages, columns=_TEXTS + _TOKENS)
         pq.write_table(texts.select(_TEXTS), work / PASSAGES)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from contexture.training.folders import work_folder
+from contexture.training.folders import discard_other, work_folder
 
 Array = NDArray[np.float32]
 #: Numbers of rows → their vectors [len(rows), dimension].
@@ -92,15 +92,15 @@ def write_vectors(
         rows_per_shard: what is lost at most by a kill.
 
     Raises:
-        ValueError: for no rows; if an unfinished folder was begun with another identity, naming what differs; if
-            `embed` gives another shape, or a number that is not finite.
+        ValueError: for no rows; if `embed` gives another shape, or a number that is not finite.
     """
     if rows < 1:
         raise ValueError(f"{folder}: there are no candidates to embed; look whether the table of candidates is empty")
     if finished := _finished(folder, rows, dimension, identity):
         return finished
-    sizes = {"rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
-    with work_folder(folder, {**identity, **sizes}) as work, tqdm(total=rows, desc="embed", disable=None) as progress:
+    begun = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
+    discard_other(folder, begun)
+    with work_folder(folder, begun) as work, tqdm(total=rows, desc="embed", disable=None) as progress:
         shards = []
         for number, start in enumerate(range(0, rows, rows_per_shard)):
             shard = range(start, min(start + rows_per_shard, rows))

@@ -101,11 +101,6 @@ class PretrainConfig:
     # Processes that prepare batches; 0 prepares them in the training process.
     loader_workers: Annotated[int, Field(ge=0)] = 0
 
-    @property
-    def accumulated(self) -> int:
-        """Forward passes per optimizer step on each device."""
-        return 1
-
     def __post_init__(self) -> None:
         if self.batch_size % self.devices:
             raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices, {self.devices}")

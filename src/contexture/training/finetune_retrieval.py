@@ -161,6 +161,10 @@ def finetune_retrieval(
         callbacks=[Recorder(towers, every), held_out],
         tracking=tracking,
     )
+    if not held_out.weights:
+        raise ValueError(
+            f"{variant}, {share:g} %: the loss was never finite: lower finetune.optimizer.learning_rate, or use fp32"
+        )
     module.load_state_dict(held_out.weights)
     LOG.info(
         "%s, %g %%, seed %d: best after %d steps, loss %.3f", variant, share, seed, held_out.best_step, held_out.best

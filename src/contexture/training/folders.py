@@ -38,6 +38,14 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     replace(work, folder)
 
 
+def discard_other(folder: Path, identity: dict[str, Any]) -> None:
+    """Throw away unfinished work on `folder` of another identity: of a cache, which is only made again."""
+    work = folder.with_name(folder.name + UNFINISHED)
+    marker = work / "identity.json"
+    if marker.exists() and json.loads(marker.read_text(encoding="utf-8")) != json.loads(json.dumps(identity)):
+        shutil.rmtree(work)
+
+
 def differences(found: Any, wanted: Any, key: str = "") -> list[str]:
     """Where two trees of plain data differ: `key.of.the.place: was 1, is 2`."""
     if isinstance(found, dict) and isinstance(wanted, dict):

@@ -48,7 +48,10 @@ def prepare_mspp(
             ranks=settings.devices,
         )
 
-    return Prepared(encoder, batches, lambda objectives, folder: save_masked(encoder, objectives, tokenizer, folder))
+    def save(objectives: dict[str, Objective], folder: Path) -> None:
+        save_masked(encoder, objectives, tokenizer, folder)
+
+    return Prepared(encoder, batches, save, settings.accumulated)
 
 
 def save_masked(encoder: TransformerEncoder, objectives: dict[str, Objective], tokenizer: Path, folder: Path) -> None:

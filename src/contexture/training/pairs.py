@@ -118,7 +118,7 @@ class PairBatches(Dataset[dict[str, Any]]):
 
 
 class DocumentBatches(Dataset[Batch]):
-    """Batches of the documents of pairs, each once; for masked language modelling."""
+    """Batches of the documents of pairs, for masked language modelling; item i is forward pass i of the run."""
 
     def __init__(
         self,
@@ -127,22 +127,25 @@ class DocumentBatches(Dataset[Batch]):
         layout: PairLayoutConfig,
         *,
         batch_size: int,
+        accumulated: int,
         steps: range,
         rank: int = 0,
         ranks: int = 1,
     ) -> None:
         self.stream, self.specials, self.layout = stream, specials, layout
-        self.batch_size, self.steps, self.rank, self.ranks = batch_size, steps, rank, ranks
+        self.batch_size, self.accumulated, self.steps = batch_size, accumulated, steps
+        self.rank, self.ranks = rank, ranks
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return len(self.steps) * self.accumulated
 
     def __getitem__(self, index: int) -> Batch:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        table = self.stream.take(self.steps[index] * self.batch_size, self.batch_size)
+        step, part = self.steps[index // self.accumulated], index % self.accumulated
+        table = self.stream.take(step * self.batch_size, self.batch_size)
         documents = parts_of(table, "title", "passage")
-        mine = dealt(documents.lengths.sum(axis=1), self.rank, self.ranks)
+        mine = dealt(documents.lengths.sum(axis=1), part * self.ranks + self.rank, self.accumulated * self.ranks)
         return text_layout(select(documents, mine), self.specials, self.layout.document_tokens)
 
 

@@ -22,9 +22,11 @@ class Prepared:
         encoder: maps a batch to states.
         batches: (steps to take, rank) → batches of one device; item i is forward pass i from the first of the steps.
             None where there is nothing to train on.
+        accumulated: forward passes of an optimizer step on each device.
         save: writes the encoder, its tokenizer and the heads of its objectives.
     """
 
     encoder: nn.Module
     batches: Callable[[range, int], Dataset[Any]] | None
     save: Save
+    accumulated: int = 1

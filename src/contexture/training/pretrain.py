@@ -70,7 +70,7 @@ def pretrain(
                 Recorder(encoder, settings.log_every),
                 Checkpoints(folder, settings.checkpoint_every),
             ],
-            accumulated=settings.accumulated,
+            accumulated=prepared.accumulated,
             devices=settings.devices,
             workers=settings.loader_workers,
             tracking=tracking,

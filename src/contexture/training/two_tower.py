@@ -7,6 +7,7 @@ from contexture.encoders.config import TransformerTowers
 from contexture.encoders.tower_files import save_towers
 from contexture.encoders.towers import build_towers
 from contexture.encoders.transformer import build_encoder, start_from_frequencies
+from contexture.objectives.base import Objective
 from contexture.text.vocabulary import SpecialTokens
 from contexture.training.mspp import FREQUENCY_SAMPLE, save_masked
 from contexture.training.pairs import DocumentBatches, NoPairsError, PairBatches, PairStream, parts_of
@@ -60,11 +61,13 @@ def _masked(
 ) -> Prepared:
     towers, pretrain = config.encoders[recipe.encoder], config.pretrain
     assert isinstance(towers, TransformerTowers)
-    encoder = build_encoder(towers.encoder, config.layout.document_tokens, 1, tokens)
+    encoder = build_encoder(towers.encoder, config.layout.longest, 1, tokens)
     if towers.encoder.init_from is None:
         start_from_frequencies(
             encoder, parts_of(stream.take(0, min(stream.rows, FREQUENCY_SAMPLE)), "title", "passage").tokens
         )
+
+    passes = pretrain.masked_passes(config.layout.document_tokens)
 
     def batches(steps: range, rank: int) -> DocumentBatches:
         return DocumentBatches(
@@ -72,9 +75,13 @@ def _masked(
             encoder.specials(tokens),
             config.layout,
             batch_size=pretrain.batch_size,
+            accumulated=passes,
             steps=steps,
             rank=rank,
             ranks=pretrain.devices,
         )
 
-    return Prepared(encoder, batches, lambda objectives, folder: save_masked(encoder, objectives, tokenizer, folder))
+    def save(objectives: dict[str, Objective], folder: Path) -> None:
+        save_masked(encoder, objectives, tokenizer, folder)
+
+    return Prepared(encoder, batches, save, accumulated=passes)

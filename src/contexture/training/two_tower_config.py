@@ -49,13 +49,19 @@ class TwoTowerPretrain(PretrainConfig):
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
     recompute: bool = False
 
+    def masked_passes(self, document_tokens: int) -> int:
+        """Passes in which a masked language model takes a step: the fewest that keep to `tokens_at_once`."""
+        rows = self.batch_size // self.devices
+        fitting = (n for n in range(1, rows) if rows % n == 0 and rows // n * document_tokens <= self.tokens_at_once)
+        return next(fitting, rows)
+
 
 @dataclass(config=STRICT, frozen=True)
 class RetrievalFinetune:
     """How every variant is fine-tuned on questions."""
 
     # Shares of the questions to train on, in percent; a tenth of them is held out.
-    shares: list[Annotated[float, Field(gt=0, lt=100)]]
+    shares: Annotated[list[Annotated[float, Field(gt=0, lt=100)]], Field(min_length=1)]
     # Questions per optimizer step.
     batch_size: Positive
     # Optimizer steps at most.

@@ -22,7 +22,7 @@ def ablate(
     system: dict[str, Any],
     place: Path,
 ) -> list[dict[str, Any]]:
-    """Pre-train, fine-tune and measure every row of the list, one after the other; what is finished is not repeated."""
+    """Pre-train, fine-tune and measure every row of the list, one after the other."""
     config = parameters_of(system)
     questions, candidates = pd.read_parquet(questions_file), pd.read_parquet(candidates_file)
     records: list[dict[str, Any]] = []
@@ -41,8 +41,11 @@ def ablate(
 def changed_parameters(config: TwoTowerParameters, row: AblationRow, system: dict[str, Any]) -> dict[str, Any]:
     """The system's parameters with the layers, the length of vectors and the shares of one row."""
     name = config.pretrain.runs[row.run].encoder
-    if not isinstance(config.encoders[name], TransformerTowers):
+    towers = config.encoders[name]
+    if not isinstance(towers, TransformerTowers):
         raise ValueError(f"ablation: {row.run} has no layers: it is a bag of words")
+    if towers.encoder.init_from:
+        raise ValueError(f"ablation: the layers of encoder {name} are those of {towers.encoder.init_from}")
     encoder = system["encoders"][name]
     encoder = encoder | {"embedding_size": row.embedding_size, "encoder": encoder["encoder"] | {"layers": row.layers}}
     return system | {

@@ -8,6 +8,7 @@ import pandas as pd
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
+from contexture.benchmarks.reqa import split_questions
 from contexture.config import TwoTowerParameters
 from contexture.sampling.passages import pack_passages
 from contexture.sampling.two_tower import count_pairs, sample_pairs
@@ -47,8 +48,16 @@ def count(place: Path, *pairs: DataFrame) -> tuple[dict[str, Any], Path]:
 def encode(
     questions: pd.DataFrame, candidates: pd.DataFrame, tokenizer: Path, system: dict[str, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Questions and candidates as token ids."""
-    return encode_reqa(questions, candidates, load_tokenizer(tokenizer)[0], parameters_of(system).layout)
+    """Questions and candidates as token ids; ValueError where a share of the questions is too few to train on."""
+    config = parameters_of(system)
+    for share in config.finetune.shares if len(questions) else ():
+        splits = set(split_questions(questions["question_id"].tolist(), share / 100, 0))
+        if splits != {"train", "dev", "test"}:
+            raise ValueError(
+                f"{share:g} % of {len(questions)} questions are too few to train on and to hold some out: leave this "
+                "share out of finetune.shares, or give more questions"
+            )
+    return encode_reqa(questions, candidates, load_tokenizer(tokenizer)[0], config.layout)
 
 
 def training_config(system: dict[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def write_retrieval_report(
     context = ReportContext(
         system=name,
         title="Two-tower retrieval: which passage answers",
-        note=NOTE + (f" {reqa['missing']}" if "missing" in reqa else ""),
+        note=" ".join([NOTE, *untrained(pairs), *([reqa["missing"]] if "missing" in reqa else [])]),
         run=what_was_run(config, sources),
         counts={"Corpus": corpus_report, "Questions": reqa.get("counts", {})},
         files={
@@ -64,10 +64,8 @@ def write_retrieval_report(
             indexes=indexes,
             speeds=speeds,
             commands={
-                f"{reqa['name']}_ablation": f"kedro run --pipelines {name}_ablation",
-                f"{reqa['name']}_open": (
-                    f"kedro run --pipelines {name} --params {name}.evaluation.open_domain_pairs=1000000"
-                ),
+                f"{reqa['name']}_ablation": f"the command of this run, with --pipelines {name}_ablation,",
+                f"{reqa['name']}_open": f"the command of this run, with {name}.evaluation.open_domain_pairs above 0,",
             },
         ),
     )
@@ -79,6 +77,16 @@ def write_retrieval_report(
         for file, picture in report.figures.items():
             (work / file).write_bytes(picture)
     return place, records
+
+
+def untrained(pairs: dict[str, Any]) -> list[str]:
+    """What must be known of rows whose pre-training task found no pair in the text."""
+    return [
+        f"This text has no pairs of {task.upper()}: the row of that name was not pre-trained, and mixtures are of the "
+        "other tasks."
+        for task, counted in pairs.items()
+        if not counted["pairs"]
+    ]
 
 
 def finetuning(folders: dict[str, Path], config: TwoTowerParameters) -> list[History]:
