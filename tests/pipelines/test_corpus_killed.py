@@ -32,7 +32,7 @@ def corpus(folder: Path, killed_after: float | None = None) -> float:
 
 
 def tables(folder: Path) -> dict[str, object]:
-    files = [file for name in TABLES for file in sorted((folder / "data" / name).glob("*.parquet"))]
+    files = [file for name in TABLES for file in sorted((folder / "data" / name).rglob("*.parquet"))]
     return {str(file.relative_to(folder)): pq.read_table(file).to_pylist() for file in files}
 
 
@@ -42,6 +42,7 @@ def test_killed_at_any_moment(make_project: Callable[[], Path]) -> None:
     took = corpus(whole)
     expected = tables(whole)
     assert len(expected) == 2 + 2 + 2 + 1
+    assert sum("/03_primary/paragraphs/lang=" in name for name in expected) == 2  # each language a folder of its own
     draw = random.Random(took)  # another moment every time
     for share in (draw.uniform(0.3, 0.5), draw.uniform(0.5, 0.7), draw.uniform(0.7, 0.9)):
         corpus(folder, killed_after=share * took)
