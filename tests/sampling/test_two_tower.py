@@ -181,7 +181,7 @@ def test_a_page_linked_from_everywhere_gets_each_of_its_sentences_asked(spark: S
 
 
 def test_counts_are_those_of_table_1(spark: SparkSession, passages: DataFrame, documents: DataFrame) -> None:
-    rows: list[Any] = [("a", [1, 2], [7, 7, 7], [3, 4, 5], "en:1#0"), ("b", [1], [], [2, 2, 2, 2], "en:1#1")]
+    rows: list[Any] = [("a", [1, 2], [7, 7, 7], [3, 4, 5], "en:1#0", 1), ("b", [1], [], [2, 2, 2, 2], "en:1#1", 1)]
     pairs = sample_pairs("ict", passages, documents, CONFIG, 1)
     assert count_pairs(spark.createDataFrame(rows, pairs.schema)) == {
         "pairs": 2,
@@ -191,6 +191,13 @@ def test_counts_are_those_of_table_1(spark: SparkSession, passages: DataFrame, d
     }
     none = {"pairs": 0, "tokens": 0, "mean_query_tokens": 0.0, "mean_document_tokens": 0.0}
     assert count_pairs(spark.createDataFrame([], pairs.schema)) == none
+
+
+@pytest.mark.parametrize("task", ["ict", "bfs", "wlp"])
+def test_a_documents_pairs_are_counted(task: Any, passages: DataFrame, documents: DataFrame) -> None:
+    rows = sample_pairs(task, passages, documents, CONFIG, 1).select("document", "document_pairs").collect()
+    count = Counter(row.document for row in rows)
+    assert rows and all(row.document_pairs == count[row.document] for row in rows)
 
 
 def test_a_task_that_is_not_known_is_refused(passages: DataFrame, documents: DataFrame) -> None:
