@@ -119,6 +119,7 @@ def test_unknown_parameters_stop_the_run_before_any_work(make_project: Callable[
     assert not (folder / "data").exists()
 
 
+@pytest.mark.slow
 def test_missing_questions_leave_out_the_evaluation_only(demo: Path, make_project: Callable[[], Path]) -> None:
     folder = make_project()
     run(folder, SMALLEST | {"answers": {"input": "data/01_raw/wikiqa"}})
