@@ -27,7 +27,7 @@ class System:
 
     # Pre-training run → the run that it continues, if any; settings of the same name under pretrain.runs.
     runs: Mapping[str, str | None]
-    # Fine-tuned variant → the run whose encoder it starts from; settings under finetune.variants. None: every run is
+    # Fine-tuned variant → the run whose encoder it starts from; settings under finetune.variants. Empty: every run is
     # fine-tuned, on several shares of the questions.
     variants: Mapping[str, str] = field(default_factory=dict)
 

@@ -150,6 +150,17 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     return _rows(row, column, ids, column + specials.first_position, np.zeros_like(column), rows, specials.pad)
 
 
+def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
+    """Batches of texts of like length, and (B,) the place of each text in their concatenation."""
+    parts = texts.lengths.shape[1]
+    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + parts, limit)
+    chunks = chunks_of_like_length(lengths, tokens_at_once)
+    order = np.concatenate(chunks)
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return [text_layout(select(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(places)
+
+
 def row_lengths(batch: Mapping[str, Any]) -> Tensor:
     """Real tokens of every row of a batch, or of all rows of the chunks in a batch of pairs."""
     if "attention_mask" in batch:

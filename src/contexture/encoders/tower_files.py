@@ -6,7 +6,6 @@ a document of two parts is one text: title + " [SEP] " + passage, with the separ
 
 import hashlib
 import json
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from transformers import AutoModel
 
 from contexture.encoders.config import PairLayoutConfig, TowersConfig
 from contexture.encoders.towers import BagOfWordsTower, Tower, TransformerTower, TwoTowers
-from contexture.text.vocabulary import CONFIG_FILE, TOKENIZER_FILE, load_tokenizer
+from contexture.text.vocabulary import copy_tokenizer, load_tokenizer
 
 SETTINGS = "towers.json"
 _MODULES = (
@@ -33,8 +32,7 @@ def save_towers(towers: TwoTowers, tokenizer: Path, folder: Path) -> None:
     """Write weights (safetensors), settings and the tokenizer."""
     settings = {"towers": asdict(towers.config), "layout": asdict(towers.layout)}
     _write_json(folder / SETTINGS, settings)
-    for name in (TOKENIZER_FILE, CONFIG_FILE):
-        shutil.copyfile(tokenizer / name, folder / name)
+    copy_tokenizer(tokenizer, folder)
     if towers.config.shared:
         _save(towers.document, folder, towers.layout.document_tokens)
         return
@@ -44,8 +42,7 @@ def save_towers(towers: TwoTowers, tokenizer: Path, folder: Path) -> None:
     ):
         place = folder / name
         place.mkdir(exist_ok=True)
-        for file in (TOKENIZER_FILE, CONFIG_FILE):
-            shutil.copyfile(tokenizer / file, place / file)
+        copy_tokenizer(tokenizer, place)
         _save(tower, place, limit)
 
 

@@ -1,6 +1,5 @@
 """Transformer encoders of Hugging Face's layout, from scratch or from published weights."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from transformers import (
 
 from contexture.encoders.config import EncoderConfig
 from contexture.encoders.layout import Batch, Specials
-from contexture.text.vocabulary import CONFIG_FILE, TOKENIZER_FILE, SpecialTokens
+from contexture.text.vocabulary import SpecialTokens, copy_tokenizer
 
 #: Families whose position table starts behind the padding index and whose pairs have two separators.
 ROBERTA_LIKE = {"roberta", "xlm-roberta", "camembert"}
@@ -185,5 +184,4 @@ def load_encoder(folder: Path) -> TransformerEncoder:
 def save_encoder(encoder: TransformerEncoder, tokenizer: Path, folder: Path) -> None:
     """Write weights (safetensors), configuration and the tokenizer in Hugging Face's layout."""
     encoder.model.save_pretrained(folder)
-    for name in (TOKENIZER_FILE, CONFIG_FILE):
-        shutil.copyfile(tokenizer / name, folder / name)
+    copy_tokenizer(tokenizer, folder)

@@ -5,8 +5,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from contexture.encoders.layout import Sentences, Specials
-from contexture.training.pairs import text_chunks
+from contexture.encoders.layout import Sentences, Specials, text_chunks
 
 #: Tokens, padding included, of one forward pass: what fits the caches of a CPU, and what keeps a GPU busy.
 TOKENS_AT_ONCE, TOKENS_AT_ONCE_ON_CPU = 16384, 2048

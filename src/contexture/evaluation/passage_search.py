@@ -9,19 +9,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contexture.encoders.layout import Sentences
 from contexture.encoders.tower_files import checksum, load_towers
 from contexture.evaluation.embedding import embed
 from contexture.evaluation.retrieval_model import on_device
 from contexture.evaluation.search_index import IndexConfig, open_index
 from contexture.evaluation.vectors import check_identity, open_vectors, write_vectors
+from contexture.tasks.retrieval_data import plain_texts
 from contexture.text.vocabulary import load_tokenizer
 from contexture.training.folders import discard_other, work_folder
+from contexture.training.pairs import parts_of
 
 #: The parts of a search folder.
 TOWERS, PASSAGES, VECTORS = "towers", "passages.parquet", "vectors"
 _TEXTS = ["passage_id", "title", "text"]
-_TOKENS = ["title_tokens", "tokens"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ def build_passage_index(passages: Path, towers: Path, folder: Path) -> None:
     discard_other(folder, identity)
     with work_folder(folder, identity) as work:
         shutil.copytree(towers, work / TOWERS, dirs_exist_ok=True)
-        texts = pq.read_table(passages, columns=_TEXTS + _TOKENS)
+        texts = pq.read_table(passages, columns=[*_TEXTS, "title_tokens", "tokens"])
         pq.write_table(texts.select(_TEXTS), work / PASSAGES)
         model = on_device(load_towers(towers))
         specials = model.specials(load_tokenizer(towers)[1])
 
         def rows_of(chosen: range) -> npt.NDArray[np.float32]:
-            part = _documents(texts.slice(chosen.start, len(chosen)))
+            part = parts_of(texts.slice(chosen.start, len(chosen)), "title_tokens", "tokens")
             return embed(model.document, part, specials, model.layout.document_tokens)
 
         write_vectors(work / VECTORS, rows, model.config.embedding_size, rows_of, {"towers": checksum(towers)})
@@ -79,18 +79,10 @@ class PassageSearch:
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
         """The k best passages, best first; ValueError for a query without a word."""
-        ids = self.tokenizer.encode(query, add_special_tokens=False).ids
-        if not ids:
+        texts = plain_texts([query], self.tokenizer)
+        if not texts.tokens.size:
             raise ValueError("the query is empty")
-        texts = Sentences(np.array(ids, dtype=np.int64), np.array([[len(ids)]]))
         vector = embed(self.towers.query, texts, self.specials, self.towers.layout.query_tokens)
         scores, rows = self.index.search(vector, min(k, self.size))
         found = self.passages.take(pa.array(rows[0][rows[0] >= 0])).to_pylist()
         return [Hit(float(score), **row) for score, row in zip(scores[0], found, strict=False)]
-
-
-def _documents(passages: pa.Table) -> Sentences:
-    columns = [passages[name].combine_chunks().to_pylist() for name in _TOKENS]
-    lengths = np.array([[len(ids) for ids in column] for column in columns], dtype=np.int64).T
-    pieces = [np.asarray(ids, dtype=np.int64) for pair in zip(*columns, strict=True) for ids in pair]
-    return Sentences(np.concatenate(pieces), lengths)

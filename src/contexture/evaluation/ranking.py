@@ -22,7 +22,7 @@ from torchmetrics.functional.retrieval import (
     retrieval_reciprocal_rank,
 )
 
-from contexture.evaluation.scores import QUESTION, check_scores
+from contexture.evaluation.scores import QUESTION, check_scores, to_records
 
 #: The columns of `question_metrics` and the metric names of the records.
 METRICS = ["p_at_1", "map", "mrr"]
@@ -66,20 +66,7 @@ def average(metrics: pd.DataFrame, system: str, task: str) -> list[dict[str, Any
     protocols = sorted(metrics["protocol"].unique())
     if len(protocols) != 1:
         raise ValueError(f"one task is one protocol, but the metrics of {task!r} are of {protocols}")
-    means = metrics.groupby(["variant", "seed", "split"], sort=True)[METRICS].mean().reset_index()
-    return [
-        {
-            "system": system,
-            "variant": str(run["variant"]),
-            "task": task,
-            "split": str(run["split"]),
-            "metric": metric,
-            "value": float(run[metric]),
-            "seed": int(run["seed"]),
-        }
-        for run in means.to_dict("records")
-        for metric in METRICS
-    ]
+    return to_records(metrics, METRICS, system, task)
 
 
 def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index: ArrayLike) -> float:

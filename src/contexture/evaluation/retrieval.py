@@ -5,12 +5,14 @@ found (the paper's footnote 3). The laxer count takes any pair whose sentence re
 """
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from contexture.benchmarks.reqa import stable_id
+from contexture.evaluation.scores import to_records
 
 Rows = NDArray[np.int64]
 
@@ -98,20 +100,7 @@ def average_recalls(table: pd.DataFrame, system: str, task: str) -> list[dict[st
         One record a variant, seed, split and metric, with the keys system, variant, task, split, metric,
         value (0..1), seed.
     """
-    means = table.groupby(["variant", "seed", "split"], sort=True)[METRICS].mean().reset_index()
-    return [
-        {
-            "system": system,
-            "variant": str(run["variant"]),
-            "task": task,
-            "split": str(run["split"]),
-            "metric": metric,
-            "value": float(run[metric]),
-            "seed": int(run["seed"]),
-        }
-        for run in means.to_dict("records")
-        for metric in METRICS
-    ]
+    return to_records(table, METRICS, system, task)
 
 
 def grow(candidates: pd.DataFrame, others: pd.DataFrame, count: int, seed: int) -> pd.DataFrame:
@@ -144,9 +133,9 @@ def grow(candidates: pd.DataFrame, others: pd.DataFrame, count: int, seed: int) 
     return grown
 
 
-def draw(seed: int, name: str) -> bytes:
+def draw(seed: int, name: str) -> str:
     """What pairs are ordered by to draw some of them."""
-    return blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
+    return stable_id(f"{seed} {name}")
 
 
 def _first(found: Rows, gold: Sequence[Rows]) -> Rows:

@@ -5,6 +5,7 @@ One row a candidate: `variant`, `seed`, `split`, `protocol`, `question_id`, `can
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,3 +40,32 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
             row = scores[np.asarray(bad)].iloc[0]
             place = ", ".join(f"{column}={row[column]}" for column in candidate)
             raise ValueError(f"{what}: score {row['score']}, label {row['label']} ({place})")
+
+
+def to_records(table: pd.DataFrame, metrics: Sequence[str], system: str, task: str) -> list[dict[str, Any]]:
+    """Average the metrics of questions into the records of `metrics.json`.
+
+    Args:
+        table: one row a question: variant, seed, split, and a column for each of the metrics.
+        metrics: the columns to average.
+        system: such as "mspp".
+        task: such as "wikiqa".
+
+    Returns:
+        One record a variant, seed, split and metric, with the keys system, variant, task, split, metric,
+        value (0..1), seed.
+    """
+    means = table.groupby(["variant", "seed", "split"], sort=True)[list(metrics)].mean().reset_index()
+    return [
+        {
+            "system": system,
+            "variant": str(run["variant"]),
+            "task": task,
+            "split": str(run["split"]),
+            "metric": metric,
+            "value": float(run[metric]),
+            "seed": int(run["seed"]),
+        }
+        for run in means.to_dict("records")
+        for metric in metrics
+    ]

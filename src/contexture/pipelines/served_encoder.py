@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
-import numpy as np
-import numpy.typing as npt
 from mlflow.pyfunc.model import PythonModel
 
 
@@ -23,19 +21,16 @@ class Encoder(PythonModel):
 
     def predict(self, context: Any, model_input: list[str], params: dict[str, Any] | None = None) -> Any:
         """Vectors (B, D) of texts; those with `params` {"tower": "query"} by the query tower."""
-        from contexture.encoders.layout import Sentences
         from contexture.evaluation.embedding import embed
+        from contexture.tasks.retrieval_data import plain_texts
 
-        ids = [self.tokenizer.encode(text, add_special_tokens=False).ids for text in model_input]
-        lengths = np.array([[len(one)] for one in ids], dtype=np.int64)
-        texts = Sentences(np.concatenate([np.asarray(one, dtype=np.int64) for one in ids]), lengths)
+        texts = plain_texts(model_input, self.tokenizer)
         asked = (params or {}).get("tower") == "query"
         layout = self.towers.layout
         tower, limit = (
             (self.towers.query, layout.query_tokens) if asked else (self.towers.document, layout.document_tokens)
         )
-        vectors: npt.NDArray[np.float32] = embed(tower, texts, self.towers.specials(self.tokens), limit)
-        return vectors
+        return embed(tower, texts, self.towers.specials(self.tokens), limit)
 
 
 mlflow.models.set_model(Encoder())

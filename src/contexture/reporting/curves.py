@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter
 
-from contexture.reporting.records import RECALL_AT
+from contexture.evaluation.retrieval import RECALL_AT
 
 #: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-#: The k of R@k.
-RECALL_AT = (1, 5, 10, 50, 100)
+from contexture.evaluation.retrieval import RECALL_AT
+
 #: Metric names and how the papers write them. All are fractions, shown as percentages.
 METRICS = {
     "p_at_1": "P@1",

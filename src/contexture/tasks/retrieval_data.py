@@ -36,6 +36,12 @@ def encode(texts: pd.Series, tokenizer: Tokenizer, limit: int) -> pd.Series:
     return pd.Series([ids[code] for code in codes], index=texts.index, dtype=object)
 
 
+def plain_texts(texts: Sequence[str], tokenizer: Tokenizer) -> Sentences:
+    """Texts → token ids, one part each."""
+    encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    return texts_of(pd.DataFrame({"tokens": [encoding.ids for encoding in encodings]}), QUESTION)
+
+
 def texts_of(table: pd.DataFrame, columns: Sequence[str]) -> Sentences:
     """Rows of a table of token ids → texts of as many parts as there are `columns`."""
     parts = [table[column].tolist() for column in columns]

@@ -5,6 +5,7 @@ The folder holds `tokenizer.json` and `tokenizer_config.json`. `transformers.Aut
 """
 
 import json
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -138,6 +139,12 @@ def load_tokenizer(folder: Path) -> tuple[Tokenizer, SpecialTokens]:
     ids = {role: _special_id(role, tokenizer, config, folder) for role in SPECIALS["wordpiece"]}
     # Published vocabularies may have holes: the largest id counts, not the number of tokens.
     return tokenizer, SpecialTokens(**ids, vocab_size=max(tokenizer.get_vocab().values()) + 1)
+
+
+def copy_tokenizer(source: Path, folder: Path) -> None:
+    """Copy the files of a tokenizer folder into another folder."""
+    for name in (TOKENIZER_FILE, CONFIG_FILE):
+        shutil.copyfile(source / name, folder / name)
 
 
 def _special_id(role: str, tokenizer: Tokenizer, config: dict[str, Any], folder: Path) -> int:

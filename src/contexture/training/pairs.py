@@ -12,15 +12,7 @@ import torch
 from torch.utils.data import Dataset
 
 from contexture.encoders.config import PairLayoutConfig
-from contexture.encoders.layout import (
-    Batch,
-    Ints,
-    Sentences,
-    Specials,
-    chunks_of_like_length,
-    select,
-    text_layout,
-)
+from contexture.encoders.layout import Batch, Ints, Sentences, Specials, select, text_chunks, text_layout
 from contexture.training.data import ShuffledRows, rows_in
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
@@ -44,7 +36,7 @@ class PairStream:
                 f"{', '.join(map(str, folders))}: no pairs in these files; see the examples stage's counts"
             )
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_before`
-        weights = np.array([stream.rows if mixture == "pooled" else 1 for stream in self.streams], dtype=object)
+        weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
         self.shares = [Fraction(weight, sum(weights)) for weight in weights]
         self.rows = sum(stream.rows for stream in streams)
 
@@ -179,16 +171,3 @@ def pair_batch(
         chunks, rows = text_chunks(texts, specials, limit, tokens_at_once)
         out |= {"queries" if name == "query" else "documents": chunks, f"{name}_rows": rows}
     return out
-
-
-def text_chunks(
-    texts: Sentences, specials: Specials, limit: int, tokens_at_once: int
-) -> tuple[list[Batch], torch.Tensor]:
-    """Batches of texts of like length, and (B,) the place of each text in their concatenation."""
-    parts = texts.lengths.shape[1]
-    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + parts, limit)
-    chunks = chunks_of_like_length(lengths, tokens_at_once)
-    order = np.concatenate(chunks)
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return [text_layout(select(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(places)

@@ -8,7 +8,7 @@ from typing import Any
 from contexture.config import MsppParameters
 from contexture.pipelines.examples.nodes import parameters_of
 from contexture.reporting.curves import History
-from contexture.reporting.report import ReportContext, render_report
+from contexture.reporting.report import Report, ReportContext, render_report
 from contexture.training.curves import read_curves
 from contexture.training.folders import work_folder
 
@@ -62,7 +62,11 @@ def write_report(
             f"data/06_models/{name}": "encoders and fine-tuned models, with their curves",
         },
     )
-    report = render_report(metrics, curves, context)
+    return save_report(render_report(metrics, curves, context), place)
+
+
+def save_report(report: Report, place: Path) -> Path:
+    """Write the pages and the pictures that they show."""
     with work_folder(place) as work:
         (work / "report.md").write_text(report.markdown, encoding="utf-8")
         (work / "report.html").write_text(report.html, encoding="utf-8")

@@ -7,12 +7,11 @@ from typing import Any
 
 from contexture.config import TwoTowerParameters
 from contexture.pipelines.pairs.nodes import parameters_of
-from contexture.pipelines.report.nodes import histories
+from contexture.pipelines.report.nodes import histories, save_report
 from contexture.pipelines.retrieval.nodes import model_of, share_name
 from contexture.reporting.curves import History
 from contexture.reporting.report import ReportContext, Retrieval, render_report
 from contexture.training.curves import read_curves
-from contexture.training.folders import work_folder
 
 NOTE = (
     "Ours: towers of the sizes above, trained on the text above. The paper pre-trains BERT-base (12 layers × 768) on "
@@ -70,13 +69,7 @@ def write_retrieval_report(
         ),
     )
     curves = histories("pretrain", pretrained, config.seeds) + finetuning(finetuned, config)
-    report = render_report(records, curves, context)
-    with work_folder(place) as work:
-        (work / "report.md").write_text(report.markdown, encoding="utf-8")
-        (work / "report.html").write_text(report.html, encoding="utf-8")
-        for file, picture in report.figures.items():
-            (work / file).write_bytes(picture)
-    return place, records
+    return save_report(render_report(records, curves, context), place), records
 
 
 def untrained(pairs: dict[str, Any]) -> list[str]:

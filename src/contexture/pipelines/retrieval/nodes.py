@@ -18,7 +18,7 @@ RANKS = [*RUN, "question_id", "rank", "sentence_rank"]
 
 
 def share_name(share: float) -> str:
-    """A share in percent as records and folders have it."""
+    """A share in percent as records have it; `model_of` has the folders."""
     return f"{share:g}%"
 
 
@@ -122,7 +122,7 @@ def measure_open_domain(
     *models: Path,
 ) -> list[dict[str, Any]]:
     """The same among the candidates and pairs of the corpus (section 4.4); nothing where none are asked for."""
-    from contexture.evaluation.retrieval import average_recalls, grow, recalls
+    from contexture.evaluation.retrieval import grow
     from contexture.evaluation.retrieval_model import corpus_pairs
 
     config = parameters_of(system)
@@ -136,9 +136,7 @@ def measure_open_domain(
         for variant, folder in zip(variants, models, strict=True)
     ]
     tables.append(rank_bm25(questions, grown, system)[0])
-    table = pd.concat(tables, ignore_index=True)
-    table = pd.concat([table[RUN], recalls(table)], axis=1)
-    return average_recalls(table, system_name, f"{sources['name']}_open")
+    return measure(system_name, sources | {"name": f"{sources['name']}_open"}, *tables)[1]
 
 
 def measure_indexes(

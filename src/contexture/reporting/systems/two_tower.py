@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from contexture.evaluation.retrieval import RECALL_AT
 from contexture.reporting.page import Page, ReportContext, Section
 from contexture.reporting.published import Row
 from contexture.reporting.published.two_tower import (
@@ -15,7 +16,7 @@ from contexture.reporting.published.two_tower import (
     sentence_table,
 )
 from contexture.reporting.recall_curves import Panels, recall_curves
-from contexture.reporting.records import RECALL_AT, Record
+from contexture.reporting.records import Record
 from contexture.reporting.retrieval_tables import ablation_table, index_table, pairs_table, sets_table, speed_table
 from contexture.reporting.tables import Table, by_seed, compare, comparison_table, results_table
 
