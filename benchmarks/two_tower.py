@@ -198,7 +198,7 @@ def _column(collated: dict[str, Any], name: str) -> dict[str, Any]:
 
 def step_texts(batches: PairBatches, tokenizer: Tokenizer, number: int) -> list[dict[str, str]]:
     """The texts of a step's pairs, in the order of the step."""
-    table = batches.stream.take(number * batches.batch_size, batches.batch_size).to_pylist()
+    table = batches.rows.take(number * batches.batch_size, batches.batch_size).to_pylist()
     spelt = {name: tokenizer.decode_batch([row[name] for row in table]) for name in ("query", "title", "passage")}
     documents = joined(spelt["title"], spelt["passage"])
     return [{"query": query, "document": text} for query, text in zip(spelt["query"], documents, strict=True)]

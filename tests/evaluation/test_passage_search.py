@@ -146,7 +146,7 @@ def test_vectors_of_other_towers_are_refused(index: Path, tmp_path: Path) -> Non
         ("towers/model.safetensors", "towers holds no whole towers"),
         ("vectors/00000.npy", r"00000\.npy is missing or damaged"),
         ("vectors/vectors.json", r"vectors\.json is damaged"),
-        ("passages.parquet", ""),
+        ("passages.parquet", r"passages\.parquet is damaged"),
     ],
 )
 def test_parts_that_were_cut_off_are_named(part: str, said: str, index: Path) -> None:

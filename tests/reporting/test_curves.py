@@ -68,11 +68,11 @@ def test_many_variants_look_different() -> None:
 
 
 def test_names_of_figures_are_names_of_files() -> None:
-    runs = [history("a", 0, [1], "finetune 5%", **{"dev/recall_at_10": [0.5]})]
+    runs = [history("a", 0, [1], "finetune 5%", **{"dev/loss": [0.5]})]
     ((name, figure),) = learning_curves(runs).items()
-    assert name == "finetune_5_dev_recall_at_10"
-    assert lines(figure) == [([1], [50])]
-    assert figure.axes[0].get_title(loc="left") == "R@10 on the development split · finetune 5%"
+    assert name == "finetune_5_dev_loss"
+    assert lines(figure) == [([1], [0.5])]
+    assert figure.axes[0].get_title(loc="left") == "Loss on the questions held out · finetune 5%"
 
 
 def test_total_loss_of_a_single_objective_is_not_drawn_twice() -> None:

@@ -58,7 +58,7 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseExcept
         read: Callable[[Any, int], Any] = kind.__getitem__
 
         def read_or_die(self: Any, index: int, read: Callable[[Any, int], Any] = read) -> Any:
-            if index < len(self) and self.steps[index // getattr(self, "accumulated", 1)] == step:
+            if index < len(self) and self.steps[index // self.accumulated] == step:
                 raise error
             return read(self, index)
 

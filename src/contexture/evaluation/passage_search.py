@@ -71,7 +71,10 @@ class PassageSearch:
         self.specials = self.towers.specials(tokens)
         vectors = open_vectors(folder / VECTORS)
         check_identity(vectors, {"towers": checksum(folder / TOWERS)})
-        self.passages = pq.read_table(folder / PASSAGES, memory_map=True)
+        try:
+            self.passages = pq.read_table(folder / PASSAGES, memory_map=True)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise ValueError(f"{folder / PASSAGES} is damaged ({error}): build the index again") from error
         if len(self.passages) != len(vectors):
             raise ValueError(f"{folder}: {len(self.passages)} passages, {len(vectors)} vectors: build the index again")
         self.index = open_index(vectors, index or IndexConfig())

@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import EngFormatter
 
-from contexture.evaluation.retrieval import RECALL_AT
-
 #: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 #: Told apart without colour, too.
@@ -55,7 +53,7 @@ SERIES = {
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "TFLOP per second"),
     "dev/map": Series("MAP on the development split", "percent", 100),
-    **{f"dev/recall_at_{k}": Series(f"R@{k} on the development split", "percent of questions", 100) for k in RECALL_AT},
+    "dev/loss": Series("Loss on the questions held out", "nats per answer"),
 }
 
 

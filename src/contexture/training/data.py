@@ -1,7 +1,9 @@
 """Example files → batches, where the batch is a function of (seed, step) alone."""
 
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,7 @@ import torch
 from torch.utils.data import Dataset
 
 from contexture.encoders.config import LayoutConfig
-from contexture.encoders.layout import Batch, Sentences, Specials, joint_layout, select
+from contexture.encoders.layout import Batch, Ints, Sentences, Specials, joint_layout, select
 from contexture.training.seeding import mix
 
 
@@ -62,41 +64,56 @@ class ShuffledRows:
         return pq.ParquetFile(file).read_row_group(number, columns=self.columns)
 
 
-class JointBatches(Dataset[Batch]):
-    """Batches of joint examples: item i is forward pass i of the run, counted from `first_step`.
+class Rows(Protocol):
+    """An endless stream of rows."""
+
+    def take(self, start: int, count: int) -> pa.Table:
+        """Rows start … start+count−1."""
+
+
+class StepBatches(Dataset[dict[str, Any]], ABC):
+    """Batches of a stream of rows; item i is forward pass i of the run, counted from the first of `steps`.
 
     Rows of one optimizer step are sorted by length and dealt out to its passes and ranks in turn: all have rows of all
     lengths, hence the same work, and their mean losses weigh alike.
     """
 
     def __init__(
-        self,
-        rows: ShuffledRows,
-        specials: Specials,
-        layout: LayoutConfig,
-        *,
-        batch_size: int,
-        accumulated: int,
-        steps: range,
-        rank: int = 0,
-        ranks: int = 1,
+        self, rows: Rows, *, batch_size: int, steps: range, accumulated: int = 1, rank: int = 0, ranks: int = 1
     ) -> None:
-        self.rows, self.specials, self.layout = rows, specials, layout
-        self.batch_size, self.accumulated, self.steps = batch_size, accumulated, steps
-        self.rank, self.ranks = rank, ranks
+        self.rows, self.batch_size, self.steps = rows, batch_size, steps
+        self.accumulated, self.rank, self.ranks = accumulated, rank, ranks
 
     def __len__(self) -> int:
         return len(self.steps) * self.accumulated
 
-    def __getitem__(self, index: int) -> Batch:
+    def __getitem__(self, index: int) -> dict[str, Any]:
         if not 0 <= index < len(self):
             raise IndexError(index)
         step, part = self.steps[index // self.accumulated], index % self.accumulated
         table = self.rows.take(step * self.batch_size, self.batch_size)
+        return self.batch(table, part * self.ranks + self.rank)
+
+    @abstractmethod
+    def batch(self, table: pa.Table, place: int) -> dict[str, Any]:
+        """The batch of the pass and rank at `place`, of the rows of a whole step."""
+
+    def dealt(self, lengths: Ints, place: int) -> Ints:
+        """The rows that come to `place`, of rows of these lengths (B,)."""
+        return np.sort(np.argsort(lengths, kind="stable")[place :: self.accumulated * self.ranks])
+
+
+class JointBatches(StepBatches):
+    """Batches of joint examples."""
+
+    def __init__(self, rows: Rows, specials: Specials, layout: LayoutConfig, **steps: Any) -> None:
+        super().__init__(rows, **steps)
+        self.specials, self.layout = specials, layout
+
+    def batch(self, table: pa.Table, place: int) -> Batch:
+        """See `joint_layout`; with `labels` (B, k)."""
         sentences, labels = joint_examples(table, self.layout.candidates)
-        parts = self.accumulated * self.ranks
-        by_length = np.argsort(sentences.lengths.sum(axis=1), kind="stable")
-        mine = np.sort(by_length[part * self.ranks + self.rank :: parts])
+        mine = self.dealt(sentences.lengths.sum(axis=1), place)
         batch = joint_layout(select(sentences, mine), self.specials, self.layout)
         return batch | {"labels": torch.from_numpy(labels[mine])}
 

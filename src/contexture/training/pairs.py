@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import torch
-from torch.utils.data import Dataset
 
 from contexture.encoders.config import PairLayoutConfig
-from contexture.encoders.layout import Batch, Ints, Sentences, Specials, select, text_chunks, text_layout
-from contexture.training.data import ShuffledRows, rows_in
+from contexture.encoders.layout import Batch, Sentences, Specials, select, text_chunks, text_layout
+from contexture.training.data import ShuffledRows, StepBatches, rows_in
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
 
@@ -63,40 +62,21 @@ class PairStream:
         return [*counts, place - sum(counts)]
 
 
-class PairBatches(Dataset[dict[str, Any]]):
-    """Batches of pairs for `TwoTowers`; item i is step i of the run, counted from the first of `steps`.
-
-    The pairs of a step are sorted by the length of the document and dealt out to the ranks in turn.
-    """
+class PairBatches(StepBatches):
+    """Batches of pairs for `TwoTowers`."""
 
     def __init__(
-        self,
-        stream: PairStream,
-        specials: Specials,
-        layout: PairLayoutConfig,
-        *,
-        batch_size: int,
-        tokens_at_once: int,
-        steps: range,
-        rank: int = 0,
-        ranks: int = 1,
+        self, rows: PairStream, specials: Specials, layout: PairLayoutConfig, *, tokens_at_once: int, **steps: Any
     ) -> None:
-        self.stream, self.specials, self.layout = stream, specials, layout
-        self.batch_size, self.tokens_at_once, self.steps = batch_size, tokens_at_once, steps
-        self.rank, self.ranks = rank, ranks
+        super().__init__(rows, **steps)
+        self.specials, self.layout, self.tokens_at_once = specials, layout, tokens_at_once
 
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        table = self.stream.take(self.steps[index] * self.batch_size, self.batch_size)
+    def batch(self, table: pa.Table, place: int) -> dict[str, Any]:
+        """See `towers.PairBatch`."""
         documents = parts_of(table, "title", "passage")
-        mine = dealt(documents.lengths.sum(axis=1), self.rank, self.ranks)
+        mine = self.dealt(documents.lengths.sum(axis=1), place)
         # Numbers for the documents of the whole step: all ranks give a document the same one.
         ids = pa.chunked_array(table["document"]).combine_chunks().dictionary_encode().indices.to_numpy()
-        log_q = table["log_q"].to_numpy()
         return pair_batch(
             select(parts_of(table, "query"), mine),
             select(documents, mine),
@@ -105,45 +85,22 @@ class PairBatches(Dataset[dict[str, Any]]):
             self.tokens_at_once,
         ) | {
             "document_ids": torch.from_numpy(ids[mine].astype(np.int64)),
-            "log_q": torch.from_numpy(log_q[mine]),
+            "log_q": torch.from_numpy(table["log_q"].to_numpy()[mine]),
         }
 
 
-class DocumentBatches(Dataset[Batch]):
-    """Batches of the documents of pairs, for masked language modelling; item i is forward pass i of the run."""
+class DocumentBatches(StepBatches):
+    """Batches of the documents of pairs, for masked language modelling."""
 
-    def __init__(
-        self,
-        stream: PairStream,
-        specials: Specials,
-        layout: PairLayoutConfig,
-        *,
-        batch_size: int,
-        accumulated: int,
-        steps: range,
-        rank: int = 0,
-        ranks: int = 1,
-    ) -> None:
-        self.stream, self.specials, self.layout = stream, specials, layout
-        self.batch_size, self.accumulated, self.steps = batch_size, accumulated, steps
-        self.rank, self.ranks = rank, ranks
+    def __init__(self, rows: PairStream, specials: Specials, layout: PairLayoutConfig, **steps: Any) -> None:
+        super().__init__(rows, **steps)
+        self.specials, self.layout = specials, layout
 
-    def __len__(self) -> int:
-        return len(self.steps) * self.accumulated
-
-    def __getitem__(self, index: int) -> Batch:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        step, part = self.steps[index // self.accumulated], index % self.accumulated
-        table = self.stream.take(step * self.batch_size, self.batch_size)
+    def batch(self, table: pa.Table, place: int) -> Batch:
+        """See `text_layout`."""
         documents = parts_of(table, "title", "passage")
-        mine = dealt(documents.lengths.sum(axis=1), part * self.ranks + self.rank, self.accumulated * self.ranks)
+        mine = self.dealt(documents.lengths.sum(axis=1), place)
         return text_layout(select(documents, mine), self.specials, self.layout.document_tokens)
-
-
-def dealt(lengths: Ints, rank: int, ranks: int) -> Ints:
-    """The rows of a rank: sorted by length and dealt out in turn, all ranks have rows of all lengths."""
-    return np.sort(np.argsort(lengths, kind="stable")[rank::ranks])
 
 
 def parts_of(table: pa.Table, *columns: str) -> Sentences:
@@ -163,11 +120,6 @@ def pair_batch(
     queries: Sentences, documents: Sentences, specials: Specials, layout: PairLayoutConfig, tokens_at_once: int
 ) -> dict[str, Any]:
     """Queries and documents in chunks of like length, and where each row stands in them (see `towers.PairBatch`)."""
-    out: dict[str, Any] = {}
-    for name, texts, limit in (
-        ("query", queries, layout.query_tokens),
-        ("document", documents, layout.document_tokens),
-    ):
-        chunks, rows = text_chunks(texts, specials, limit, tokens_at_once)
-        out |= {"queries" if name == "query" else "documents": chunks, f"{name}_rows": rows}
-    return out
+    asked, query_rows = text_chunks(queries, specials, layout.query_tokens, tokens_at_once)
+    found, document_rows = text_chunks(documents, specials, layout.document_tokens, tokens_at_once)
+    return {"queries": asked, "query_rows": query_rows, "documents": found, "document_rows": document_rows}
