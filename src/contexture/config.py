@@ -8,6 +8,7 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from contexture.benchmarks.sentence_files import Counts
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
 from contexture.evaluation.bm25 import Bm25Config
@@ -16,7 +17,9 @@ from contexture.sampling.mspp_document import MsppSampling
 from contexture.sampling.two_tower_config import TwoTowerSampling
 from contexture.strict import STRICT
 from contexture.text.vocabulary import VocabularyConfig
+from contexture.text.words import WordsConfig
 from contexture.training.config import MsppSystem, Positive
+from contexture.training.quick_thoughts_config import QuickThoughtsSystem
 from contexture.training.two_tower_config import TwoTowerSystem
 
 
@@ -118,9 +121,79 @@ class TwoTowerParameters(TwoTowerSystem):
                 raise ValueError(f"ablation: no run {row.run!r}; there are {sorted(self.pretrain.runs)}")
 
 
+@dataclass(config=STRICT, frozen=True)
+class SentenceTasksConfig:
+    """Where the tasks come from that frozen encoders are measured on."""
+
+    # demo (sentences about the made-up world), or a folder in SentEval's layout (data/downstream).
+    input: str = "demo"
+    # published: every file must have the published number of rows. any: other sets in the same formats.
+    row_counts: Counts = "published"
+    # Sentence analogies: demo, or a file of five columns: category, A, B, C, D. None: left out.
+    analogies: str | None = "demo"
+    # Image features and captions: a folder with {train,dev,test}_ims.npy and {train,dev,test}_caps.txt. None: left out.
+    image_captions: str | None = None
+
+
+@dataclass(config=STRICT, frozen=True)
+class Neighbours:
+    """The table of nearest neighbours (Quick-Thoughts, section 4.4.4)."""
+
+    # Whose vectors are searched, and compared.
+    variants: list[str]
+    # Sentences drawn from the corpus whose neighbour is shown.
+    queries: Positive
+    # Sentences of the corpus among which it is looked for.
+    pool: Positive
+
+
+@dataclass(config=STRICT, frozen=True)
+class OverTime:
+    """Quality against training time (Quick-Thoughts, appendix C): f alone, at the snapshots of a run."""
+
+    # Pre-training runs; none leaves the figure out.
+    runs: list[str]
+    # Tasks of classification.
+    tasks: list[str]
+
+
+@dataclass(config=STRICT, frozen=True)
+class SentenceEvaluation:
+    """How frozen encoders are measured."""
+
+    # Folds, strengths of regularisation and features of pairs: those of the paper's scripts, or SentEval's.
+    protocol: Literal["skip_thoughts", "senteval"]
+    # Variants whose log-probabilities are averaged (section 4.4.1).
+    ensemble: list[str]
+    neighbours: Neighbours
+    over_time: OverTime
+    # Vectors for words that were not trained, by a linear map from the word vectors.
+    expansion: bool = False
+
+
+@dataclass(config=STRICT, frozen=True)
+class QuickThoughtsParameters(QuickThoughtsSystem):
+    """Quick-Thoughts: how the corpus is ordered, and everything that training and evaluation need."""
+
+    evaluation: SentenceEvaluation
+    # Files of the table of sentences.
+    sampling_files: Positive
+    # Seed of the order of the documents.
+    sampling_seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.evaluation.over_time.runs:
+            if name not in self.pretrain.runs:
+                raise ValueError(f"evaluation.over_time: no run {name!r}; there are {sorted(self.pretrain.runs)}")
+            if not self.pretrain.snapshots:
+                raise ValueError("evaluation.over_time needs pretrain.snapshots: 1 or more")
+
+
 #: System → its parameters.
-SYSTEM_PARAMETERS: dict[str, type[MsppParameters] | type[TwoTowerParameters]] = {
+SYSTEM_PARAMETERS: dict[str, type[MsppParameters] | type[TwoTowerParameters] | type[QuickThoughtsParameters]] = {
     "mspp": MsppParameters,
+    "quick_thoughts": QuickThoughtsParameters,
     "two_tower": TwoTowerParameters,
 }
 
@@ -133,9 +206,12 @@ class Parameters:
     corpus: CorpusConfig
     cleaning: CleaningConfig
     vocabulary: VocabularyConfig
+    words: WordsConfig
     answers: AnswersConfig
     retrieval: RetrievalConfig
+    sentence_tasks: SentenceTasksConfig
     mspp: MsppParameters
+    quick_thoughts: QuickThoughtsParameters
     two_tower: TwoTowerParameters
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from kedro.pipeline import Pipeline
 
 from contexture.pipelines import (
     ablation,
+    contiguous,
     corpus,
     evaluate,
     examples,
@@ -43,6 +44,9 @@ SYSTEMS = {
             "mspp_ie": "mspp_ie",
             "mspp_ae": "mspp_ae",
         },
+    ),
+    "quick_thoughts": System(
+        runs={"uni": None, "bi": None, "bow": None, "fixed": None, "skip_thought": None, "random": None},
     ),
     "two_tower": System(
         runs={
@@ -82,13 +86,21 @@ def two_tower_pipeline(name: str, system: System) -> Pipeline:
     )
 
 
+def quick_thoughts_pipeline(name: str, system: System) -> Pipeline:
+    """Quick-Thoughts, from sentences in their order to report."""
+    return contiguous.create_pipeline(name) + pretrain.create_pipeline(name, system.runs, tokenizer="words")
+
+
 def register_pipelines() -> dict[str, Pipeline]:
     """`corpus` makes the text and the vocabulary; each system stands on it; the default runs every system.
 
     `two_tower_ablation` stands on what `two_tower` left: pairs, questions and vocabulary.
     """
-    text = sources.create_pipeline() + corpus.create_pipeline() + vocabulary.create_pipeline()
+    paragraphs = sources.create_pipeline() + corpus.create_pipeline()
+    text = paragraphs + vocabulary.create_pipeline()
+    words = paragraphs + vocabulary.create_words_pipeline()
     systems = {
+        "quick_thoughts": words + quick_thoughts_pipeline("quick_thoughts", SYSTEMS["quick_thoughts"]),
         "mspp": text + mspp_pipeline("mspp", SYSTEMS["mspp"]),
         "two_tower": text + two_tower_pipeline("two_tower", SYSTEMS["two_tower"]),
     }

@@ -83,6 +83,63 @@ class PairLayoutConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
+class GruSentences:
+    """A GRU whose last state is the sentence (Quick-Thoughts, section 3)."""
+
+    kind: Literal["gru"] = "gru"
+    # Length of a word's embedding; fixed ones have the length of the word vectors.
+    word_size: Annotated[int, Field(gt=0)] = 620
+    # Length of the vector, both directions together.
+    embedding_size: Annotated[int, Field(gt=0)] = 1200
+    bidirectional: bool = False
+    # trained: embeddings of its own for the trained words. fixed: word vectors, never changed (MC-QT's other channel).
+    words: Literal["trained", "fixed"] = "trained"
+
+    def __post_init__(self) -> None:
+        if self.bidirectional and self.embedding_size % 2:
+            raise ValueError(f"embedding_size {self.embedding_size} is of two directions: it must be even")
+
+
+@dataclass(config=STRICT, frozen=True)
+class BagOfWordsSentences:
+    """The sum of the words' embeddings (Quick-Thoughts, appendix B)."""
+
+    kind: Literal["bag_of_words"]
+    # Length of an embedding, hence of the vector.
+    embedding_size: Annotated[int, Field(gt=0)] = 300
+
+
+@dataclass(config=STRICT, frozen=True)
+class TransformerSentences:
+    """A Transformer over words, from scratch: the mean of its states through a linear layer."""
+
+    kind: Literal["transformer"]
+    encoder: EncoderConfig
+    # Length of the vector.
+    embedding_size: Annotated[int, Field(gt=0)] = 512
+
+    def __post_init__(self) -> None:
+        if self.encoder.init_from is not None:
+            raise ValueError("a Transformer over words starts from scratch: init_from must be null")
+
+
+SentenceEncoderConfig = Annotated[
+    GruSentences | BagOfWordsSentences | TransformerSentences, Field(discriminator="kind")
+]
+
+
+@dataclass(config=STRICT, frozen=True)
+class SentenceLayoutConfig:
+    """Sentences of a corpus in their order (Quick-Thoughts, section 4.3)."""
+
+    # Sentences are cut to so many words.
+    sentence_words: Annotated[int, Field(ge=3)] = 50
+    # documents: the neighbours of a sentence are of its own document. cross: the last sentence of a document and the
+    # first of the next one are neighbours, too (released code).
+    boundaries: Literal["documents", "cross"] = "documents"
+
+
+@dataclass(config=STRICT, frozen=True)
 class LayoutConfig:
     """The joint input of k+1 sentences (MSPP paper, section 3.2)."""
 

@@ -150,6 +150,15 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     return _rows(row, column, ids, column + specials.first_position, np.zeros_like(column), rows, specials.pad)
 
 
+def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
+    """Sentences of one part, cut to `limit` words, without special tokens: `input_ids` and `attention_mask` (B, T)."""
+    sentences = cut(sentences, limit)
+    lengths = sentences.lengths.ravel()
+    row, column = np.repeat(np.arange(len(lengths)), lengths), _within(lengths)
+    batch = _rows(row, column, sentences.tokens, column, np.zeros_like(column), len(lengths), pad)
+    return {name: batch[name] for name in ("input_ids", "attention_mask")}
+
+
 def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
     """Batches of texts of like length, and (B,) the place of each text in their concatenation."""
     parts = texts.lengths.shape[1]
@@ -162,10 +171,11 @@ def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once
 
 
 def row_lengths(batch: Mapping[str, Any]) -> Tensor:
-    """Real tokens of every row of a batch, or of all rows of the chunks in a batch of pairs."""
+    """Real tokens of every row of a batch, or of all rows of the chunks in a batch of pairs or of sentences."""
     if "attention_mask" in batch:
         return torch.sum(batch["attention_mask"], dim=1)
-    return torch.cat([row_lengths(chunk) for side in ("queries", "documents") for chunk in batch[side]])
+    chunks = [batch[side] for side in ("queries", "documents", "sentences") if side in batch]
+    return torch.cat([row_lengths(chunk) for side in chunks for chunk in side])
 
 
 def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:

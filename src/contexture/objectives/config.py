@@ -46,9 +46,30 @@ class InBatchNegativesConfig:
     log_q: bool = False
 
 
+@dataclass(config=STRICT, frozen=True)
+class QuickThoughtsConfig:
+    """The softmax over the sentences of a batch."""
+
+    # Sentences on each side that are a sentence's context: 1 is the paper's context size 3.
+    window: Annotated[int, Field(gt=0)] = 1
+    # A sentence's score with itself: excluded from the candidates (paper), or 0, which is still one of them (released
+    # code).
+    self_score: Literal["excluded", "zero"] = "excluded"
+    # mean: of the log-probabilities of a sentence's context, each sentence weighing alike (released code).
+    # sum: of them, so that sentences with more context weigh more (paper, equation 2).
+    context: Literal["mean", "sum"] = "mean"
+
+
+@dataclass(config=STRICT, frozen=True)
+class SkipThoughtConfig:
+    """Decoders of the sentences before and after, which start from the sentence's vector; nothing to turn."""
+
+
 #: name in a schedule → its settings; `registry.py` has the class to each.
 OBJECTIVE_CONFIGS: dict[str, type] = {
     "in_batch_negatives": InBatchNegativesConfig,
     "mlm": MlmConfig,
     "mspp": MsppConfig,
+    "quick_thoughts": QuickThoughtsConfig,
+    "skip_thought": SkipThoughtConfig,
 }

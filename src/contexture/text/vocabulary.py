@@ -102,14 +102,14 @@ def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path
     tokenizer that cannot be loaded or lacks one of the five special tokens.
     """
     if config.published is not None:
-        _write(folder, *_published(config.published))
+        write_tokenizer(folder, *_published(config.published))
     else:
         if iter(texts) is texts:
             raise ValueError("the texts are read twice: give a list or paragraph_texts(folder), not an iterator")
         if not any(text.strip() for text in texts):
             raise ValueError("no text to train a vocabulary on: the corpus is empty")
         tokenizer = _trained_wordpiece(texts, config) if config.kind == "wordpiece" else _trained_bpe(texts, config)
-        _write(folder, tokenizer.to_str(pretty=True), json.dumps(_tokenizer_config(config.kind), indent=2))
+        write_tokenizer(folder, tokenizer.to_str(pretty=True), json.dumps(_tokenizer_config(config.kind), indent=2))
     load_tokenizer(folder)
 
 
@@ -276,7 +276,7 @@ def _published(name: str) -> tuple[str, str]:
         return (saved / TOKENIZER_FILE).read_text("utf-8"), (saved / CONFIG_FILE).read_text("utf-8")
 
 
-def _write(folder: Path, tokenizer_json: str, config_json: str) -> None:
+def write_tokenizer(folder: Path, tokenizer_json: str, config_json: str) -> None:
     """Write the two files, the second one last: without it the folder is not taken for a tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG_FILE).unlink(missing_ok=True)

@@ -20,7 +20,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 @dataclass(config=STRICT, frozen=True)
 class OptimizerConfig:
-    """AdamW under a triangular learning rate: linear up to the peak, linear down to 0."""
+    """AdamW; the learning rate rises linearly to its peak, then follows the schedule."""
 
     # Peak of the learning rate.
     learning_rate: Annotated[float, Field(gt=0)]
@@ -31,8 +31,12 @@ class OptimizerConfig:
     beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
     beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
     epsilon: Annotated[float, Field(gt=0)] = 1e-8
-    # Gradients are scaled down to this norm.
+    # linear: down to 0 at the last step. constant: the peak to the end.
+    schedule: Literal["linear", "constant"] = "linear"
+    # Gradients are scaled down to this norm …
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
+    # … that of all parameters together, or of each parameter by itself.
+    clip: Literal["all", "each"] = "all"
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -25,23 +25,35 @@ def rows_in(folder: Path) -> int:
     return sum(pq.ParquetFile(file).metadata.num_rows for file in files)
 
 
-class ShuffledRows:
-    """An endless shuffled stream over the rows of a folder of Parquet files.
+class _ParquetRows:
+    """Rows of a folder of Parquet files by row group; only one or two groups are in memory at a time."""
 
-    Row groups come in an order drawn for each epoch, rows within a group likewise: only one or two groups are in memory
-    at a time. The sampling stage has shuffled the rows over the files, so that this is random enough.
-    """
-
-    def __init__(self, folder: Path, columns: list[str], seed: int) -> None:
+    def __init__(self, folder: Path, columns: list[str]) -> None:
         if not rows_in(folder):
             raise ValueError(f"{folder}: no examples in these files; see the counts of the examples stage")
         files = sorted(folder.glob("*.parquet"))
-        self.seed, self.columns = seed, columns
+        self.columns = columns
         self.groups = [(file, g) for file in files for g in range(pq.ParquetFile(file).num_row_groups)]
         sizes = [pq.ParquetFile(file).metadata.row_group(g).num_rows for file, g in self.groups]
         self.sizes = np.array(sizes, dtype=np.int64)
         self.rows = int(self.sizes.sum())
         self._group = lru_cache(maxsize=2)(self._read)
+
+    def _read(self, group: int) -> pa.Table:
+        file, number = self.groups[group]
+        return pq.ParquetFile(file).read_row_group(number, columns=self.columns)
+
+
+class ShuffledRows(_ParquetRows):
+    """An endless shuffled stream over the rows of a folder of Parquet files.
+
+    Row groups come in an order drawn for each epoch, rows within a group likewise. The sampling stage has shuffled the
+    rows over the files, so that this is random enough.
+    """
+
+    def __init__(self, folder: Path, columns: list[str], seed: int) -> None:
+        super().__init__(folder, columns)
+        self.seed = seed
 
     def take(self, start: int, count: int) -> pa.Table:
         """Rows start … start+count−1 of the stream."""
@@ -59,9 +71,21 @@ class ShuffledRows:
             start, count = start + len(rows), count - len(rows)
         return pa.concat_tables(parts)
 
-    def _read(self, group: int) -> pa.Table:
-        file, number = self.groups[group]
-        return pq.ParquetFile(file).read_row_group(number, columns=self.columns)
+
+class OrderedRows(_ParquetRows):
+    """An endless stream over the rows of a folder of Parquet files in their order, again and again."""
+
+    def take(self, start: int, count: int) -> pa.Table:
+        """Rows start … start+count−1 of the stream."""
+        parts = []
+        ends = np.cumsum(self.sizes)
+        while count:
+            offset = start % self.rows
+            group = int(np.searchsorted(ends, offset, side="right"))
+            part = self._group(group).slice(offset - int(ends[group] - self.sizes[group]), count)
+            parts.append(part)
+            start, count = start + len(part), count - len(part)
+        return pa.concat_tables(parts)
 
 
 class Rows(Protocol):

@@ -7,7 +7,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
-from transformers import get_linear_schedule_with_warmup
+from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
 from contexture.encoders.layout import Batch
 from contexture.objectives.base import Objective
@@ -79,21 +79,35 @@ class ScheduledObjectives(pl.LightningModule):
             out |= {f"train/{name}_{metric}": value for metric, value in loss.metrics.items()}
         return out
 
+    def configure_gradient_clipping(
+        self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
+    ) -> None:
+        """Scale gradients down to `clip_norm`: that of all parameters together, or of each.
+
+        Not left to Lightning, which refuses to do so with fused optimizers under bfloat16.
+        """
+        parameters = list(self.parameters())
+        for group in [parameters] if self.optimizer_config.clip == "all" else [[one] for one in parameters]:
+            torch.nn.utils.clip_grad_norm_(group, self.optimizer_config.clip_norm)
+
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """AdamW (decay on matrices only) and the triangular schedule, continued where a checkpoint left them."""
+        """AdamW (decay on matrices only) and the schedule, continued where a checkpoint left them."""
         config = self.optimizer_config
         groups = [
             {"params": [p for p in self.parameters() if p.ndim >= 2], "weight_decay": config.weight_decay},
             {"params": [p for p in self.parameters() if p.ndim < 2], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(
-            groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon
+            groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon, fused=True
         )
         if self.optimizer_state is not None:
             optimizer.load_state_dict(self.optimizer_state)
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", config.learning_rate)
-        scheduler = get_linear_schedule_with_warmup(  # type: ignore[no-untyped-call]
-            optimizer, config.warmup_steps, self.steps, last_epoch=self.first_step - 1
+        before = self.first_step - 1
+        scheduler = (
+            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, before)  # type: ignore[no-untyped-call]
+            if config.schedule == "constant"
+            else get_linear_schedule_with_warmup(optimizer, config.warmup_steps, self.steps, before)
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytorch_lightning import Callback
 from torch import nn
 from torch.utils.data import Dataset
 
@@ -24,9 +25,11 @@ class Prepared:
             None where there is nothing to train on.
         accumulated: forward passes of an optimizer step on each device.
         save: writes the encoder, its tokenizer and the heads of its objectives.
+        callbacks: folder of the run → what else happens during training.
     """
 
     encoder: nn.Module
     batches: Callable[[range, int], Dataset[Any]] | None
     save: Save
     accumulated: int = 1
+    callbacks: Callable[[Path], list[Callback]] = lambda _: []

@@ -19,6 +19,7 @@ from contexture.training.module import ScheduledObjectives
 from contexture.training.mspp import prepare_mspp
 from contexture.training.precision import choose_precision
 from contexture.training.prepare import Prepared
+from contexture.training.quick_thoughts import prepare_quick_thoughts
 from contexture.training.recorder import Recorder
 from contexture.training.seeding import mix
 from contexture.training.systems import System
@@ -27,7 +28,11 @@ from contexture.training.two_tower import prepare_two_tower
 
 LOG = logging.getLogger(__name__)
 #: System → what makes its encoder and batches.
-PREPARE: dict[str, Any] = {"mspp": prepare_mspp, "two_tower": prepare_two_tower}
+PREPARE: dict[str, Any] = {
+    "mspp": prepare_mspp,
+    "quick_thoughts": prepare_quick_thoughts,
+    "two_tower": prepare_two_tower,
+}
 
 
 def pretrain(
@@ -69,6 +74,7 @@ def pretrain(
             callbacks=[
                 Recorder(encoder, settings.log_every),
                 Checkpoints(folder, settings.checkpoint_every),
+                *prepared.callbacks(folder),
             ],
             accumulated=prepared.accumulated,
             devices=settings.devices,

@@ -8,14 +8,16 @@ from contexture.pipelines.named import fixed
 from contexture.pipelines.pretrain.nodes import pretrain_all_seeds
 
 
-def create_pipeline(system: str, runs: Mapping[str, str | None], examples: str = "examples@files") -> Pipeline:
+def create_pipeline(
+    system: str, runs: Mapping[str, str | None], examples: str = "examples@files", tokenizer: str = "tokenizer"
+) -> Pipeline:
     """Examples → one encoder for every run; `runs` maps each to the run that it continues."""
     parameters = f"params:{system}"
     return Pipeline(
         [
             node(
                 fixed(pretrain_all_seeds, system, run),
-                [examples, "tokenizer", parameters, f"{run}-pretrained_place"]
+                [examples, tokenizer, parameters, f"{run}-pretrained_place"]
                 + ([f"{start}-pretrained"] if start else []),
                 f"{run}-pretrained",
                 name=f"pretrain_{run}",
@@ -24,6 +26,6 @@ def create_pipeline(system: str, runs: Mapping[str, str | None], examples: str =
         ],
         namespace=system,
         parameters={parameters},
-        inputs={"tokenizer"},
+        inputs={tokenizer},
         tags="pretrain",
     )

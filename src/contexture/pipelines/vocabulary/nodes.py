@@ -1,14 +1,22 @@
 """Nodes of the stage `vocabulary`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.text.vocabulary import VocabularyConfig, paragraph_texts, train_tokenizer
-from contexture.training.folders import replace
+from contexture.text.cooccurrence import corpus_vectors
+from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, paragraph_texts, train_tokenizer
+from contexture.text.word_vectors import aligned, read_word_vectors
+from contexture.text.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
+from contexture.training.folders import replace, work_folder
 
 
 def make_tokenizer(paragraphs: Path, vocabulary: dict[str, Any], place: Path) -> Path:
@@ -23,3 +31,36 @@ def make_tokenizer(paragraphs: Path, vocabulary: dict[str, Any], place: Path) ->
 def tokenize(paragraphs: DataFrame, tokenizer: Path) -> DataFrame:
     """Every sentence of the corpus as token ids, once for all systems."""
     return tokenize_paragraphs(paragraphs, tokenizer)
+
+
+def make_words(paragraphs: Path, words: dict[str, Any], place: Path) -> Path:
+    """The most frequent words of the paragraphs; behind them the other words of the file of word vectors, if any."""
+    config = TypeAdapter(WordsConfig).validate_python(words)
+    with work_folder(place) as work:
+        train_words(paragraph_texts(paragraphs), config, work)
+        if config.vectors is not None:
+            add_words(work, read_word_vectors(Path(config.vectors)).words, work)
+    return place
+
+
+def make_word_vectors(word_list: Path, documents: Path, words: dict[str, Any], place: Path) -> Path:
+    """The words with a vector each, from the file of word vectors or made from the corpus."""
+    config = TypeAdapter(WordsConfig).validate_python(words)
+    tokenizer, tokens = load_tokenizer(word_list)
+    if config.vectors is not None:
+        vectors = aligned(read_word_vectors(Path(config.vectors)), tokenizer.get_vocab(), tokens.vocab_size)
+    else:
+        vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
+    with work_folder(place) as work:
+        copy_words(word_list, work)
+        np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
+    return place
+
+
+def sentence_blocks(documents: Path) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Word ids of the documents' sentences and the sentences' lengths, a few documents at a time."""
+    for file in sorted(documents.rglob("*.parquet")):
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=16, columns=["paragraphs"]):
+            sentences = pc.list_flatten(pc.struct_field(pc.list_flatten(batch.column(0)), "sentences"))
+            lengths = pc.list_value_length(sentences).to_numpy(zero_copy_only=False)
+            yield pc.list_flatten(sentences).to_numpy().astype(np.int64), lengths.astype(np.int64)

@@ -1,0 +1,44 @@
+"""Embeddings for words that the training never saw (Kiros et al., 2015, section 2.2, as Quick-Thoughts uses it)."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
+    """Extend trained embeddings to all words that have a vector, by a linear map from vectors to embeddings.
+
+    The map, without a bias, has the least squared error over the words that have both. Trained words keep their
+    embeddings; words with neither get the unknown word's.
+
+    Args:
+        trained: (N, E), the embeddings of the words 0 … N−1.
+        vectors: (V, W), V ≥ N, row = id; zeros for a word without a vector.
+        unknown: id of the unknown word, below N.
+
+    Returns:
+        (V, E), of the same type and device as `trained`.
+
+    Raises:
+        ValueError: for fewer shared words than a vector has numbers (the map would be arbitrary), fewer vectors than
+            trained words, or an unknown word that is not trained.
+    """
+    known = len(trained)
+    if len(vectors) < known or not 0 <= unknown < known:
+        raise ValueError(
+            f"{known} trained words, {len(vectors)} rows of word vectors, unknown word {unknown}: "
+            "give the embeddings and the vectors of one vocabulary"
+        )
+    has_vector: NDArray[np.bool_] = (vectors != 0).any(axis=1)
+    shared = np.flatnonzero(has_vector[:known])
+    if len(shared) < vectors.shape[1]:
+        raise ValueError(
+            f"only {len(shared)} trained words have one of the word vectors, of {vectors.shape[1]} numbers: "
+            "at least as many are needed; give a file of vectors in the corpus's language and spelling"
+        )
+    embeddings = trained.detach().double().cpu().numpy()
+    mapping = np.linalg.lstsq(vectors[shared].astype(np.float64), embeddings[shared], rcond=None)[0]
+    more = vectors[known:] @ mapping.astype(np.float32)
+    more[~has_vector[known:]] = embeddings[unknown]
+    return torch.cat([trained.detach(), torch.from_numpy(more).to(trained)])

@@ -1,0 +1,65 @@
+"""Quick-Thoughts: pick a sentence's neighbours out of the sentences of the batch (section 3, equations 1 and 2)."""
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.distributed.nn.functional import all_gather
+
+from contexture.objectives.base import Loss, Objective
+from contexture.objectives.config import QuickThoughtsConfig
+
+
+class QuickThoughts(Objective):
+    """Reads vectors (2, B, D) of f and g, and of the batch `document_numbers`, `positions` (R·B,) and `first`.
+
+    The candidates are the sentences of all R devices, in the order of the corpus.
+    """
+
+    def __init__(self, config: QuickThoughtsConfig, *_: object) -> None:
+        nn.Module.__init__(self)
+        self.config = config
+
+    def forward(self, encoder: nn.Module, states: Tensor, batch: dict[str, Tensor]) -> Loss:
+        """Mean over the sentences that have a context; also the share of them whose best candidate is of it."""
+        context = context_of(batch["document_numbers"], batch["positions"], self.config.window)
+        rows = torch.arange(states.shape[1], device=states.device) + batch["first"]
+        scores = neighbour_scores(states[0], _gather(states[1]), rows, self.config.self_score)
+        mine = context[rows]
+        # Devices may have different numbers of sentences with a context: what they average must be the whole's mean.
+        share = len(context) / len(rows) / context.any(dim=1).sum().clamp(min=1)
+        loss = context_losses(scores, mine, self.config.context).sum() * share
+        counted = mine.any(dim=1)
+        best = scores.scatter(1, rows[:, None], -torch.inf).argmax(dim=1)
+        right = mine[torch.arange(len(rows), device=rows.device), best][counted].float()
+        return Loss(loss, {"accuracy": right.sum() / counted.sum().clamp(min=1)})
+
+
+def context_of(documents: Tensor, positions: Tensor, window: int) -> Tensor:
+    """Which sentences (N,) are in whose context, (N, N): of the same document, at most `window` places away."""
+    distance = (positions[:, None] - positions[None, :]).abs()
+    return (documents[:, None] == documents[None, :]) & (distance <= window) & (distance > 0)
+
+
+def neighbour_scores(f: Tensor, g: Tensor, rows: Tensor, self_score: str) -> Tensor:
+    """Inner products (B, N) of sentences (B, D) with candidates (N, D); sentence i is candidate `rows[i]`.
+
+    Its own score is −∞ where it is `excluded`, otherwise 0.
+    """
+    scores = f.float() @ g.float().T
+    return scores.scatter(1, rows[:, None], -torch.inf if self_score == "excluded" else 0.0)
+
+
+def context_losses(scores: Tensor, context: Tensor, kind: str) -> Tensor:
+    """−log p of each sentence's context (B, N) among the candidates, given their scores (B, N): its mean or sum, (B,).
+
+    0 for a sentence without context.
+    """
+    log_p = scores.log_softmax(dim=1).masked_fill(~context, 0.0)
+    losses = -log_p.sum(dim=1)
+    return losses / context.sum(dim=1).clamp(min=1) if kind == "mean" else losses
+
+
+def _gather(vectors: Tensor) -> Tensor:
+    """The vectors of all devices, in the order of their ranks; gradients flow to all of them."""
+    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+        return torch.cat(all_gather(vectors.contiguous()))  # type: ignore[no-untyped-call]
+    return vectors

@@ -1,0 +1,125 @@
+"""Vocabularies of whole words, kept as the same kind of folder as subword vocabularies.
+
+Words are those of the Penn Treebank's conventions as far as a pattern can tell them ("do n't", "it 's"), so that raw
+text and the tokenized text of older benchmarks give the same words. The ids are those of the special tokens, then the
+*trained* words, the most frequent ones of the corpus, then, where a file of word vectors was given, its other words: a
+model that has embeddings for the trained words alone takes greater ids for unknown words.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from contexture.strict import STRICT
+from contexture.text.vocabulary import MIN_FREQUENCY, SPECIALS, copy_tokenizer, load_tokenizer, write_tokenizer
+
+WORDS_FILE = "words.json"
+VECTORS_FILE = "word_vectors.npy"
+
+#: The first of these that matches is the next word; what none matches is white space.
+_WORD = "|".join(
+    [
+        r"n't\b",
+        r"'(?:s|re|ve|ll|d|m)\b",
+        r"-[lr][rsc]b-",  # brackets of tokenized treebanks
+        r"(?:\p{L}\.){2,}",  # U.S.
+        r"\p{N}+(?:[.,:]\p{N}+)*",
+        r"[\p{L}\p{N}_\p{M}]+(?=n't\b)",  # do|n't
+        r"[\p{L}\p{N}_\p{M}]+(?:-[\p{L}\p{N}_\p{M}]+)*",
+        r"\.{2,}|-{2,}",
+        r"[^\s]",
+    ]
+)
+#: Quotation marks and apostrophes that stand for the same.
+_QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "``": '"', "''": '"'}
+
+
+@dataclass(config=STRICT, frozen=True)
+class WordsConfig:
+    """Which words the models read."""
+
+    # Words with embeddings of their own, special tokens included: the most frequent ones.
+    size: Annotated[int, Field(ge=10)] = 50_000
+    lowercase: bool = False
+    # GloVe or word2vec vectors (text or .bin, plain or .gz) or an .npy file with its words in <name>.words.txt.
+    # null: vectors are made from the corpus itself, by its words' co-occurrences.
+    vectors: str | None = None
+    # Length of the vectors made from the corpus.
+    vector_size: Annotated[int, Field(gt=0)] = 300
+
+
+def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None:
+    """Write a tokenizer of the most frequent words of `texts` into `folder`.
+
+    The result is a function of the words and their counts. Raises ValueError for texts without a word.
+    """
+    tokenizer = _tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=config.size,
+        min_frequency=MIN_FREQUENCY,
+        special_tokens=list(SPECIALS["wordpiece"].values()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    words = tokenizer.get_vocab()
+    if len(words) == len(SPECIALS["wordpiece"]):
+        raise ValueError(f"no word occurs {MIN_FREQUENCY} times in the corpus: there is nothing to train words on")
+    _save(words, len(words), config.lowercase, folder)
+
+
+def add_words(source: Path, more: Iterable[str], folder: Path) -> None:
+    """Write the tokenizer in `source` to `folder` with more words behind its own."""
+    tokenizer, _ = load_tokenizer(source)
+    words = dict(tokenizer.get_vocab())
+    trained = len(words)
+    for word in more:
+        words.setdefault(word, len(words))
+    _save(words, trained, _settings(source)["lowercase"], folder)
+
+
+def copy_words(source: Path, folder: Path) -> None:
+    """Copy the files of a word tokenizer, without vectors, into another folder."""
+    copy_tokenizer(source, folder)
+    shutil.copyfile(source / WORDS_FILE, folder / WORDS_FILE)
+
+
+def trained_words(folder: Path) -> int:
+    """How many ids of a word tokenizer have embeddings of their own; the others' come from word vectors.
+
+    Raises ValueError, naming the file, for a folder that holds no vocabulary of words.
+    """
+    return int(_settings(folder)["trained"])
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    try:
+        settings: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{folder / WORDS_FILE}: not there or damaged ({error}); run the vocabulary stage") from error
+    return settings
+
+
+def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    steps = [normalizers.NFC(), *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items())]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lowercase else steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="removed", invert=True)
+    return tokenizer
+
+
+def _save(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
+    specials = SPECIALS["wordpiece"]
+    tokenizer = _tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
+    tokenizer.add_special_tokens(list(specials.values()))
+    roles = {f"{role}_token": token for role, token in specials.items()}
+    config = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **roles}, indent=2)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WORDS_FILE).write_text(json.dumps({"trained": trained, "lowercase": lowercase}), "utf-8")
+    write_tokenizer(folder, tokenizer.to_str(), config)
+    load_tokenizer(folder)

@@ -1,0 +1,76 @@
+"""What the training of Quick-Thoughts and Skip-Thought is told."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import SentenceEncoderConfig, SentenceLayoutConfig
+from contexture.strict import STRICT
+from contexture.training.config import Positive, PretrainConfig, PretrainRun, fields_of
+
+
+@dataclass(config=STRICT, frozen=True)
+class QuickThoughtsRun(PretrainRun):
+    """One pre-trained pair of encoders, or, under skip_thought, one encoder and two decoders."""
+
+    # Name among `encoders`.
+    encoder: str = Field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        used = {frozenset(stage.weights) for stage in self.schedule}
+        if len(used) > 1 or not used <= {frozenset({"quick_thoughts"}), frozenset({"skip_thought"})}:
+            raise ValueError("a run is trained by quick_thoughts or by skip_thought, alone: they have other encoders")
+
+    @property
+    def generates(self) -> bool:
+        """Whether this run trains decoders."""
+        return any("skip_thought" in stage.weights for stage in self.schedule)
+
+
+@dataclass(config=STRICT, frozen=True)
+class QuickThoughtsPretrain(PretrainConfig):
+    """How the encoders are pre-trained: batch_size contiguous sentences a step, the candidates of one another."""
+
+    # Name → run; the names are those of the pipeline.
+    runs: Mapping[str, QuickThoughtsRun]
+    # Encoders kept on the way, evenly spaced, to see quality grow over training time (Figure 2); 0 keeps none.
+    snapshots: Annotated[int, Field(ge=0)] = 0
+    # Tokens, padding included, that a Transformer reads at a time: sentences of like length go together.
+    tokens_at_once: Positive = 16384
+
+
+@dataclass(config=STRICT, frozen=True)
+class QuickThoughtsSystem:
+    """Quick-Thoughts: encoders and their pre-training runs."""
+
+    layout: SentenceLayoutConfig
+    # Name → the kind and sizes of f and of g.
+    encoders: dict[str, SentenceEncoderConfig]
+    pretrain: QuickThoughtsPretrain
+    # Everything is done this often, with the seeds 0, 1, ….
+    seeds: Positive
+    system: Literal["quick_thoughts"] = Field(default="quick_thoughts", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name, run in self.pretrain.runs.items():
+            if run.encoder not in self.encoders:
+                raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
+            if run.generates and self.encoders[run.encoder].kind == "transformer":
+                raise ValueError(f"run {name}: skip_thought's decoders read the words of a gru or a bag_of_words")
+
+    def training(self) -> dict[str, Any]:
+        """The part that the training side reads, as plain data; a system's own configuration has more."""
+        return fields_of(self, QuickThoughtsSystem)
+
+    def pretraining(self, run: str) -> dict[str, Any]:
+        """All that a pre-training run depends on, as plain data."""
+        recipe = self.pretrain.runs[run]
+        return {
+            "encoder": asdict(self.encoders[recipe.encoder]),
+            "layout": asdict(self.layout),
+            "pretrain": asdict(self.pretrain) | {"runs": asdict(recipe)},
+        }
