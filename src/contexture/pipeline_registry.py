@@ -1,6 +1,6 @@
 """Every pipeline by the name that `kedro run --pipelines` takes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kedro.pipeline import Pipeline
@@ -17,6 +17,7 @@ from contexture.pipelines import (
     report,
     retrieval,
     search,
+    sentences,
     sources,
     vocabulary,
 )
@@ -31,6 +32,8 @@ class System:
     # Fine-tuned variant → the run whose encoder it starts from; settings under finetune.variants. Empty: every run is
     # fine-tuned, on several shares of the questions.
     variants: Mapping[str, str] = field(default_factory=dict)
+    # Variant that is measured frozen → the runs whose vectors it concatenates.
+    frozen: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 SYSTEMS = {
@@ -47,6 +50,16 @@ SYSTEMS = {
     ),
     "quick_thoughts": System(
         runs={"uni": None, "bi": None, "bow": None, "fixed": None, "skip_thought": None, "random": None},
+        frozen={
+            "uni": ["uni"],
+            "bi": ["bi"],
+            "combine": ["uni", "bi"],
+            "bow": ["bow"],
+            # Two bidirectional encoders, one over trained and one over fixed words (section 4.4.1).
+            "mc": ["bi", "fixed"],
+            "skip_thought": ["skip_thought"],
+            "random": ["random"],
+        },
     ),
     "two_tower": System(
         runs={
@@ -88,7 +101,14 @@ def two_tower_pipeline(name: str, system: System) -> Pipeline:
 
 def quick_thoughts_pipeline(name: str, system: System) -> Pipeline:
     """Quick-Thoughts, from sentences in their order to report."""
-    return contiguous.create_pipeline(name) + pretrain.create_pipeline(name, system.runs, tokenizer="words")
+    runs = list(system.runs)
+    return (
+        sources.create_sentence_tasks_pipeline()
+        + contiguous.create_pipeline(name)
+        + pretrain.create_pipeline(name, system.runs, tokenizer="words")
+        + sentences.create_pipeline(name, runs, system.frozen)
+        + report.create_sentence_pipeline(name, runs)
+    )
 
 
 def register_pipelines() -> dict[str, Pipeline]:

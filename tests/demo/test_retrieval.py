@@ -104,7 +104,11 @@ def test_the_number_of_questions_is_a_setting_and_changes_nothing_else(tmp_path:
     assert few["retrieval_questions"] == 50 and many["retrieval_questions"] == 300
     assert few["retrieval_paragraphs"] == many["retrieval_paragraphs"]
     few_files, many_files = (
-        {path.name: hashlib.sha256(path.read_bytes()).digest() for path in sorted((tmp_path / folder).iterdir())}
+        {
+            path.name: hashlib.sha256(path.read_bytes()).digest()
+            for path in sorted((tmp_path / folder).rglob("*"))
+            if path.is_file()
+        }
         for folder in ("few", "many")
     )
     assert {name for name in few_files if few_files[name] != many_files[name]} == {"squad-demo.json"}

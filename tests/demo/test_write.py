@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from collections.abc import Iterator
 from hashlib import sha1
 from pathlib import Path
 from random import Random
@@ -18,12 +19,14 @@ import pytest
 from pydantic import ValidationError
 
 from contexture.benchmarks.answer_selection import clean, read_wikiqa
-from contexture.demo import DemoConfig, write_demo_world
+from contexture.demo import DemoConfig, write, write_demo_world
 from contexture.demo.grammar import render, topics
 from contexture.demo.names import source
+from contexture.demo.novels import novel
 from contexture.demo.world import literal, outline, page
 
 NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2", "squad-demo.json"]
+FOLDERS = ["books", "senteval"]
 SCHEMA = "{http://www.mediawiki.org/xml/export-0.11/}"
 
 
@@ -40,11 +43,11 @@ def answers(demo: Path) -> pd.DataFrame:
 
 
 def test_files_have_their_names_and_nothing_else_is_left(demo: Path):
-    assert sorted(path.name for path in demo.iterdir()) == NAMES
+    assert sorted(path.name for path in demo.iterdir()) == sorted([*NAMES, *FOLDERS])
 
 
 def test_counts_are_those_of_the_files(tmp_path: Path):
-    counts = write_demo_world(DemoConfig(pages=40, questions_per_page=3), tmp_path)
+    counts = write_demo_world(DemoConfig(pages=40, novels=2, questions_per_page=3), tmp_path)
     table = read_wikiqa(tmp_path)
     assert counts["articles"] == 40
     assert counts["pages"] == bz2.decompress((tmp_path / NAMES[3]).read_bytes()).count(b"<page>")
@@ -53,31 +56,72 @@ def test_counts_are_those_of_the_files(tmp_path: Path):
         assert counts[f"{split}_candidates"] == len(part)
         assert counts[f"{split}_answers"] == part["label"].sum()
     assert table["question_id"].nunique() == 120
+    assert counts["novels"] == len(list((tmp_path / "books").iterdir())) == 2
+    assert counts["novel_sentences"] == sum(len(p) for i in range(2) for c in novel(0, i) for p in c.paragraphs)
+    mr, sts = (list((tmp_path / "senteval").glob(pattern)) for pattern in ("MR/*", "STS/STS14-en-test/STS.input.*"))
+    assert sum(len(path.read_text().splitlines()) for path in mr + sts) == 804 < counts["sentence_task_rows"]
 
 
 def test_same_configuration_same_bytes_in_another_process(tmp_path: Path):
     code = """
 import pathlib, sys
 from contexture.demo import *
-write_demo_world(DemoConfig(pages=30), pathlib.Path(sys.argv[1]))
+write_demo_world(DemoConfig(pages=30, novels=2), pathlib.Path(sys.argv[1]))
 """
     for name, hash_seed in (("one", "1"), ("two", "2")):
         env = os.environ | {"PYTHONHASHSEED": hash_seed}
         subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], check=True, env=env)
-    write_demo_world(DemoConfig(pages=30, seed=1), tmp_path / "other")
-    for name in NAMES:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-        assert (tmp_path / "one" / name).read_bytes() != (tmp_path / "other" / name).read_bytes()
+    write_demo_world(DemoConfig(pages=30, novels=2, seed=1), tmp_path / "other")
+    one, two, other = (_contents(tmp_path / name) for name in ("one", "two", "other"))
+    assert one == two and len(one) == len(NAMES) + 2 + 27
+    assert all(one[name] != other[name] for name in one.keys() & other.keys())
+
+
+def test_folders_give_way_as_a_whole_and_come_back_if_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_demo_world(DemoConfig(pages=25, novels=3), tmp_path)
+    (tmp_path / "books" / "of_mine.txt").write_text("Mine.")
+    before = _contents(tmp_path)
+
+    rename = Path.replace
+
+    def replace(path: Path, target: Path) -> None:
+        if path.name == ".books.part":
+            raise OSError("no")
+        rename(path, target)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="no"):
+        patch.setattr(Path, "replace", replace)
+        write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
+    assert _contents(tmp_path) == before
+    (tmp_path / ".books.part").mkdir()  # as a killed run leaves it
+    write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
+    assert len(list((tmp_path / "books").iterdir())) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*NAMES, *FOLDERS])
+
+
+@pytest.mark.parametrize("part", ["novels", "tasks"])
+def test_a_failure_in_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str):
+    def fail(*_: object) -> Iterator[None]:
+        yield from ()
+        raise OSError("disk full")
+
+    monkeypatch.setattr(write, {"novels": "novel", "tasks": "task_files"}[part], fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_larger_world_begins_with_the_smaller_one(tmp_path: Path):
-    write_demo_world(DemoConfig(pages=25), tmp_path / "small")
-    write_demo_world(DemoConfig(pages=60), tmp_path / "large")
+    write_demo_world(DemoConfig(pages=25, novels=1), tmp_path / "small")
+    write_demo_world(DemoConfig(pages=60, novels=2), tmp_path / "large")
     small, large = (bz2.decompress((tmp_path / size / NAMES[3]).read_bytes()) for size in ("small", "large"))
     assert large.startswith(small.removesuffix(b"</mediawiki>\n"))
     for name in (*NAMES[:3], NAMES[4]):
         start = (tmp_path / "small" / name).read_bytes().removesuffix(b"\n]}\n")
         assert (tmp_path / "large" / name).read_bytes().startswith(start)
+    small_folders, large_folders = (_contents(tmp_path / size) for size in ("small", "large"))
+    for name in small_folders.keys() - set(NAMES):
+        assert small_folders[name] == large_folders[name]
 
 
 def test_export_is_well_formed_page_by_page(demo: Path):
@@ -166,12 +210,12 @@ def test_words_help_to_rank_but_do_not_suffice_and_the_title_does_not_help(answe
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_number_of_pages(tmp_path: Path):
-    write_demo_world(DemoConfig(pages=25), tmp_path)
+def test_memory_does_not_grow_with_the_number_of_pages_and_novels(tmp_path: Path):
+    write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
     peaks = []
-    for pages in (300, 700):
+    for pages, novels in ((300, 5), (700, 20)):
         tracemalloc.start()
-        write_demo_world(DemoConfig(pages=pages), tmp_path)
+        write_demo_world(DemoConfig(pages=pages, novels=novels), tmp_path)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.1 * peaks[0]
@@ -190,11 +234,15 @@ write_demo_world(DemoConfig(pages=100), pathlib.Path(sys.argv[1]))
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"pages": 24}, {"seed": -1}, {"dev_share": 0.9}, {"questions_per_page": 0}, {"size": 3}]
+    "wrong", [{"pages": 24}, {"novels": 0}, {"seed": -1}, {"dev_share": 0.9}, {"questions_per_page": 0}, {"size": 3}]
 )
 def test_impossible_configurations_are_refused(wrong: dict[str, float]):
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         DemoConfig(**wrong)  # type: ignore[arg-type]
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def _words(text: str) -> list[str]:

@@ -32,6 +32,27 @@ def test_recalls_are_metrics(metric: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("metric", "good", "bad", "where"),
+    [
+        ("accuracy", [0, 1.0], [-0.1, 1.01], r"in 0\.\.1"),
+        ("f1", [0, 1.0], [-0.1, 1.01], r"in 0\.\.1"),
+        ("spearman", [-1.0, 0.3, 1], [-1.01, 55.0], r"in -1\.\.1"),
+        ("pearson_weighted_mean", [-1.0, 1], [1.01], r"in -1\.\.1"),
+        ("mse", [0.0, 3.5], [-0.1, float("inf")], "from 0 upwards"),
+        ("search_median_rank", [1, 250.5], [-1, float("nan")], "from 0 upwards"),
+        ("annotation_recall_at_10", [0.5], [50.0], r"in 0\.\.1"),
+    ],
+)
+def test_each_metric_has_its_range(metric: str, good: list[float], bad: list[float], where: str) -> None:
+    for value in good:
+        record = {**GOOD, "metric": metric, "value": value}
+        assert check_records([record]) == [record]
+    for value in bad:
+        with pytest.raises(ValueError, match=f"metrics record 0: 'value' must be a number {where}"):
+            check_records([{**GOOD, "metric": metric, "value": value}])
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"metric": "recall_at_2"}, "unknown metric"),

@@ -20,6 +20,8 @@ class DemoConfig:
     questions_per_page: Annotated[int, Field(ge=1, le=8)] = 2
     # Questions about each article whose answer is to be found among the paragraphs of all articles.
     retrieval_questions_per_page: Annotated[int, Field(ge=1, le=12)] = 8
+    # Novels, of some 200 sentences each.
+    novels: Annotated[int, Field(ge=1)] = 30
     # Share of the articles (in 25ths, at least one) whose questions go to dev and to test; the rest is train.
     dev_share: Annotated[float, Field(gt=0, le=0.4)] = 0.16
     test_share: Annotated[float, Field(gt=0, le=0.4)] = 0.28

@@ -76,7 +76,7 @@ def _span(about: Outline, topic: Topic, aspect: str, sentence: str) -> tuple[int
     """Where in a sentence the fact stands that it states, and its words; all but the stop where they are hidden."""
     slots = facts(about, topic)
     rng = source(about.seed, "spans")  # facts are settled: nothing is drawn
-    for slot in _telling(topic.name, aspect):
+    for slot in telling(topic.name, aspect):
         text = render(slots[slot], slots, rng)
         start = sentence.lower().find(text.lower())
         if start >= 0:
@@ -85,7 +85,7 @@ def _span(about: Outline, topic: Topic, aspect: str, sentence: str) -> tuple[int
 
 
 @lru_cache(maxsize=256)
-def _telling(name: str, aspect: str) -> tuple[str, ...]:
+def telling(name: str, aspect: str) -> tuple[str, ...]:
     """The slots that may hold the fact: the one of its name, then those that all ways to state it share."""
     topic = topics()[name]
     shared = frozenset.intersection(*(way.slots for way in topic.say[aspect]))

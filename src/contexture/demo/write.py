@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,39 +10,94 @@ from contexture.demo.config import DemoConfig
 from contexture.demo.export import FOOTER, element, header
 from contexture.demo.extras import Entry, article_id, extras
 from contexture.demo.grammar import kinds
+from contexture.demo.novels import file_name, novel, text
 from contexture.demo.questions import HEADER, SPLITS, rows, split
 from contexture.demo.retrieval import squad_article
+from contexture.demo.sentence_tasks import rows_of, task_files
 from contexture.demo.wikitext import article
 from contexture.demo.world import page
 
 EXPORT = "demo-pages-articles.xml.bz2"
 RETRIEVAL = "squad-demo.json"
+BOOKS = "books"
+SENTENCES = "senteval"
 
 
 def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
-    """Write a MediaWiki export, three files in the WikiQA format and one in that of SQuAD v1.1 into `folder`.
+    """Write a MediaWiki export, questions, novels and tasks for encoders of sentences into `folder`.
+
+    The questions are three files in the WikiQA format and one in that of SQuAD v1.1; the novels, one file each, lie in
+    a folder `BOOKS`, and the tasks in a folder `SENTENCES` with the layout of SentEval's `data/downstream`.
 
     The folder is made if need be. The same configuration gives the same bytes, and memory does not grow with the
-    number of pages. A file has its name only when all of them are complete.
+    number of pages or novels. A file or folder has its name only when all of them are complete; folders of these names
+    from an earlier call give way as a whole.
 
     Returns:
-        Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, and for
-        each split `<split>_questions`, `<split>_candidates` and `<split>_answers`.
+        Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, for each
+        split `<split>_questions`, `<split>_candidates` and `<split>_answers`, then `novels`, `novel_sentences` and
+        `sentence_task_rows`.
 
     Raises:
         OSError: the folder cannot be made or written; nothing half-written is left.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = [EXPORT, RETRIEVAL, *(f"WikiQA-{name}.tsv" for name in SPLITS)]
-    parts = [folder / f".{name}.part" for name in names]
+    names = [EXPORT, RETRIEVAL, *(f"WikiQA-{name}.tsv" for name in SPLITS), BOOKS, SENTENCES]
+    *parts, books, sentences = places = [folder / f".{name}.part" for name in names]
     try:
-        counts = _write(config, *parts)
-        for part, name in zip(parts, names, strict=True):
-            part.replace(folder / name)
+        for place in places:
+            _remove(place)  # of a run that was killed
+        counts = _write(config, *parts) | _write_novels(config, books) | _write_sentence_tasks(config, sentences)
+        for place, name in zip(places, names, strict=True):
+            _give_name(place, folder / name)
     finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
+        for place in places:
+            _remove(place)
     return counts
+
+
+def _give_name(part: Path, path: Path) -> None:
+    """Put a file or folder in the place of what has its name; a folder that cannot be put there stays as it was."""
+    old = path.with_name(f".{path.name}.old")
+    _remove(old)  # of a run that was killed
+    if not part.is_dir() or not path.exists():
+        part.replace(path)
+        return
+    path.replace(old)
+    try:
+        part.replace(path)
+    except OSError:
+        old.replace(path)
+        raise
+    _remove(old)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _write_novels(config: DemoConfig, folder: Path) -> dict[str, int]:
+    folder.mkdir()
+    sentences = 0
+    for index in range(config.novels):
+        with (folder / file_name(config.seed, index)).open("w", encoding="utf-8", newline="\n") as file:
+            for chapter in novel(config.seed, index):
+                file.write(text(chapter))
+                sentences += sum(map(len, chapter.paragraphs))
+    return {"novels": config.novels, "novel_sentences": sentences}
+
+
+def _write_sentence_tasks(config: DemoConfig, folder: Path) -> dict[str, int]:
+    count = 0
+    for name, lines in task_files(config.seed):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+        count += rows_of(name, lines)
+    return {"sentence_task_rows": count}
 
 
 def _write(config: DemoConfig, export: Path, retrieval: Path, *tables: Path) -> dict[str, int]:

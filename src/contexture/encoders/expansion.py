@@ -5,6 +5,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from contexture.encoders.sentence_encoders import SentenceEncoders, embedding_of
+
 
 def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
     """Extend trained embeddings to all words that have a vector, by a linear map from vectors to embeddings.
@@ -42,3 +44,16 @@ def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tenso
     more = vectors[known:] @ mapping.astype(np.float32)
     more[~has_vector[known:]] = embeddings[unknown]
     return torch.cat([trained.detach(), torch.from_numpy(more).to(trained)])
+
+
+def expand_words(encoders: SentenceEncoders, vectors: NDArray[np.float32], unknown: int) -> None:
+    """Give encoders, in place, embeddings for all words that have a vector; fixed words are left as they are.
+
+    Raises ValueError where `expand` does, and for Transformers, whose words scale with their positions.
+    """
+    if encoders.config.kind == "transformer":
+        raise ValueError("vocabulary expansion is for a gru or a bag_of_words: a Transformer's words are left alone")
+    if encoders.config.kind == "gru" and encoders.config.words == "fixed":
+        return
+    for encoder in encoders.encoders:
+        encoder.words = embedding_of(expand(encoder.words.weight, vectors, unknown))

@@ -24,8 +24,8 @@ from contexture.encoders.transformer import build_encoder
 from contexture.text.vocabulary import SpecialTokens
 
 #: `sentences`, a list of batches of like length; `rows` (B,), where each sentence stands in their concatenation. In
-#: training also `document_numbers` and `positions` (R·B,), of the sentences of all devices, and `first`, the place of this
-#: device's first one among them.
+#: training also `document_numbers` and `positions` (R·B,), of the sentences of all devices, and `first`, the place of
+#: this device's first one among them.
 SentenceBatch = Mapping[str, Any]
 
 #: Embeddings are drawn from U[−0.1, 0.1] (section 4.3).
@@ -143,6 +143,13 @@ class SentenceEncoders(nn.Module):
         return torch.stack([encoder.flops(lengths) for encoder in self.encoders]).sum()
 
 
+def embedding_of(table: Tensor) -> nn.Embedding:
+    """Embeddings (V, W) as they are."""
+    words = nn.Embedding(len(table), table.shape[1])
+    words.weight = nn.Parameter(table)
+    return words
+
+
 def known(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
     """Ids, those without an embedding replaced by the unknown word's."""
     return torch.where(ids < words.num_embeddings, ids, unknown)
@@ -186,7 +193,7 @@ def build_sentence_encoders(
     if config.kind == "gru" and config.words == "fixed":
         if vectors is None:
             raise ValueError("an encoder with fixed words needs word vectors; run the vocabulary stage")
-        fixed = nn.Embedding(*vectors.shape, _weight=torch.from_numpy(np.array(vectors)), _freeze=True)
+        fixed = embedding_of(torch.from_numpy(np.array(vectors))).requires_grad_(False)
 
     def one() -> nn.Module:
         if isinstance(config, TransformerSentences):

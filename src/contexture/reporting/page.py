@@ -26,6 +26,22 @@ class Retrieval:
 
 
 @dataclass(frozen=True)
+class SentenceFacts:
+    """What the report of an encoder of sentences shows beside its records; what is empty is left out."""
+
+    # {"query", "model" (a variant), "neighbour", "cosine"}
+    neighbours: Sequence[Mapping[str, Any]] = ()
+    # {"variant", "task", "protocol", "c": [the strength of each outer fold]}, one a seed
+    chosen: Sequence[Mapping[str, Any]] = ()
+    # snapshots: {"run" (a variant), "seed", "step", "seconds" (of training), "task", "metric", "value"}
+    quality_over_time: Sequence[Mapping[str, Any]] = ()
+    # by task: why it was not measured
+    missing: Mapping[str, str] = field(default_factory=dict)
+    # by run (a variant): {"sentences_per_second", "words_per_second", "seconds", "parameters"} of its training
+    speed: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ReportContext:
     """What the report says beside the numbers. All of it is shown as plain text."""
 
@@ -36,6 +52,7 @@ class ReportContext:
     counts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # {"Corpus": {"pages_in": 300}}
     files: Mapping[str, str] = field(default_factory=dict)  # path → what lies there
     retrieval: Retrieval = field(default_factory=Retrieval)
+    sentences: SentenceFacts = field(default_factory=SentenceFacts)
 
 
 @dataclass(frozen=True)

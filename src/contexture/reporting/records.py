@@ -2,18 +2,62 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from contexture.evaluation.retrieval import RECALL_AT
 
-#: Metric names and how the papers write them. All are fractions, shown as percentages.
+
+@dataclass(frozen=True)
+class Metric:
+    """What a metric is called, which values it can have and how they are shown."""
+
+    label: str  # as the papers write it
+    low: float = 0.0
+    high: float = 1.0
+    scale: float = 100  # shown times this: percent
+    decimals: int = 1  # as many are shown
+    lower_is_better: bool = False
+
+
+def _correlation(label: str) -> Metric:
+    return Metric(label, low=-1.0, scale=1, decimals=3)
+
+
+def _median_rank(label: str) -> Metric:
+    return Metric(label, high=math.inf, scale=1, lower_is_better=True)
+
+
+#: How the correlations of a task's subsets are put together: their mean, the mean weighted by their numbers of pairs,
+#: or one correlation of all pairs.
+AGGREGATES = {"mean": "mean", "weighted_mean": "weighted mean", "pooled": "pooled"}
+CORRELATIONS = {"pearson": "Pearson", "spearman": "Spearman"}
+#: R@k of image–caption ranking, in both directions.
+CAPTION_RECALL_AT = (1, 5, 10)
+
 METRICS = {
-    "p_at_1": "P@1",
-    "map": "MAP",
-    "mrr": "MRR",
-    **{f"recall_at_{k}": f"R@{k}" for k in RECALL_AT},
+    "p_at_1": Metric("P@1"),
+    "map": Metric("MAP"),
+    "mrr": Metric("MRR"),
+    **{f"recall_at_{k}": Metric(f"R@{k}") for k in RECALL_AT},
     # The laxer count: the gold sentence's text, in any passage.
-    **{f"sentence_recall_at_{k}": f"sentence R@{k}" for k in RECALL_AT},
+    **{f"sentence_recall_at_{k}": Metric(f"sentence R@{k}") for k in RECALL_AT},
+    "accuracy": Metric("accuracy"),
+    # Of analogies A:B::C:D, when A, B and C are no candidates.
+    "accuracy_excluding": Metric("accuracy without A, B and C"),
+    "f1": Metric("F1"),
+    "mse": Metric("MSE", high=math.inf, scale=1, decimals=3, lower_is_better=True),
+    **{kind: _correlation(name) for kind, name in CORRELATIONS.items()},
+    **{
+        f"{kind}_{aggregate}": _correlation(f"{how} {name}")
+        for kind, name in CORRELATIONS.items()
+        for aggregate, how in AGGREGATES.items()
+    },
+    # Image to caption, and caption to image.
+    **{f"annotation_recall_at_{k}": Metric(f"annotation R@{k}") for k in CAPTION_RECALL_AT},
+    "annotation_median_rank": _median_rank("annotation median rank"),
+    **{f"search_recall_at_{k}": Metric(f"search R@{k}") for k in CAPTION_RECALL_AT},
+    "search_median_rank": _median_rank("search median rank"),
 }
 
 
@@ -38,7 +82,7 @@ def check_records(records: object) -> list[Record]:
 
     Raises:
         ValueError: naming the place in the list and what is wrong: a key missing or unknown, a value of another
-            type, an unknown metric, a value outside 0..1, or the same measurement twice.
+            type, an unknown metric, a value that its metric cannot have, or the same measurement twice.
     """
     if not isinstance(records, list):
         raise ValueError(f"expected a list of metrics records, got {type(records).__name__}")
@@ -69,7 +113,8 @@ def _problem(record: object) -> str:
         return f"unknown metric, expected one of {list(METRICS)}"
     if type(record["seed"]) is not int:
         return "'seed' must be an integer"
-    value = record["value"]
-    if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value <= 1:
-        return "'value' must be a number in 0..1"
+    value, metric = record["value"], METRICS[record["metric"]]
+    if type(value) not in (int, float) or not math.isfinite(value) or not metric.low <= value <= metric.high:
+        where = f"in {metric.low:g}..{metric.high:g}" if math.isfinite(metric.high) else f"from {metric.low:g} upwards"
+        return f"'value' must be a number {where}"
     return ""

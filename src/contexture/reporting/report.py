@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.page import Page, ReportContext, Retrieval
+from contexture.reporting.page import Page, ReportContext, Retrieval, SentenceFacts
 from contexture.reporting.records import Record, check_records
-from contexture.reporting.systems import mspp, two_tower
+from contexture.reporting.systems import mspp, quick_thoughts, two_tower
 from contexture.reporting.tables import counts_table, to_markdown
 
-__all__ = ["Report", "ReportContext", "Retrieval", "render", "render_report"]
+__all__ = ["Report", "ReportContext", "Retrieval", "SentenceFacts", "render", "render_report"]
 
-PAGES: dict[str, Callable[[Sequence[Record], ReportContext], Page]] = {"mspp": mspp.page, "two_tower": two_tower.page}
+PAGES: dict[str, Callable[[Sequence[Record], ReportContext], Page]] = {
+    "mspp": mspp.page,
+    "quick_thoughts": quick_thoughts.page,
+    "two_tower": two_tower.page,
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
 
     Raises:
         ValueError: for records that `check_records` or the system's page refuses, a system without a page, counts
-            or speeds without the keys that `Retrieval` names, or a log without steps.
+            or speeds without the keys that `Retrieval` or `SentenceFacts` name, or a log without steps.
     """
     if context.system not in PAGES:
         raise ValueError(f"no published tables for system {context.system!r}, only for {sorted(PAGES)}")

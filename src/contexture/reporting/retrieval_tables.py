@@ -1,10 +1,9 @@
 """The tables of retrieval that are not of models by metrics: counts, the ablation, indexes and speed."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contexture.reporting.published import Row
 from contexture.reporting.published.two_tower import (
     ABLATION,
     ABLATION_SHARES,
@@ -14,7 +13,7 @@ from contexture.reporting.published.two_tower import (
     SETS,
 )
 from contexture.reporting.records import Record
-from contexture.reporting.tables import NOTHING, Column, Table, best, by_seed, mean_std
+from contexture.reporting.tables import NOTHING, Column, Table, best, by_seed, mean_std, required
 
 PAIR_COLUMNS = {
     "pairs": "Pairs",
@@ -79,7 +78,7 @@ def ablation_table(records: Sequence[Record], task: str, where: str) -> Table:
     shares = sorted({r["split"] for r in own} | set(ABLATION_SHARES), key=lambda share: float(share.rstrip("%")))
     ours = {}
     for configuration, variant in sorted({(_configuration(r), r["variant"]) for r in own}, key=_place):
-        values = [list(by_seed(own, Row(variant, task, "", {}, share), "recall_at_100").values()) for share in shares]
+        values = [list(by_seed(own, variant, task, share, "recall_at_100").values()) for share in shares]
         ours[configuration] = [mean_std(seeds) for seeds in values]
     paper = {
         configuration: [f"{by_share[share]:.2f}" if share in by_share else NOTHING for share in shares]
@@ -125,7 +124,7 @@ def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         ),
         rows=tuple(
             (INDEXES.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
-            for kind, recall, speed, seconds in (_values("an index", row, keys) for row in rows)
+            for kind, recall, speed, seconds in (required("an index", row, keys) for row in rows)
         ),
         caption="Recall: percent of the candidates found by exact search that the index finds, too.",
     )
@@ -145,7 +144,7 @@ def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         columns=(Column("What"), Column("a second", numeric=True), Column("of")),
         rows=tuple(
             (str(what), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
-            for what, speed, unit in (_values("a speed", row, ("what", "per_second", "unit")) for row in rows)
+            for what, speed, unit in (required("a speed", row, ("what", "per_second", "unit")) for row in rows)
         ),
     )
 
@@ -161,18 +160,12 @@ def _beside_the_paper(
 ) -> Table:
     rows = []
     for name in dict.fromkeys([*paper, *ours]) if ours else ():
-        own = _values(name, ours[name], columns) if name in ours else [None] * len(columns)
+        own = required(name, ours[name], columns) if name in ours else [None] * len(columns)
         theirs = [paper[name][key] for key in columns] if name in paper else [None] * len(columns)
         cells = [text for pair in zip(map(_count, own), map(_count, theirs), strict=True) for text in pair]
         rows.append((labels.get(name, name), *cells))
     heads = [Column(whose, label, numeric=True) for label in columns.values() for whose in ("ours", "paper")]
     return Table(title, (Column(kind), *heads), tuple(rows), caption)
-
-
-def _values(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
-    if missing := [key for key in keys if key not in row]:
-        raise ValueError(f"what the report is told of {name} lacks {missing}: {dict(row)!r}")
-    return [row[key] for key in keys]
 
 
 def _count(value: float | None) -> str:

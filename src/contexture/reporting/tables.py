@@ -1,9 +1,10 @@
 """Metrics records → tables with the published numbers beside ours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import mean, stdev
+from typing import Any
 
 from scipy import stats
 
@@ -34,6 +35,7 @@ class Table:
     caption: str = ""
     bold: frozenset[tuple[int, int]] = frozenset()  # (row, column) of the cells to stand out
     headings: Mapping[int, str] = field(default_factory=dict)  # what stands above the row of this number
+    paper: frozenset[int] = frozenset()  # rows that hold nothing of ours
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -78,7 +80,7 @@ class Comparison:
         """The gain in words, with the paper's."""
         paper = "" if self.published is None else f" The paper: {self.published:+.1f}."
         return (
-            f"{self.variant}: {mean(self.differences):+.1f} points of {METRICS[self.metric]} over "
+            f"{self.variant}: {mean(self.differences):+.1f} points of {METRICS[self.metric].label} over "
             f"{_in_a_sentence(self.baseline)} ({self.verdict}).{paper}"
         )
 
@@ -97,6 +99,7 @@ def results_table(
             them the rows are those of the split "test".
     """
     whose = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
+    lower = [METRICS[metric].lower_is_better for metric in published.metrics for _ in whose]
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
@@ -106,9 +109,9 @@ def results_table(
             above[len(cells)] = heading
         block = range(len(cells), len(cells) + len(rows))
         cells += [_cells(records, row, published, whose) for row in rows]
-        bold |= best(cells, block, range(2, 2 + len(whose) * len(published.metrics)))
+        bold |= best(cells, block, range(2, 2 + len(lower)), {2 + place for place, less in enumerate(lower) if less})
     columns = [Column("Model"), Column("Seeds", numeric=True)]
-    for label in (METRICS[metric] for metric in published.metrics):
+    for label in (METRICS[metric].label for metric in published.metrics):
         columns += [Column(w, label, True) for w in whose] if len(whose) > 1 else [Column(label, numeric=True)]
     where = "" if headings else " on the test split"
     caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
@@ -120,13 +123,19 @@ def results_table(
     return Table(published.title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
 
 
-def best(cells: Sequence[Sequence[str]], rows: range, columns: range) -> set[tuple[int, int]]:
-    """The places of the highest number of each column, as shown, among `rows`; none where only one has a number."""
+def best(
+    cells: Sequence[Sequence[str]], rows: Collection[int], columns: Iterable[int], lower: Container[int] = ()
+) -> set[tuple[int, int]]:
+    """The places of the best number of each column, as shown, among `rows`; none where only one has a number.
+
+    The best is the highest, in the columns `lower` the lowest.
+    """
     found = set()
     for column in columns:
         values = {row: _number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
         if len(values) > 1:
-            found |= {(row, column) for row, value in values.items() if value == max(values.values())}
+            top = min(values.values()) if column in lower else max(values.values())
+            found |= {(row, column) for row, value in values.items() if value == top}
     return found
 
 
@@ -144,7 +153,7 @@ def compare(
     for row, base in (
         (rows[variant], rows[baseline]) for variant, baseline in pairs if {variant, baseline} <= set(rows)
     ):
-        above, below = by_seed(records, row, metric), by_seed(records, base, metric)
+        above, below = _by_seed(records, row, metric), _by_seed(records, base, metric)
         differences = tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
         known = metric in row.scores and metric in base.scores
         paper = row.scores[metric].mean - base.scores[metric].mean if known else None
@@ -155,6 +164,8 @@ def compare(
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """One row a comparison."""
+    hundredths = any(METRICS[c.metric].scale == 1 for c in comparisons)
+    points = " Points of a correlation are hundredths." if hundredths else ""
     return Table(
         title="Gains, seed by seed",
         columns=(
@@ -172,13 +183,13 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
                 c.baseline,
                 c.setting,
                 str(len(c.differences)),
-                f"{METRICS[c.metric]} {mean_std(c.differences, signed=True)}",
+                f"{METRICS[c.metric].label} {mean_std(c.differences, signed=True)}",
                 NOTHING if c.published is None else f"{c.published:+.1f}",
                 c.verdict,
             )
             for c in comparisons
         ),
-        caption="On the questions tested on, mean (standard deviation) of the differences between models of one seed.",
+        caption=f"On the test data, mean (standard deviation) of the differences between models of one seed.{points}",
     )
 
 
@@ -198,20 +209,31 @@ def to_markdown(table: Table) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def by_seed(records: Sequence[Record], row: Row, metric: str) -> dict[int, float]:
-    """Seed → percent, of the records that correspond to a row."""
-    wanted = (row.task, row.variant, metric, row.split)
+def by_seed(records: Sequence[Record], variant: str, task: str, split: str, metric: str) -> dict[int, float]:
+    """Seed → value, as it is shown: in percent, where the metric is."""
+    wanted, scale = (task, variant, metric, split), METRICS[metric].scale
     return {
-        r["seed"]: 100 * r["value"] for r in records if (r["task"], r["variant"], r["metric"], r["split"]) == wanted
+        r["seed"]: scale * r["value"] for r in records if (r["task"], r["variant"], r["metric"], r["split"]) == wanted
     }
 
 
-def mean_std(values: Sequence[float], signed: bool = False) -> str:
+def mean_std(values: Sequence[float], signed: bool = False, decimals: int = 1) -> str:
     """ "53.0 (3.6)", with the sample standard deviation of several values; "–" for none."""
     if not values:
         return NOTHING
-    spread = f" ({stdev(values):.1f})" if len(values) > 1 else ""
-    return f"{mean(values):{'+' if signed else ''}.1f}{spread}"
+    spread = f" ({stdev(values):.{decimals}f})" if len(values) > 1 else ""
+    return f"{mean(values):{'+' if signed else ''}.{decimals}f}{spread}"
+
+
+def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
+    """The values of `keys` in what the report was told of `name`; ValueError naming those that are missing."""
+    if missing := [key for key in keys if key not in row]:
+        raise ValueError(f"what the report is told of {name} lacks {missing}: {dict(row)!r}")
+    return [row[key] for key in keys]
+
+
+def _by_seed(records: Sequence[Record], row: Row, metric: str) -> dict[int, float]:
+    return by_seed(records, row.variant, row.task, row.split, metric)
 
 
 def _rows(records: Sequence[Record], published: PublishedTable, split: str) -> list[Row]:
@@ -226,11 +248,11 @@ def _rows(records: Sequence[Record], published: PublishedTable, split: str) -> l
 
 
 def _cells(records: Sequence[Record], row: Row, published: PublishedTable, whose: Sequence[str]) -> tuple[str, ...]:
-    ours = [by_seed(records, row, metric) for metric in published.metrics]
+    ours = [_by_seed(records, row, metric) for metric in published.metrics]
     numbers = []
     for metric, values in zip(published.metrics, ours, strict=True):
         theirs = _theirs(row.scores.get(metric), published.decimals)
-        numbers += [mean_std(list(values.values())), theirs][: len(whose)]
+        numbers += [mean_std(list(values.values()), decimals=METRICS[metric].decimals), theirs][: len(whose)]
     return (row.label, str(max(map(len, ours)) or NOTHING), *numbers)
 
 
@@ -247,7 +269,7 @@ def _number(cell: str) -> float:
 
 def _in_a_sentence(label: str) -> str:
     """Labels begin with a capital, but not within a sentence, unless they are names."""
-    return label[0].lower() + label[1:] if label[1:2].islower() else label
+    return label[0].lower() + label[1:] if label[1:].split(" ")[0].islower() else label
 
 
 def _flat(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:

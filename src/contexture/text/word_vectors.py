@@ -197,7 +197,7 @@ def _text_block(lines: list[bytes], start: int, collected: _Collected) -> None:
 
 def _word_and_values(line: bytes, number: int, collected: _Collected) -> tuple[bytes, bytes]:
     word, _, values = line.rstrip().partition(b" ")
-    if values.count(b" ") != collected.size - 1 or b"  " in values:
+    if values.count(b" ") != collected.size - 1:
         parts = line.rstrip().rsplit(b" ", collected.size)
         word, values = parts[0], b" ".join(parts[1:])
         # A word's last part that is a number is a number too many.

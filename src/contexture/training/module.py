@@ -106,8 +106,10 @@ class ScheduledObjectives(pl.LightningModule):
             group.setdefault("initial_lr", config.learning_rate)
         before = self.first_step - 1
         scheduler = (
-            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, before)  # type: ignore[no-untyped-call]
+            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, before)
             if config.schedule == "constant"
-            else get_linear_schedule_with_warmup(optimizer, config.warmup_steps, self.steps, before)
+            else get_linear_schedule_with_warmup(  # type: ignore[no-untyped-call]
+                optimizer, config.warmup_steps, self.steps, before
+            )
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -9,13 +9,14 @@ import torch
 from contexture.encoders.layout import Sentences, select
 from contexture.encoders.sentence_encoder_files import save_sentence_encoders
 from contexture.encoders.sentence_encoders import SentenceBatch, SentenceEncoders, build_sentence_encoders
+from contexture.objectives.base import Objective
 from contexture.text.vocabulary import SpecialTokens
 from contexture.text.words import VECTORS_FILE, trained_words
 from contexture.training.data import OrderedRows, StepBatches
 from contexture.training.pairs import parts_of
 from contexture.training.prepare import Prepared
 from contexture.training.quick_thoughts_config import QuickThoughtsSystem
-from contexture.training.snapshots import Snapshots
+from contexture.training.snapshots import Snapshots, save_totals
 
 COLUMNS = ["document", "position", "tokens"]
 
@@ -96,9 +97,13 @@ def prepare_quick_thoughts(
     def save(folder: Path) -> None:
         save_sentence_encoders(encoders, tokenizer, folder)
 
+    def save_trained(objectives: dict[str, Objective], folder: Path) -> None:
+        save(folder)
+        save_totals(folder, sum(p.numel() for module in (encoders, *objectives.values()) for p in module.parameters()))
+
     return Prepared(
         encoders,
         batches,
-        lambda _, folder: save(folder),
+        save_trained,
         callbacks=lambda folder: [Snapshots(folder, recipe.steps, pretrain.snapshots, save)],
     )

@@ -8,6 +8,7 @@ from contexture.pipelines.evaluate.nodes import log_metrics
 from contexture.pipelines.named import fixed
 from contexture.pipelines.report.nodes import announce, write_report
 from contexture.pipelines.report.retrieval import write_retrieval_report
+from contexture.pipelines.report.sentences import write_sentence_report
 
 
 def create_pipeline(system: str, runs: Iterable[str], variants: Iterable[str]) -> Pipeline:
@@ -43,5 +44,24 @@ def create_retrieval_pipeline(system: str, runs: Sequence[str]) -> Pipeline:
         namespace=system,
         parameters={parameters},
         inputs={"sources", "corpus_report", "reqa_report"},
+        tags="report",
+    )
+
+
+def create_sentence_pipeline(system: str, runs: Sequence[str]) -> Pipeline:
+    """Records, counts and curves of encoders of sentences → the report."""
+    parameters = f"params:{system}"
+    inputs = ["sentence_results", "search_results", "caption_results", "quality_over_time", "sentence_tasks"]
+    inputs += ["examples_report", "sources", "corpus_report", parameters, "report_place"]
+    inputs += [f"{run}-pretrained" for run in runs]
+    return Pipeline(
+        [
+            node(fixed(write_sentence_report, system, runs), inputs, ["report", "metrics"], name="report"),
+            node(log_metrics, "metrics", None, name="log_metrics"),
+            node(fixed(announce, system), "report", None, name="announce"),
+        ],
+        namespace=system,
+        parameters={parameters},
+        inputs={"sources", "corpus_report", "sentence_tasks"},
         tags="report",
     )

@@ -9,16 +9,20 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
+from contexture.benchmarks.analogies import read_analogies
 from contexture.benchmarks.answer_selection import clean, read_wikiqa
+from contexture.benchmarks.image_captions import read_image_captions
 from contexture.benchmarks.missing import BenchmarkMissing
 from contexture.benchmarks.reqa import reqa_counts, reqa_tables
 from contexture.benchmarks.reqa_natural_questions import read_natural_questions
 from contexture.benchmarks.reqa_squad import read_squad
-from contexture.config import RetrievalConfig
+from contexture.benchmarks.sentence_files import Counts
+from contexture.config import RetrievalConfig, SentenceTasksConfig
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.corpus.sources import find_sources
 from contexture.demo import DemoConfig, write_demo_world
-from contexture.demo.write import RETRIEVAL
+from contexture.demo.sentence_tasks import ANALOGIES
+from contexture.demo.write import BOOKS, RETRIEVAL, SENTENCES
 
 LOG = logging.getLogger(__name__)
 DEMO = "demo"
@@ -29,7 +33,12 @@ ANSWERS = ["split", "question_id", "question", "candidate_id", "candidate", "lab
 
 
 def locate_sources(
-    corpus: dict[str, Any], answers: dict[str, Any], retrieval: dict[str, Any], demo: dict[str, Any], place: Path
+    corpus: dict[str, Any],
+    answers: dict[str, Any],
+    retrieval: dict[str, Any],
+    sentence_tasks: dict[str, Any],
+    demo: dict[str, Any],
+    place: Path,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Find and check every raw file of the run; the made-up world is written first where it is asked for.
 
@@ -38,11 +47,13 @@ def locate_sources(
     """
     config = TypeAdapter(CorpusConfig).validate_python(corpus)
     inputs = config.inputs()
-    if DEMO in [answers["input"], retrieval["input"], *(one.path for one in inputs)]:
+    asked = [answers["input"], retrieval["input"], sentence_tasks["input"], sentence_tasks["analogies"]]
+    if DEMO in [*asked, *(one.path for one in inputs)]:
         LOG.info("the made-up world: %s", write_demo_world(TypeAdapter(DemoConfig).validate_python(demo), place))
-    placed: list[str | Input] = [
-        replace(one, path=str(place), source="mediawiki") if one.path == DEMO else one for one in inputs
-    ]
+    placed: list[str | Input] = []
+    for one in inputs:
+        world = [Input(str(place), "mediawiki"), Input(str(place / BOOKS), "books", "en")]
+        placed += world if one.path == DEMO else [one]
     files = find_sources(replace(config, input=placed))
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
     questions, table = read_questions(place if answers["input"] == DEMO else Path(answers["input"]))
@@ -69,6 +80,40 @@ def read_reqa(
     counts = reqa_counts(questions, candidates)
     LOG.info("retrieval: %s", counts)
     return questions, candidates, {"name": DEMO if demo else config.format, "counts": counts}
+
+
+def read_sentence_tasks(sentence_tasks: dict[str, Any], sources: dict[str, Any], place: Path) -> dict[str, Any]:
+    """Where the tasks of encoders of sentences are, which there are and which not, all of them read once.
+
+    `sources` is there to wait for the made-up world. A file that is not as published ends the run here, before hours
+    are spent; a missing one only leaves its task out.
+    """
+    from contexture.evaluation.sentence_evaluation import SentenceTasks
+
+    config = TypeAdapter(SentenceTasksConfig).validate_python(sentence_tasks)
+    demo = config.input == DEMO
+    folder = place / SENTENCES if demo else Path(config.input)
+    counts: Counts = "any" if demo else config.row_counts
+    tasks = SentenceTasks.read(folder, counts)
+    analogies = place / SENTENCES / ANALOGIES if config.analogies == DEMO else config.analogies
+    if analogies is not None:
+        read_analogies(Path(analogies))
+    if config.image_captions is not None:
+        for split in ("train", "dev", "test"):
+            read_image_captions(Path(config.image_captions), split)
+    every: list[Any] = [*tasks.classification, *tasks.relatedness, *tasks.similarity]
+    for name, reason in tasks.missing.items():
+        LOG.warning("%s is left out: %s", name, reason)
+    return {
+        "name": "the made-up world" if demo else "SentEval's tasks",
+        "folder": str(folder),
+        "counts": counts,
+        "rows": {task.name: len(task.table) for task in every},
+        "dropped": {task.name: lines for task in every if (lines := getattr(task, "dropped", 0))},
+        "missing": tasks.missing,
+        "analogies": None if analogies is None else str(analogies),
+        "image_captions": config.image_captions,
+    }
 
 
 def read_questions(folder: Path) -> tuple[dict[str, Any], pd.DataFrame]:

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.sources.nodes import locate_sources, read_reqa
+from contexture.pipelines.sources.nodes import locate_sources, read_reqa, read_sentence_tasks
 
 
 def create_pipeline() -> Pipeline:
@@ -11,7 +11,14 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 locate_sources,
-                ["params:corpus", "params:answers", "params:retrieval", "params:demo", "demo_place"],
+                [
+                    "params:corpus",
+                    "params:answers",
+                    "params:retrieval",
+                    "params:sentence_tasks",
+                    "params:demo",
+                    "demo_place",
+                ],
                 ["sources", "answers"],
                 name="locate_sources",
                 tags="sources",
@@ -23,5 +30,20 @@ def create_pipeline() -> Pipeline:
                 name="read_reqa",
                 tags="sources",
             ),
+        ]
+    )
+
+
+def create_sentence_tasks_pipeline() -> Pipeline:
+    """Tasks of encoders of sentences, checked before any work starts."""
+    return Pipeline(
+        [
+            node(
+                read_sentence_tasks,
+                ["params:sentence_tasks", "sources", "demo_place"],
+                "sentence_tasks",
+                name="read_sentence_tasks",
+                tags="sources",
+            )
         ]
     )

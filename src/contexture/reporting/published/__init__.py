@@ -36,3 +36,37 @@ class PublishedTable:
     labels: Mapping[str, str] = field(default_factory=dict)  # how variants that the paper lacks are called
     decimals: int = 1  # of the paper's numbers
     remark: str = ""  # how our numbers are counted, where the paper leaves it open
+
+
+@dataclass(frozen=True)
+class TaskColumn:
+    """A column of a table whose columns are tasks: where its numbers stand among our records."""
+
+    task: str
+    split: str
+    metric: str
+    name: str
+    group: str = ""  # the heading that it shares with its neighbours
+    decimals: int = 1  # of the paper's numbers
+
+
+@dataclass(frozen=True)
+class TaskRow:
+    """One model of such a table."""
+
+    label: str
+    scores: tuple[float | None, ...]  # one a column, as it is shown; None where the paper has none
+    variant: str = ""  # ours that corresponds to it, if there is one
+    heading: str = ""  # what stands above it
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """A table of a paper with a column for each task, as far as we measure the same."""
+
+    title: str
+    source: str  # empty: the paper has no such table, all rows are ours
+    columns: tuple[TaskColumn, ...]
+    rows: tuple[TaskRow, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # how our variants are called, in their order
+    remark: str = ""  # how our numbers are made, where the paper leaves it open or differs

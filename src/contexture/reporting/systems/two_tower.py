@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from contexture.evaluation.retrieval import RECALL_AT
 from contexture.reporting.page import Page, ReportContext, Section
-from contexture.reporting.published import Row
 from contexture.reporting.published.two_tower import (
     COMPARISONS,
     LABELS,
@@ -83,9 +82,9 @@ def _panels(records: Sequence[Record], task: str, headings: Mapping[str, str]) -
     panels: dict[str, dict[str, dict[int, list[float]]]] = {}
     for share, title in headings.items():
         for variant in dict.fromkeys(r["variant"] for r in records if (r["task"], r["split"]) == (task, share)):
-            row = Row(variant, task, variant, {}, share)
             found = {
-                k: list(by_seed(records, row, metric).values()) for k, metric in zip(RECALL_AT, RECALLS, strict=True)
+                k: list(by_seed(records, variant, task, share, metric).values())
+                for k, metric in zip(RECALL_AT, RECALLS, strict=True)
             }
             if any(found.values()):
                 panels.setdefault(title, {})[variant] = {k: values for k, values in found.items() if values}

@@ -1,0 +1,304 @@
+"""Many logistic regressions over one matrix of features, solved together (the probe's folds and strengths).
+
+Each of K problems has its own weight a row and its own strength C, and is scikit-learn's `LogisticRegression`:
+it minimises ½‖w‖² + C · Σ weight · log-loss, the intercept free of penalty, features as they are. Two classes have one
+column of weights (a sigmoid), more have one each (a softmax). Targets are distributions over the classes, so that soft
+ones are as good as labels.
+
+All problems take the steps of L-BFGS side by side, each with its own history and step size, so that an iteration is
+two large matrix products whatever K is. Three things make the iterations few:
+
+- the features are rotated once into the eigenbasis of their scatter. There the Hessian of every problem, at every C,
+  is about diagonal, and its inverse is where L-BFGS starts from;
+- the logits are linear in the weights, so the length of a step is searched for without another matrix product;
+- a problem may start from the solution of a like one (`start`), and leaves when it is solved.
+"""
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_log = logging.getLogger(__name__)
+
+#: Pairs of steps and changes of gradient that L-BFGS remembers.
+_HISTORY = 10
+_ITERATIONS = 300
+#: Rows that are rotated at once.
+_ROWS = 4096
+#: Logits that problems solved together may have: 256 MiB in float32.
+_LOGITS = 2**26
+#: Problems leave together, once this share is solved: leaving copies what the others keep.
+_LEAVING = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Features of N rows in the eigenbasis of their scatter, R directions, and a column of ones for the intercept."""
+
+    coordinates: Tensor
+    """[N, R + 1], in the features' precision; the last column is 1."""
+    variances: Tensor
+    """[R + 1] the mean square of each column."""
+    mean: Tensor
+    """[D] of the features."""
+    rotation: Tensor
+    """[D, R], orthonormal columns."""
+
+    @classmethod
+    def of(cls, features: Tensor) -> "Design":
+        """Rotate features [N, D], float32 or float64; the problems are solved in their precision and on their device.
+
+        Raises:
+            ValueError: if there is no row, or a number that is not finite.
+        """
+        if not len(features) or not torch.isfinite(features).all():
+            raise ValueError(f"features of shape {tuple(features.shape)}: there must be rows, of finite numbers")
+        mean = features.mean(0)
+        rotation = _row_space(features - mean) if 2 * len(features) < features.shape[1] else _eigenbasis(features, mean)
+        coordinates = _coordinates(features, mean, rotation)
+        return cls(coordinates, coordinates.square().mean(0), mean, rotation)
+
+    def place(self, features: Tensor) -> Tensor:
+        """The coordinates [M, R + 1] of other rows [M, D]."""
+        return _coordinates(features, self.mean, self.rotation)
+
+
+def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
+    scatter = features.new_zeros(features.shape[1], features.shape[1])
+    for rows in torch.split(features, _ROWS):
+        centred = rows - mean
+        scatter.addmm_(centred.T, centred)
+    basis: Tensor = torch.linalg.eigh(scatter).eigenvectors
+    return basis
+
+
+def _row_space(centred: Tensor) -> Tensor:
+    """Of far fewer rows than features: the directions that the rows span. The others never get a weight."""
+    wide = centred.double()
+    squares, left = torch.linalg.eigh(wide @ wide.T)
+    spanned = squares > 1e-12 * squares[-1].clamp_min(1e-300)
+    rotation: Tensor = wide.T @ (left[:, spanned] / squares[spanned].sqrt())
+    return rotation.to(centred.dtype)
+
+
+def _coordinates(features: Tensor, mean: Tensor, rotation: Tensor) -> Tensor:
+    coordinates = features.new_ones(len(features), rotation.shape[1] + 1)
+    for rows, out in zip(torch.split(features, _ROWS), torch.split(coordinates, _ROWS), strict=True):
+        out[:, :-1] = (rows - mean) @ rotation
+    return coordinates
+
+
+def log_probabilities(coordinates: Tensor, parameters: Tensor) -> Tensor:
+    """Log-probabilities [K, N, classes] that K solutions give to N rows."""
+    logits = _logits(coordinates, parameters)
+    if len(logits) == 1:
+        return torch.nn.functional.logsigmoid(torch.cat([-logits, logits])).permute(1, 2, 0)
+    return logits.log_softmax(0).permute(1, 2, 0)
+
+
+def fit(
+    design: Design,
+    targets: Tensor,
+    weights: Tensor,
+    strengths: Tensor,
+    start: Tensor | None = None,
+    tolerance: float = 1e-8,
+) -> Tensor:
+    """Solve K logistic regressions.
+
+    Args:
+        design: the N rows.
+        targets: [N, classes] the classes' probabilities; a label is 1 in its place.
+        weights: [K, N] of the rows in each problem, 0 for a row that a problem leaves out; any dtype.
+        strengths: [K] C of each problem, above 0: the greater, the less the weights are held back.
+        start: [columns, K, R + 1] where the search starts; unless given, the weights are 0 and the intercepts those
+            of the classes' shares.
+        tolerance: how far the objective may be from its minimum, by estimate, in log-loss per unit of weight.
+
+    Returns:
+        [columns, K, R + 1] the weights of the design's columns, the intercept last: one column for two classes (the
+        log-odds of the second), else one a class.
+
+    Raises:
+        ValueError: for shapes that do not fit together, fewer than two classes, a problem without rows, a strength of
+            0 or less.
+    """
+    _check(design, targets, weights, strengths)
+    solution = _shares(design, targets, weights) if start is None else start.clone()
+    at_once = max(1, _LOGITS // (len(targets) * len(solution)))
+    unsolved = 0
+    for block in torch.split(torch.arange(len(strengths), device=solution.device), at_once):
+        search = _Search(design, targets, weights[block], strengths[block], solution[:, block], tolerance)
+        unsolved += search.run()
+        solution[:, block] = search.solution
+    if unsolved:
+        _log.warning("%d of %d logistic regressions stopped after %d steps", unsolved, len(strengths), _ITERATIONS)
+    return solution
+
+
+def _shares(design: Design, targets: Tensor, weights: Tensor) -> Tensor:
+    """The solutions [columns, K, R + 1] without features."""
+    x = design.coordinates
+    shares = (weights.to(x) @ targets.to(x)).clamp_min(1e-3).log().T
+    shares = shares[1:] - shares[:1] if len(shares) == 2 else shares - shares.mean(0)
+    start = x.new_zeros(*shares.shape, x.shape[1])
+    start[:, :, -1] = shares
+    return start
+
+
+def fit_path(design: Design, targets: Tensor, weights: Tensor, strengths: Sequence[float]) -> Iterator[Tensor]:
+    """Solve K problems at one strength after another, ascending; yields the solutions of `fit` for each.
+
+    They move about evenly with log C: each search starts where the two before it lead.
+    """
+    known: list[tuple[float, Tensor]] = []
+    for strength in strengths:
+        place, start = math.log(strength), None
+        if known:
+            start = known[-1][1]
+        if len(known) == 2:
+            (before, far), (last, near) = known
+            start = near + (place - last) / (last - before) * (near - far)
+        solution = fit(design, targets, weights, torch.full((len(weights),), strength, device=weights.device), start)
+        known = [*known[-1:], (place, solution)]
+        yield solution
+
+
+def _check(design: Design, targets: Tensor, weights: Tensor, strengths: Tensor) -> None:
+    rows = len(design.coordinates)
+    if targets.ndim != 2 or len(targets) != rows or weights.shape != (len(strengths), rows):
+        raise ValueError(
+            f"{rows} rows of features, targets of shape {tuple(targets.shape)}, weights of shape "
+            f"{tuple(weights.shape)} and {len(strengths)} strengths: expected [N, classes], [K, N] and [K]"
+        )
+    if targets.shape[1] < 2:
+        raise ValueError("a logistic regression needs two classes or more")
+    if not bool((strengths > 0).all()) or not bool((weights.sum(1) > 0).all()):
+        raise ValueError("every problem needs a strength above 0 and a row that counts")
+
+
+def _logits(coordinates: Tensor, parameters: Tensor) -> Tensor:
+    """[columns, K, N]."""
+    return (parameters.flatten(0, 1) @ coordinates.T).view(*parameters.shape[:2], -1)
+
+
+def _probabilities(logits: Tensor) -> Tensor:
+    """Of every class [columns, K, N]; of two classes, of the second."""
+    return logits.sigmoid() if len(logits) == 1 else logits.softmax(0)
+
+
+def _dot(left: Tensor, right: Tensor) -> Tensor:
+    """The inner product [K, 1] of each problem's parameters [columns, K, R + 1]."""
+    return (left * right).sum((0, 2))[:, None]
+
+
+class _Search:
+    """The problems of one block that are not yet solved: K counts them, in every tensor below."""
+
+    def __init__(
+        self, design: Design, targets: Tensor, weights: Tensor, strengths: Tensor, start: Tensor, tolerance: float
+    ) -> None:
+        x = self.x = design.coordinates
+        self.targets = targets.to(x).T[-start.shape[0] :, None]
+        self.solution = start
+        self.active = torch.arange(start.shape[1], device=x.device)
+        self.weights = weights.to(x) * strengths.to(x)[:, None]
+        total = self.weights.sum(1, keepdim=True)
+        # Twice the distance to the minimum that is near enough, as the steps estimate it.
+        self.enough = 2 * tolerance * total
+        self.penalty = x.new_ones(x.shape[1])
+        self.penalty[-1] = 0
+        self.w = start.clone()
+        self.logits = _logits(x, start)
+        self.p = _probabilities(self.logits)
+        self.g = self._gradient(self.w, self.p)
+        # The mean curvature of the log-loss where the search starts makes the diagonal of the Hessian.
+        curvature = (self.p * (1 - self.p) * self.weights).sum(2, keepdim=True).maximum(1e-6 * total)
+        self.inverse = 1 / (self.penalty + curvature * design.variances).clamp_min(1e-12)
+        self.scale = torch.ones_like(total)
+        self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def run(self) -> int:
+        """Iterate until all problems are solved; returns how many are not."""
+        for _ in range(_ITERATIONS):
+            direction = self._direction()
+            slope = _dot(self.g, direction)
+            solved = (-slope <= self.enough).flatten()
+            if bool(solved.all()):
+                break
+            if float(solved.float().mean()) > _LEAVING:
+                self._leave(~solved)
+                direction, slope = direction[:, ~solved], slope[~solved]
+            self._step(direction, slope)
+        else:
+            solved = torch.zeros(len(self.active), dtype=torch.bool)
+        self.solution[:, self.active] = self.w
+        return int((~solved).sum())
+
+    def _residuals(self, p: Tensor) -> Tensor:
+        return (p - self.targets).mul_(self.weights)
+
+    def _gradient(self, w: Tensor, p: Tensor) -> Tensor:
+        return w * self.penalty + (self._residuals(p).flatten(0, 1) @ self.x).view_as(w)
+
+    def _direction(self) -> Tensor:
+        """The two loops of L-BFGS, from the scaled diagonal."""
+        direction = -self.g
+        shares = []
+        for step, change, curvature in reversed(self.pairs):
+            shares.append(curvature * _dot(step, direction))
+            direction = torch.addcmul(direction, change, shares[-1], value=-1)
+        direction = direction * self.inverse * self.scale
+        for (step, change, curvature), share in zip(self.pairs, reversed(shares), strict=True):
+            direction = torch.addcmul(direction, step, share - curvature * _dot(change, direction))
+        return direction
+
+    def _step(self, direction: Tensor, slope: Tensor) -> None:
+        """Go to about the lowest point along the direction, and remember how the gradient changed."""
+        change = _logits(self.x, direction)
+        pull = _dot(self.w * self.penalty, direction)
+        norm = _dot(direction * self.penalty, direction)
+        length = -slope / (norm + self._bend(change)).clamp_min(1e-30)
+        for _ in range(20):
+            p = _probabilities(torch.addcmul(self.logits, change, length))
+            ahead = pull + length * norm + _dot(self._residuals(p), change)
+            # The function is convex along the line: only past its lowest point can it rise again.
+            over = ahead > -0.5 * slope
+            if not bool(over.any()):
+                break
+            length = torch.where(over, length * slope / (slope - ahead), length)
+        self.logits.addcmul_(change, length)
+        step = length * direction
+        w = self.w + step
+        g = self._gradient(w, p)
+        self._remember(step, g - self.g)
+        self.w, self.p, self.g = w, p, g
+
+    def _bend(self, change: Tensor) -> Tensor:
+        """The second derivative [K, 1] of the summed log-loss along a change of the logits."""
+        drawn = self.p * change
+        if len(change) == 1:
+            spread = (drawn * change * (1 - self.p))[0]
+        else:
+            spread = (drawn * change).sum(0) - drawn.sum(0).square()
+        return (spread * self.weights).sum(1, keepdim=True)
+
+    def _remember(self, step: Tensor, change: Tensor) -> None:
+        product = _dot(step, change)
+        usable = product > 0  # rounding may undo the convexity of the last, tiny steps: such a pair counts for nothing
+        inverse = torch.where(usable, 1 / product.clamp_min(1e-30), 0)
+        length = _dot(change * self.inverse, change).clamp_min(1e-30)
+        self.scale = torch.where(usable, product / length, self.scale)
+        self.pairs = [*self.pairs[1 - _HISTORY :], (step, change, inverse)]
+
+    def _leave(self, staying: Tensor) -> None:
+        self.solution[:, self.active[~staying]] = self.w[:, ~staying]
+        for name in ("active", "enough", "scale", "weights"):
+            setattr(self, name, getattr(self, name)[staying])
+        for name in ("w", "g", "inverse", "logits", "p"):
+            setattr(self, name, getattr(self, name)[:, staying])
+        self.pairs = [(step[:, staying], change[:, staying], inverse[staying]) for step, change, inverse in self.pairs]

@@ -1,0 +1,216 @@
+"""Nodes of the stage `evaluate` of encoders of sentences."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from contexture.config import QuickThoughtsParameters
+from contexture.pipelines.contiguous.nodes import parameters_of
+
+LOG = logging.getLogger(__name__)
+#: The variant that needs no training, and that of several variants' averaged log-probabilities.
+WORD_AVERAGE, ENSEMBLE = "word_average", "ensemble"
+#: Words of a sentence whose nearest neighbours are worth reading.
+QUERY_WORDS = range(6, 26)
+
+Results = dict[str, Any]
+#: Variant → the runs whose vectors it concatenates.
+Variants = Mapping[str, Sequence[str]]
+
+
+def measure_all(
+    system_name: str, runs: Sequence[str], variants: Variants, tasks: Results, words: Path, system: Results,
+    place: Path, *models: Path,
+) -> Results:  # fmt: skip
+    """Every variant and seed on every task: records, the strengths chosen, and how many sentences had no known word.
+
+    `models` are the folders of the runs.
+    """
+    from contexture.evaluation.probe_protocols import PROTOCOLS
+    from contexture.evaluation.sentence_evaluation import Evaluation, SentenceTasks, evaluate_sentences
+    from contexture.evaluation.sentence_vectors import embed_sentences
+
+    config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
+    protocol = PROTOCOLS[config.evaluation.protocol]
+    read = SentenceTasks.read(Path(tasks["folder"]), tasks["counts"])
+    sentences = read.sentences()
+    found: Results = {"records": [], "chosen": [], "zero_vectors": {}}
+
+    def keep(variant: str, seed: int, evaluation: Evaluation) -> None:
+        key = {"system": system_name, "variant": variant, "seed": seed}
+        found["records"] += [key | row for row in evaluation.rows()]
+        found["chosen"] += [
+            key | {"task": task, "protocol": protocol.name, "c": c} for task, c in evaluation.chosen().items() if c
+        ]
+
+    for seed in range(config.seeds):
+        done: dict[str, Evaluation] = {}
+        for variant in [*variants, *([WORD_AVERAGE] if seed == 0 else [])]:
+            LOG.info("%s, seed %d: %d sentences, %d tasks", variant, seed, len(sentences), len(read))
+            model = model_of(variant, variants, folders, seed, words, config, place)
+            vectors = embed_sentences(model, sentences, place / variant / f"seed-{seed}")
+            done[variant] = evaluate_sentences(vectors, read, protocol)
+            keep(variant, seed, done[variant])
+            found["zero_vectors"][variant] = vectors.zeros()
+        if members := config.evaluation.ensemble:
+            keep(ENSEMBLE, seed, ensemble_of([done[name] for name in members]))
+    return found
+
+
+def ensemble_of(evaluations: Sequence[Any]) -> Any:
+    """The ensemble of several variants on every task with a classifier."""
+    from contexture.evaluation.ensemble import ensemble, relatedness_ensemble
+    from contexture.evaluation.sentence_evaluation import Evaluation
+
+    first = evaluations[0]
+    return Evaluation(
+        first.protocol,
+        {task: ensemble([one.probes[task] for one in evaluations]) for task in first.probes},
+        {task: relatedness_ensemble([one.relatedness[task] for one in evaluations]) for task in first.relatedness},
+        {},
+    )
+
+
+def model_of(
+    variant: str, variants: Variants, folders: Mapping[str, Path], seed: int, words: Path,
+    config: QuickThoughtsParameters, place: Path,
+) -> Any:  # fmt: skip
+    """What embeds sentences for a variant: the encoders of its runs, side by side, or the words' average."""
+    from contexture.evaluation.sentence_models import Combined, EncoderModel, WordAverage
+
+    if variant == WORD_AVERAGE:
+        return WordAverage(words)
+    encoders = [folders[run] / f"seed-{seed}" for run in variants[variant]]
+    if config.evaluation.expansion:
+        encoders = [expanded(one, words, place / "expanded" / one.parent.name / one.name) for one in encoders]
+    models = [EncoderModel(one) for one in encoders]
+    return models[0] if len(models) == 1 else Combined(models)
+
+
+def expanded(source: Path, words: Path, folder: Path) -> Path:
+    """The encoders in `source` with embeddings for all words that have a vector, in `folder`."""
+    from contexture.encoders.expansion import expand_words
+    from contexture.encoders.sentence_encoder_files import load_sentence_encoders, save_sentence_encoders
+    from contexture.text.vocabulary import load_tokenizer
+    from contexture.text.words import VECTORS_FILE
+    from contexture.training.folders import work_folder
+
+    encoders = load_sentence_encoders(source)
+    vectors = np.load(words / VECTORS_FILE, mmap_mode="r", allow_pickle=False)
+    expand_words(encoders, vectors, load_tokenizer(words)[1].unk)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with work_folder(folder) as work:
+        save_sentence_encoders(encoders, source, work)
+    return folder
+
+
+def search_corpus(
+    system_name: str, runs: Sequence[str], variants: Variants, tasks: Results, paragraphs: Path, words: Path,
+    system: Results, place: Path, *models: Path,
+) -> Results:  # fmt: skip
+    """Nearest neighbours of some of the corpus's sentences (section 4.4.4), and sentence analogies (appendix A)."""
+    from contexture.benchmarks.analogies import read_analogies
+    from contexture.evaluation.analogies import analogies
+    from contexture.evaluation.neighbours import embedded, nearest_neighbours
+
+    config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
+    asked = config.evaluation.neighbours
+    queries = queries_of(paragraphs, asked.queries, asked.pool, config.sampling_seed)
+    found: Results = {"neighbours": [], "records": []}
+    for variant in asked.variants:
+        model = model_of(variant, variants, folders, 0, words, config, place)
+        LOG.info("%s: neighbours of %d sentences among up to %d", variant, len(queries), asked.pool)
+        table = nearest_neighbours(queries, model(queries), embedded(sentences_of(paragraphs, asked.pool), model))
+        found["neighbours"] += [{"model": variant} | row for row in table.drop(columns="rank").to_dict("records")]
+        if tasks["analogies"] is not None:
+            pool = embedded(sentences_of(paragraphs, asked.pool), model)
+            shares = analogies(read_analogies(Path(tasks["analogies"])), model, pool)
+            key = {"system": system_name, "variant": variant, "seed": 0, "task": "analogies"}
+            found["records"] += [
+                key | {"split": row["category"], "metric": metric, "value": row[metric]}
+                for row in shares.to_dict("records")
+                for metric in ("accuracy", "accuracy_excluding")
+            ]
+    return found
+
+
+def sentences_of(paragraphs: Path, count: int) -> Iterator[str]:
+    """The first `count` sentences of the paragraphs table."""
+
+    def every() -> Iterator[str]:
+        for file in sorted(paragraphs.rglob("*.parquet")):
+            for batch in pq.ParquetFile(file).iter_batches(batch_size=1024, columns=["sentences"]):
+                yield from batch.column(0).flatten().to_pylist()
+
+    return islice(every(), count)
+
+
+def queries_of(paragraphs: Path, count: int, pool: int, seed: int) -> list[str]:
+    """So many sentences of `QUERY_WORDS` words, drawn from those of the pool (fewer where it has no more)."""
+    fit = (text for text in sentences_of(paragraphs, pool) if len(text.split()) in QUERY_WORDS)
+    return drawn(dict.fromkeys(fit), count, seed)
+
+
+def drawn(sentences: Iterable[str], count: int, seed: int) -> list[str]:
+    """`count` of the sentences, in their order."""
+    texts = list(sentences)
+    chosen = np.random.default_rng(seed).choice(len(texts), min(count, len(texts)), replace=False)
+    return [texts[place] for place in sorted(chosen)]
+
+
+def rank_captions(
+    system_name: str, runs: Sequence[str], variants: Variants, tasks: Results, words: Path, system: Results,
+    place: Path, *models: Path,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Images and captions ranked by one another (section 4.4.3), where there are some."""
+    from contexture.benchmarks.image_captions import read_image_captions
+    from contexture.evaluation.image_captions import CaptionedImages, ImageCaptionConfig, rank_image_captions
+
+    if tasks["image_captions"] is None:
+        return []
+    config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
+    parts = [read_image_captions(Path(tasks["image_captions"]), split) for split in ("train", "dev", "test")]
+    records = []
+    for seed in range(config.seeds):
+        for variant in variants:
+            LOG.info("%s, seed %d: images and captions", variant, seed)
+            model = model_of(variant, variants, folders, seed, words, config, place)
+            train, dev, test = (CaptionedImages(part.images, model(part.captions)) for part in parts)
+            metrics = rank_image_captions(train, dev, test, ImageCaptionConfig(), seed)
+            key = {"system": system_name, "variant": variant, "seed": seed, "task": "image_captions", "split": "test"}
+            records += [key | {"metric": metric, "value": value} for metric, value in metrics.items()]
+    return records
+
+
+def measure_over_time(
+    runs: Sequence[str], tasks: Results, system: Results, place: Path, *models: Path
+) -> list[dict[str, Any]]:
+    """What the snapshots of runs give, f alone (appendix C, Figure 2)."""
+    from contexture.evaluation.probe_protocols import PROTOCOLS
+    from contexture.evaluation.sentence_evaluation import SentenceTasks, evaluate_sentences
+    from contexture.evaluation.sentence_models import EncoderModel
+    from contexture.evaluation.sentence_vectors import embed_sentences
+    from contexture.training.snapshots import snapshots, time_of
+
+    config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
+    asked, found = config.evaluation.over_time, []
+    if not asked.runs:
+        return []
+    read = SentenceTasks.read(Path(tasks["folder"]), tasks["counts"], asked.tasks)
+    for run in asked.runs:
+        for seed in range(config.seeds):
+            for snapshot in snapshots(folders[run] / f"seed-{seed}"):
+                LOG.info("%s, seed %d, step %s", run, seed, snapshot.name)
+                model = EncoderModel(snapshot, f_alone=True)
+                vectors = embed_sentences(model, read.sentences(), place / run / f"seed-{seed}" / snapshot.name)
+                key = {"run": run, "seed": seed} | time_of(snapshot)
+                measured = evaluate_sentences(vectors, read, PROTOCOLS[config.evaluation.protocol]).rows()
+                found += [
+                    key | {"task": row["task"], "metric": row["metric"], "value": row["value"]} for row in measured
+                ]
+    return found

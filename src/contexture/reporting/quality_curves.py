@@ -1,0 +1,106 @@
+"""Quality against the time of training as a picture: the paper's Figure 2."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from contexture.reporting.curves import INK, look, style
+from contexture.reporting.records import METRICS
+
+COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
+#: What is drawn of each task, in this order of preference.
+DRAWN = ("accuracy", "pearson", "pearson_mean")
+MEAN = "Mean accuracy"
+ACROSS, WIDTH, HEIGHT = 3, 4.0, 3.2  # panels a row, inches a panel
+
+
+def quality_over_time(
+    table: pd.DataFrame, runs: Mapping[str, str], tasks: Mapping[str, str], order: Sequence[str]
+) -> Figure:
+    """Draw a panel for the mean accuracy and, where there are several tasks, one for each.
+
+    Thick lines are the means over seeds, thin ones the seeds; a seed's snapshots count at their own time, the mean
+    at the mean of their times. The mean accuracy is over the tasks that all snapshots have.
+
+    Args:
+        table: snapshots during training, with the columns COLUMNS; `seconds` of training, `value` as in the records.
+        runs: how runs are called, where not by their names.
+        tasks: how tasks are called, and their order.
+        order: runs in the order of colours.
+
+    Raises:
+        ValueError: naming the columns that are missing, for a table without a metric that is drawn, or if a snapshot
+            is there twice.
+    """
+    if missing := [column for column in COLUMNS if column not in table.columns]:
+        raise ValueError(f"the quality over time lacks the columns {missing}; expected {list(COLUMNS)}")
+    panels = _panels(table, tasks)
+    names = [*order, *sorted(set(table["run"]) - set(order))]
+    across = min(len(panels), ACROSS)
+    down = ceil(len(panels) / across)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    size = (max(1.5, across) * WIDTH, max(1.3, down) * HEIGHT)
+    figure = Figure(figsize=size, layout=layout, facecolor="white")
+    every = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, (title, panel) in zip(every, panels.items(), strict=False):
+        _draw(axes, title, panel, names)
+    for axes in every[len(panels) :]:
+        axes.remove()
+    handles = {line.get_label(): line for axes in every[: len(panels)] for line in axes.lines}
+    shown = [name for name in names if name in handles]
+    figure.legend(
+        [handles[name] for name in shown],
+        [runs.get(name, name) for name in shown],
+        loc="outside lower center",
+        ncols=min(len(shown), 5),
+        frameon=False,
+        fontsize=10,
+        labelcolor=INK,
+    )
+    return figure
+
+
+def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataFrame]:
+    """Title → run, seed, step, minutes and value, as it is shown."""
+    drawn = table[table["metric"].isin(DRAWN)]
+    if drawn.empty:
+        raise ValueError(f"the quality over time has none of the metrics {list(DRAWN)}")
+    scale = drawn["metric"].map(lambda metric: METRICS[metric].scale)
+    drawn = drawn.assign(minutes=drawn["seconds"] / 60, value=drawn["value"] * scale)
+    snapshot = ["run", "seed", "step"]
+    if drawn.duplicated([*snapshot, "task", "metric"]).any():
+        twice = drawn[drawn.duplicated([*snapshot, "task", "metric"])].iloc[0]
+        raise ValueError(f"the quality over time has twice {twice[[*snapshot, 'task', 'metric']].to_dict()}")
+    found = list(drawn["task"].unique())
+    single = {
+        f"{tasks.get(task, task)}, {METRICS[metric].label}": rows
+        for task in [*(task for task in tasks if task in found), *sorted(set(found) - set(tasks))]
+        for metric in DRAWN
+        for rows in [drawn[(drawn["task"] == task) & (drawn["metric"] == metric)]]
+        if len(rows)
+    }
+    accuracy = drawn[drawn["metric"] == "accuracy"]
+    everywhere = accuracy.groupby("task").size() == len(accuracy[snapshot].drop_duplicates())
+    common = accuracy[accuracy["task"].isin(everywhere.index[everywhere])]
+    if common["task"].nunique() < 2:
+        return single
+    mean = common.groupby(snapshot, as_index=False)[["minutes", "value"]].mean()
+    return {f"{MEAN} of {common['task'].nunique()} tasks": mean, **single}
+
+
+def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> None:
+    for run, rows in sorted(panel.groupby("run"), key=lambda item: names.index(str(item[0]))):
+        drawn = look(names.index(str(run)))
+        seeds = [of_seed.sort_values("step") for _, of_seed in rows.groupby("seed")]
+        for of_seed in seeds if len(seeds) > 1 else []:
+            axes.plot(of_seed["minutes"], of_seed["value"], color=drawn["color"], linewidth=0.9, alpha=0.4)
+        by_step = rows.groupby("step").agg({"seed": "nunique", "minutes": "mean", "value": "mean"})
+        mean = by_step[by_step["seed"] == len(seeds)]
+        axes.plot(mean["minutes"], mean["value"], label=str(run), **drawn)
+    percent = title.startswith(MEAN) or title.endswith(METRICS["accuracy"].label)
+    style(axes, title, "minutes of training", "percent" if percent else "")
+    axes.set_xlim(left=0)

@@ -1,0 +1,146 @@
+"""Tables with a column for each task: the paper's rows, and ours below those that they correspond to."""
+
+from collections.abc import Container, Iterable, Sequence
+from statistics import mean
+
+from contexture.reporting.published import TaskColumn, TaskTable
+from contexture.reporting.records import METRICS, Record
+from contexture.reporting.tables import NOTHING, Column, Comparison, Table, best, by_seed, mean_std
+
+#: Where the columns of numbers begin.
+FIRST = 2
+
+
+def task_table(records: Sequence[Record], published: TaskTable) -> Table:
+    """The paper's rows, each with ours (mean and sample std. dev. over seeds) below it, then our other variants.
+
+    The best of each column stands out, among the paper's rows and among ours.
+
+    Args:
+        records: those of the system.
+        published: the paper's table; a variant that corresponds to several of its rows stands below the first.
+    """
+    ours = {variant: _ours(records, variant, published) for variant in variants_of(records, published)}
+    cells: list[tuple[str, ...]] = []
+    above: dict[int, str] = {}
+    paper: list[int] = []
+    for row in published.rows:
+        if row.heading:
+            above[len(cells)] = row.heading
+        paper.append(len(cells))
+        numbers = zip(row.scores, published.columns, strict=True)
+        cells.append((row.label, "paper", *(_shown(score, column.decimals) for score, column in numbers)))
+        if row.variant in ours:
+            cells.append(ours.pop(row.variant))
+    if ours and paper:
+        above[len(cells)] = "Ours, without a row in the paper"
+    cells += ours.values()
+    own = [place for place in range(len(cells)) if place not in paper]
+    places = range(FIRST, FIRST + len(published.columns))
+    lower = [place for place, c in zip(places, published.columns, strict=True) if METRICS[c.metric].lower_is_better]
+    return Table(
+        title=published.title,
+        columns=(Column("Model"), Column("From"), *(Column(c.name, c.group, True) for c in published.columns)),
+        rows=tuple(cells),
+        caption=_caption(published),
+        bold=frozenset(best(cells, own, places, lower) | best(cells, paper, places, lower)),
+        headings=above,
+        paper=frozenset(paper),
+    )
+
+
+def variants_of(records: Sequence[Record], published: TaskTable) -> list[str]:
+    """Our variants that have a number in the table: those with labels in their order, then others by name."""
+    places = {(c.task, c.split, c.metric) for c in published.columns}
+    ran = {r["variant"] for r in records if (r["task"], r["split"], r["metric"]) in places}
+    return [*(name for name in published.labels if name in ran), *sorted(ran - set(published.labels))]
+
+
+def compare_means(
+    records: Sequence[Record],
+    published: TaskTable,
+    columns: Sequence[TaskColumn],
+    pairs: Sequence[tuple[str, str]],
+    setting: str,
+    unseeded: Container[str] = (),
+) -> list[Comparison]:
+    """How far variants are above their baselines in the mean over the columns that both have, in points (hundredths).
+
+    Args:
+        records: those of the system.
+        published: the table with the paper's rows and our labels.
+        columns: of one metric, out of which the mean is taken.
+        pairs: (variant, baseline); those that share neither a column nor a seed are left out.
+        setting: what the columns have in common, to stand before their number.
+        unseeded: baselines that no seed changes: their one measurement stands for every seed.
+    """
+    found = []
+    for variant, baseline in pairs:
+        shared = [c for c in columns if _values(records, variant, c) and _values(records, baseline, c)]
+        above, below = (_means(records, name, shared) for name in (variant, baseline))
+        if baseline in unseeded and len(below) == 1:
+            below = dict.fromkeys(above, *below.values())
+        differences = tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
+        if differences:
+            paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
+            gain = None if paper[0] is None or paper[1] is None else paper[0] - paper[1]
+            labels = [published.labels.get(name, name) for name in (variant, baseline)]
+            place = f"{setting}, mean of {len(shared)}"
+            found.append(Comparison(place, shared[0].metric, labels[0], labels[1], differences, gain))
+    return found
+
+
+def _means(records: Sequence[Record], variant: str, columns: Sequence[TaskColumn]) -> dict[int, float]:
+    """Seed → mean over the columns in hundredths, of the seeds that have them all."""
+    every = [_values(records, variant, column) for column in columns]
+    seeds = set.intersection(*map(set, every)) if every else set()
+    return {
+        seed: mean(100 / METRICS[c.metric].scale * values[seed] for c, values in zip(columns, every, strict=True))
+        for seed in seeds
+    }
+
+
+def _published_mean(published: TaskTable, variant: str, columns: Sequence[TaskColumn]) -> float | None:
+    row = next((row for row in published.rows if row.variant == variant), None)
+    if row is None:
+        return None
+    scores = dict(zip(published.columns, row.scores, strict=True))
+    chosen = [scores.get(column) for column in columns]
+    known = [score for score in chosen if score is not None]
+    return 100 / METRICS[columns[0].metric].scale * mean(known) if len(known) == len(columns) else None
+
+
+def _ours(records: Sequence[Record], variant: str, published: TaskTable) -> tuple[str, ...]:
+    values = [_values(records, variant, column) for column in published.columns]
+    seeds = max(map(len, values))
+    numbers = [
+        mean_std(list(of_seed.values()), decimals=METRICS[column.metric].decimals)
+        for of_seed, column in zip(values, published.columns, strict=True)
+    ]
+    return (published.labels.get(variant, variant), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *numbers)
+
+
+def _values(records: Sequence[Record], variant: str, column: TaskColumn) -> dict[int, float]:
+    return by_seed(records, variant, column.task, column.split, column.metric)
+
+
+def _shown(score: float | None, decimals: int) -> str:
+    return NOTHING if score is None else f"{score:.{decimals}f}"
+
+
+def _caption(published: TaskTable) -> str:
+    plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
+    percent = [column for column in published.columns if column.name not in plain]
+    unit = f"Percent{f', but for {_all_of(plain)}' if plain else ''}, mean" if percent else "Mean"
+    whose = ", among ours and the paper's" if published.rows else ""
+    caption = [f"{unit} (standard deviation over seeds); the best of each column in bold{whose}."]
+    if lower := dict.fromkeys(c.name for c in published.columns if METRICS[c.metric].lower_is_better):
+        caption.append(f"Lower is better: {_all_of(lower)}.")
+    caption += [f"Paper: {published.source}."] if published.source else []
+    return " ".join([*caption, *([published.remark] if published.remark else [])])
+
+
+def _all_of(names: Iterable[str]) -> str:
+    """ "a, b and c"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,126 @@
+"""The novels: names, order, what a scene keeps to, and that the reader of books takes them."""
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.sources import books, find_sources
+from contexture.corpus.sources.protocol import Split
+from contexture.demo import DemoConfig, write_demo_world
+from contexture.demo.fields import fields, frames, moods, towns
+from contexture.demo.grammar import render
+from contexture.demo.novels import file_name, novel, text
+from contexture.demo.world import literal, outline
+from contexture.text.sentences import Splitter, load_language
+
+from .words import words
+
+WORDS = {word: name for name, group in {**fields(), **moods()}.items() for word in group}
+
+
+def test_no_word_is_in_two_fields():
+    groups = [*fields().values(), *moods().values()]
+    assert len(WORDS) == sum(map(len, groups)) > 900
+    assert len(moods()["bright"]) == len(moods()["grim"]) >= 100
+    assert len(fields()["feelings"]) == len(fields()["records"]) == 100
+
+
+def test_names_differ_and_stay():
+    names = [file_name(0, index) for index in range(700)]
+    assert len(set(names)) == 700
+    assert all(name.isascii() and name.startswith("Tales_of_") and name.count(".") == 1 for name in names)
+    assert names[:40] == [file_name(0, index) for index in range(40)]
+
+
+def test_a_novel_depends_on_seed_and_index_only():
+    forwards = [list(novel(3, index)) for index in range(4)]
+    assert [list(novel(3, index)) for index in reversed(range(4))] == forwards[::-1]
+    assert list(novel(4, 0)) != forwards[0] != forwards[1]
+
+
+def test_a_novel_has_chapters_of_some_two_hundred_sentences():
+    for index in range(30):
+        chapters = list(novel(0, index))
+        assert [chapter.heading.split(".")[0] for chapter in chapters] == [f"Chapter {i}" for i in range(1, 7)]
+        assert 180 <= sum(len(paragraph) for chapter in chapters for paragraph in chapter.paragraphs) <= 260
+
+
+def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
+    """From the file's bytes through the reader and the sentence splitter to the sentences that were written."""
+    write_demo_world(DemoConfig(pages=25, novels=3), tmp_path)
+    config = CorpusConfig(input=str(tmp_path / "books"), lang="en")
+    files = find_sources(config)
+    assert [file.source for file in files] == ["books"] * 3
+    splitter = Splitter(load_language("en"))
+    for index in range(3):
+        (file,) = (one for one in files if f"{one.name}.txt" == file_name(0, index))
+        (row,) = books.reader(files, config)(Split(file, 0, file.bytes))
+        assert row["dropped"] is None
+        chapters = list(novel(0, index))
+        written = [
+            (c.heading, sentence) for c in chapters for p in c.paragraphs if len(" ".join(p)) > 20 for sentence in p
+        ]
+        read = [(p["section"], sentence) for p in row["paragraphs"] for sentence in splitter.split(p["text"])]
+        assert read == written
+
+
+def test_a_paragraph_is_a_line():
+    chapter = next(novel(0, 0))
+    lines = text(chapter).split("\n")
+    assert lines[0] == f"# {chapter.heading}"
+    assert [line for line in lines[1:] if line] == [" ".join(paragraph) for paragraph in chapter.paragraphs]
+
+
+def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
+    """Mostly: a scene's last sentence has the next scene's first as its neighbour."""
+    groups = [set(moods()), set(fields())]
+    for group in groups:
+        near, far = Counter[bool](), Counter[bool]()
+        told = [_groups(sentence) & group for index in range(10) for sentence in _sentences(index)]
+        rng = np.random.default_rng(0)
+        for distance, count in ((1, near), (int(rng.integers(100, 200)), far)):
+            for one, other in zip(told, told[distance:], strict=False):
+                if one and other:
+                    count[bool(one & other)] += 1
+        assert near[True] / near.total() > 0.75
+        assert far[True] / far.total() < (0.6 if group == set(moods()) else 0.2)
+
+
+def test_frames_do_not_tell_the_field():
+    """No frame has a word of a field or mood, and each goes with all of them."""
+    for file in ("novels.yml", "sentence_tasks.yml"):
+        for name, templates in frames(file).items():
+            for template in templates:
+                assert template.slots <= {"name", "friend", "she", "town", "fact", *"abcxy"}
+                letters = {slot: literal("") for slot in template.slots}
+                told = " ".join(render(template, letters, Random(seed)) for seed in range(20))
+                assert _groups(told) <= ({"bright", "grim"} if name == "analogies/liking" else set())
+
+
+def test_every_word_is_met_in_the_default_world():
+    found = Counter(word for index in range(30) for sentence in _sentences(index) for word in words(sentence))
+    assert min(found[word] for word in WORDS) >= 4
+
+
+@pytest.mark.parametrize("index", [0, 13, 300, 10**6])
+def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
+    title = file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
+    (region,) = {r for r in (index % 12, index // 25) for i in range(25) if outline(0, r * 25 + i).title == title}
+    here = {town.title for town in towns(0, region)}
+    told = " ".join(_sentences(index))
+    assert len([town for town in here if town in told]) >= 5
+    elsewhere = {town.title for other in range(12) if other != region for town in towns(0, other)}
+    assert not [town for town in elsewhere if town in told and town not in here]
+
+
+def _sentences(index: int) -> list[str]:
+    return [sentence for chapter in novel(0, index) for paragraph in chapter.paragraphs for sentence in paragraph]
+
+
+def _groups(sentence: str) -> set[str]:
+    """Names of the fields and moods of a sentence's words."""
+    return {WORDS[word] for word in words(sentence) if word in WORDS}

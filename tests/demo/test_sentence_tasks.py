@@ -1,0 +1,226 @@
+"""The tasks for encoders of sentences: formats, labels, and that they turn on words that belong together."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+
+from contexture.benchmarks.analogies import read_analogies
+from contexture.benchmarks.senteval import read_classification, read_relatedness, read_similarity
+from contexture.demo import DemoConfig, write_demo_world
+from contexture.demo.fields import fields, moods, towns
+from contexture.demo.grammar import render, topics
+from contexture.demo.names import source
+from contexture.demo.novels import novel
+from contexture.demo.retrieval import telling
+from contexture.demo.sentence_pairs import SUBSETS, _contrary
+from contexture.demo.sentence_tasks import rows_of, task_files
+from contexture.demo.world import facts, page
+
+from .words import words
+
+FIELDS = {word: name for name, group in {**fields(), **moods()}.items() for word in group}
+SCORE = re.compile(r"\d\.\d+")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tasks")
+    write_demo_world(DemoConfig(pages=25, novels=1), folder)
+    return folder / "senteval"
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, list[str]]:
+    return dict(task_files(0))
+
+
+def test_the_files_are_those_of_the_published_layout(files: dict[str, list[str]], demo: Path):
+    assert sorted(files) == sorted(str(path.relative_to(demo)) for path in demo.rglob("*") if path.is_file())
+    for name, lines in files.items():
+        assert (demo / name).read_bytes() == "".join(f"{line}\n" for line in lines).encode()
+        assert not any("\n" in line or "\r" in line for line in lines)
+        if rows_of(name, lines):
+            assert 60 <= rows_of(name, lines) <= 400
+
+
+def test_lines_by_plain_python(files: dict[str, list[str]]):
+    """The formats as published, without the readers of this package."""
+    for name in ("MR/rt-polarity.pos", "MR/rt-polarity.neg", "SUBJ/subj.objective", "SUBJ/subj.subjective"):
+        assert all(re.fullmatch(r"[A-Za-z].*\.", line) and "\t" not in line for line in files[name])
+    for name in ("TREC/train_5500.label", "TREC/TREC_10.label"):
+        assert all(re.fullmatch(r"(ABBR|DESC|ENTY|HUM|LOC|NUM):[a-z]+ [A-Z].* [?.]", line) for line in files[name])
+    for split in ("train", "test"):
+        header, *rows = files[f"MRPC/msr_paraphrase_{split}.txt"]
+        assert header == "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"
+        assert all(re.fullmatch(r"[01]\t\d+\t\d+\t[^\t]+\t[^\t]+", row) for row in rows)
+    for split in ("train", "trial", "test_annotated"):
+        header, *rows = files[f"SICK/SICK_{split}.txt"]
+        assert header == "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
+        pattern = r"\d+\t[^\t]+\t[^\t]+\t[1-5]\.\d\t(ENTAILMENT|NEUTRAL|CONTRADICTION)"
+        assert all(re.fullmatch(pattern, row) for row in rows)
+    for split in ("train", "dev", "test"):
+        fields_of = [line.split("\t") for line in files[f"STS/STSBenchmark/sts-{split}.csv"]]
+        assert {len(row) for row in fields_of} == {7}
+        assert all(SCORE.fullmatch(row[4]) and 0 <= float(row[4]) <= 5 for row in fields_of)
+    assert SUBSETS == ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news")
+    for subset in SUBSETS:
+        pairs, scores = (files[f"STS/STS14-en-test/STS.{kind}.{subset}.txt"] for kind in ("input", "gs"))
+        assert len(pairs) == len(scores) and all(line.count("\t") == 1 for line in pairs)
+        assert all(SCORE.fullmatch(value) and 0 <= float(value) <= 5 for value in scores)
+    assert all(line.count("\t") == 4 for line in files["analogies.tsv"])
+
+
+def test_the_readers_of_the_benchmarks_take_all_of_them(demo: Path):
+    sizes = {name: len(read_classification(demo, name, "any").table) for name in ("mr", "subj", "trec", "mrpc")}
+    assert sizes == {"mr": 204, "subj": 200, "trec": 360, "mrpc": 450}
+    assert [len(read_relatedness(demo, name, "any").table) for name in ("sick_r", "stsb")] == [560, 600]
+    assert read_similarity(demo, "sts14", "any").table.groupby("subset").size().to_dict() == dict.fromkeys(SUBSETS, 100)
+    assert len(read_analogies(demo / "analogies.tsv")) == 100
+
+
+def test_labels_are_balanced(demo: Path):
+    for name in ("mr", "subj", "mrpc", "trec"):
+        counts = read_classification(demo, name, "any").table.groupby(["split", "label"]).size().unstack()
+        assert (counts.min(axis=1) == counts.max(axis=1)).all()
+    entailment = read_classification(demo, "sick_e", "any").table.groupby("split")["label"].value_counts(normalize=True)
+    assert entailment.unstack()[[0, 1, 2]].to_numpy().tolist() == [[0.25, 0.5, 0.25]] * 3
+
+
+def test_other_seeds_other_tasks_and_one_seed_the_same(files: dict[str, list[str]]):
+    assert dict(task_files(0)) == files
+    other = dict(task_files(1))
+    assert other.keys() == files.keys() and all(other[name] != files[name] for name in files)
+
+
+def test_a_word_that_tells_the_label_is_in_one_row_only(demo: Path):
+    for name, groups in (("mr", {"bright": 1, "grim": 0}), ("subj", {"feelings": 0, "records": 1})):
+        told = [(FIELDS[word], word, row.label) for row in _rows(demo, name) for word in _told(str(row.text), groups)]
+        assert all(groups[field] == label for field, _, label in told)
+        assert max(Counter(word for _, word, _ in told).values()) == 1 and len(told) >= 200
+
+
+def test_no_word_that_tells_the_kind_of_question_is_in_both_files(demo: Path):
+    found: dict[str, set[str]] = {"train": set(), "test": set()}
+    for row in _rows(demo, "trec"):
+        (word,) = _told(str(row.text))
+        assert FIELDS[word] == ["ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"][int(str(row.label))]
+        found[str(row.split)].add(word)
+    assert not found["train"] & found["test"] and len(found["test"]) == 60
+
+
+def test_paraphrases_share_a_field_and_all_pairs_one_word(demo: Path):
+    for row in _rows(demo, "mrpc"):
+        one, two = (_told(str(text)) for text in (row.text, row.text2))
+        assert len(set(one) & set(two)) == 1 and len(one) == len(two) == 3
+        assert len({FIELDS[word] for word in one}) == 1
+        assert (len({FIELDS[word] for word in one + two}) == 1) == bool(row.label)
+
+
+def test_similarity_grows_with_what_two_sentences_share(demo: Path):
+    tables = [read_relatedness(demo, "stsb", "any").table, read_similarity(demo, "sts14", "any").table]
+    table = pd.concat(tables, ignore_index=True)
+    for row in table.itertuples():
+        one, two = (_told(str(text)) for text in (row.text, row.text2))
+        same = len(set(one) & set(two))
+        of_field = sum(FIELDS[word] == FIELDS[one[0]] for word in two)
+        level = {3: 5, 1: 4}[same] if same else of_field
+        assert abs(float(str(row.score)) - level) <= 0.36  # 0.3, and the rounding of STS14
+
+
+def test_sick_says_how_its_pairs_were_made(demo: Path):
+    score = read_relatedness(demo, "sick_r", "any").table
+    label = read_classification(demo, "sick_e", "any").table["label"]
+    means = score["score"].groupby(label).mean()
+    assert means[2] > means[0] > means[1]
+    shared = [
+        len({FIELDS[w] for w in _last_words(row.text)} & {FIELDS[w] for w in _last_words(row.text2)})
+        for row in score.itertuples()
+    ]
+    assert (pd.Series(shared).eq(0) == score["score"].lt(2)).all()
+
+
+def test_a_contradiction_is_of_another_fact():
+    for town in towns(0, 0):
+        for topic in topics().values():
+            for aspect in (key for key in topic.say if telling(topic.name, key)):
+                true, false = facts(town, topic), _contrary(town, topic.name, aspect)
+                for key in telling(topic.name, aspect):
+                    rng = source("settled")
+                    assert render(true[key], true, rng) != render(false[key], false, rng)
+                assert false["title"] == true["title"]
+
+
+def test_analogies_differ_by_one_change(demo: Path):
+    """A and B by the same words as C and D."""
+    for row in read_analogies(demo / "analogies.tsv").itertuples():
+        one, two = (
+            (set(words(str(a))) - set(words(str(b))), set(words(str(b))) - set(words(str(a))))
+            for a, b in ((row.a, row.b), (row.c, row.d))
+        )
+        assert one == two and len(one[0]) <= 1 and len(one[1]) == 1
+        assert row.b != row.d
+
+
+def test_no_sentence_of_a_task_is_in_the_corpus(demo: Path):
+    corpus = {" ".join(words(text)) for text in _corpus()}
+    tasks = {" ".join(words(text)) for text in _texts(demo)}
+    assert len(corpus) > 15_000 and len(tasks) > 3_000
+    assert not corpus & tasks
+
+
+def test_what_words_are_met_with_helps_and_random_vectors_do_not(demo: Path):
+    """Vectors of the fields stand for what can be learned from the novels."""
+    names = {name: i for i, name in enumerate(sorted(set(FIELDS.values())))}
+    rng = np.random.default_rng(0)
+    known = {word: np.eye(len(names))[names[field]] for word, field in FIELDS.items()}
+    untrained: dict[str, NDArray[np.float64]] = {}
+    for name in ("mr", "subj"):
+        table = read_classification(demo, name, "any").table.sample(frac=1, random_state=0)
+        by_field = [
+            sum((known.get(w, np.zeros(len(names))) for w in words(t)), np.zeros(len(names))) for t in table["text"]
+        ]
+        by_chance = [sum(untrained.setdefault(w, rng.normal(size=300)) for w in words(t)) for t in table["text"]]
+        learned, random = (
+            cross_val_score(LogisticRegression(C=0.1, max_iter=300), np.array(vectors), table["label"], cv=10).mean()
+            for vectors in (by_field, by_chance)
+        )
+        assert learned > 0.95 and random < 0.65
+
+
+def _rows(demo: Path, name: str) -> Iterator[Any]:
+    yield from read_classification(demo, name, "any").table.itertuples()
+
+
+def _told(text: str, groups: Collection[str] = frozenset(FIELDS.values())) -> list[str]:
+    return [word for word in words(text) if FIELDS.get(word) in groups]
+
+
+def _last_words(text: object) -> list[str]:
+    first, _, second = words(str(text))[-3:]  # "… near stalls and bales"
+    return [first, second]
+
+
+def _texts(demo: Path) -> Iterator[str]:
+    for name in ("mr", "subj", "trec", "mrpc", "sick_e"):
+        table = read_classification(demo, name, "any").table
+        yield from (str(text) for column in ("text", "text2") if column in table for text in table[column])
+    for table in (read_relatedness(demo, "stsb", "any").table, read_similarity(demo, "sts14", "any").table):
+        yield from (str(text) for column in ("text", "text2") for text in table[column])
+    yield from (str(text) for text in read_analogies(demo / "analogies.tsv")[list("abcd")].to_numpy().ravel())
+
+
+def _corpus() -> Iterator[str]:
+    for index in range(30):
+        yield from (s for chapter in novel(0, index) for paragraph in chapter.paragraphs for s in paragraph)
+    for index in range(300):
+        for section in page(0, index).sections:
+            yield from (sentence.plain for paragraph in section.paragraphs for sentence in paragraph)

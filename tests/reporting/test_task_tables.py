@@ -1,0 +1,157 @@
+import pytest
+
+from contexture.reporting.published import TaskColumn, TaskRow, TaskTable
+from contexture.reporting.records import Record
+from contexture.reporting.tables import Table, comparison_table
+from contexture.reporting.task_tables import compare_means, task_table
+
+COLUMNS = (
+    TaskColumn("mr", "senteval", "accuracy", "MR"),
+    TaskColumn("trec", "senteval", "accuracy", "TREC"),
+    TaskColumn("sick_r", "senteval", "pearson", "r", "SICK", 3),
+    TaskColumn("sick_r", "senteval", "mse", "MSE", "SICK", 3),
+)
+PUBLISHED = TaskTable(
+    title="T",
+    source="A paper, Table 9",
+    columns=COLUMNS,
+    rows=(
+        TaskRow("GloVe", (80.0, 85.25, 0.7, 0.4), "word_average"),
+        TaskRow("QT", (82.0, 90.25, 0.8, 0.3), "uni", heading="From scratch"),
+        TaskRow("Other", (70.0, None, None, 0.35)),
+        TaskRow("QT, more text", (90.0, 95.0, 0.9, 0.2), "uni"),
+    ),
+    labels={"uni": "uni-QT", "random": "Random encoder", "word_average": "Word average"},
+)
+
+
+def records(
+    variant: str, values: list[float], task: str = "mr", metric: str = "accuracy", split: str = "senteval"
+) -> list[Record]:
+    return [
+        Record(system="quick_thoughts", variant=variant, task=task, split=split, metric=metric, value=value, seed=seed)
+        for seed, value in enumerate(values)
+    ]
+
+
+def cells(table: Table, place: int) -> dict[str, str]:
+    return {f"{c.group} {c.name}".strip(): text for c, text in zip(table.columns, table.rows[place], strict=True)}
+
+
+OURS = [
+    *records("uni", [0.50, 0.52, 0.57]),  # mean 53, deviations −3, −1, 4: √(26/2) = 3.606
+    *records("uni", [0.75], metric="pearson", task="sick_r"),
+    *records("uni", [1.25], metric="mse", task="sick_r"),
+    *records("uni", [0.99], split="skip_thoughts"),
+    *records("my-model", [0.6]),
+    *records("my-model", [-0.25], metric="pearson", task="sick_r"),
+    *records("my-model", [2.5], metric="mse", task="sick_r"),
+    *records("random", [0.4]),
+    *records("bow", [0.4], task="elsewhere"),
+]
+
+
+def test_ours_stand_below_the_papers_row() -> None:
+    table = task_table(OURS, PUBLISHED)
+    assert [row[:2] for row in table.rows] == [
+        ("GloVe", "paper"),
+        ("QT", "paper"),
+        ("uni-QT", "ours, 3 seeds"),
+        ("Other", "paper"),
+        ("QT, more text", "paper"),
+        ("Random encoder", "ours, 1 seed"),
+        ("my-model", "ours, 1 seed"),
+    ]
+    assert cells(table, 2) == {
+        "Model": "uni-QT",
+        "From": "ours, 3 seeds",
+        "MR": "53.0 (3.6)",
+        "TREC": "–",
+        "SICK r": "0.750",
+        "SICK MSE": "1.250",
+    }
+    assert cells(table, 1)["SICK r"] == "0.800"
+    assert cells(table, 3) == {
+        "Model": "Other",
+        "From": "paper",
+        "MR": "70.0",
+        "TREC": "–",
+        "SICK r": "–",
+        "SICK MSE": "0.350",
+    }
+    assert cells(table, 6)["SICK r"] == "-0.250"
+    assert table.headings == {1: "From scratch", 5: "Ours, without a row in the paper"}
+    assert table.paper == {0, 1, 3, 4}
+    assert table.groups == [("", 4), ("SICK", 2)]
+
+
+def test_the_best_of_ours_and_of_the_paper_and_the_least_error() -> None:
+    table = task_table(OURS, PUBLISHED)
+    bold = {(table.rows[row][0], table.columns[column].name) for row, column in table.bold}
+    assert bold == {
+        ("QT, more text", "MR"),
+        ("QT, more text", "TREC"),
+        ("QT, more text", "r"),
+        ("QT, more text", "MSE"),  # 0.2 is the least
+        ("my-model", "MR"),
+        ("uni-QT", "r"),
+        ("uni-QT", "MSE"),  # 1.25 of 1.25 and 2.5
+    }
+    assert "Lower is better: MSE." in table.caption
+    assert table.caption == (
+        "Percent, but for r and MSE, mean (standard deviation over seeds); the best of each column in bold, among ours "
+        "and the paper's. Lower is better: MSE. Paper: A paper, Table 9."
+    )
+    assert task_table(OURS, TaskTable("T", "", COLUMNS[2:])).caption.startswith("Mean (standard deviation over seeds);")
+
+
+def test_tables_of_the_paper_or_of_ours_alone() -> None:
+    alone = task_table([], PUBLISHED)
+    assert {row[1] for row in alone.rows} == {"paper"}
+    assert list(alone.headings) == [1]
+    ours = task_table(OURS, TaskTable("T", "", COLUMNS[:1], labels=PUBLISHED.labels))
+    assert [row[0] for row in ours.rows] == ["uni-QT", "Random encoder", "my-model"]
+    assert ours.headings == {}
+    assert ours.caption == "Percent, mean (standard deviation over seeds); the best of each column in bold."
+
+
+def test_means_are_compared_seed_by_seed_over_what_both_have() -> None:
+    ours = [
+        *records("uni", [0.52, 0.55, 0.9]),
+        *records("uni", [0.62, 0.65], task="trec"),  # means 57, 60; the third seed lacks a task
+        *records("random", [0.50, 0.50, 0.1]),
+        *records("random", [0.60, 0.60, 0.1], task="trec"),  # means 55, 55
+        *records("word_average", [0.45]),
+        *records("word_average", [0.65], task="trec"),  # 55, whatever the seed
+    ]
+    pairs = (("uni", "random"), ("uni", "word_average"), ("uni", "nowhere"), ("word_average", "random"))
+    gains = compare_means(ours, PUBLISHED, COLUMNS[:2], pairs, "tasks", unseeded={"word_average"})
+    assert [(gain.variant, gain.baseline) for gain in gains] == [
+        ("uni-QT", "Random encoder"),
+        ("uni-QT", "Word average"),
+        ("Word average", "Random encoder"),
+    ]
+    assert gains[0].differences == pytest.approx((2, 5))
+    assert gains[0].published is None
+    assert gains[1].differences == pytest.approx((2, 5))
+    # the paper: the mean of 2 and 5 (of the first of the rows that correspond to `uni`)
+    assert gains[1].published == pytest.approx(3.5)
+    assert gains[1].setting == "tasks, mean of 2"
+    assert gains[2].differences == pytest.approx((0,))
+    assert "Points" not in comparison_table(gains).caption
+    (seeded,) = compare_means(ours, PUBLISHED, COLUMNS[:2], pairs[1:2], "tasks")
+    assert seeded.differences == pytest.approx((2,))  # only the seed that both have
+
+
+def test_points_of_a_correlation_are_hundredths() -> None:
+    ours = [
+        *records("uni", [0.75], metric="pearson", task="sick_r"),
+        *records("word_average", [-0.5], metric="pearson", task="sick_r"),
+    ]
+    gains = compare_means(ours, PUBLISHED, COLUMNS[2:3], (("uni", "word_average"),), "relatedness")
+    assert gains[0].differences == pytest.approx((125,))
+    assert gains[0].published == pytest.approx(10)
+    assert gains[0].sentence == (
+        "uni-QT: +125.0 points of Pearson over word average (no test with one seed). The paper: +10.0."
+    )
+    assert comparison_table(gains).caption.endswith("Points of a correlation are hundredths.")
