@@ -169,6 +169,8 @@ class SentenceEvaluation:
     over_time: OverTime
     # Vectors for words that were not trained, by a linear map from the word vectors.
     expansion: bool = False
+    # f(s) and g(s) are brought to length 1 before they are concatenated (released code), or not (paper).
+    unit_vectors: bool = True
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -83,6 +83,7 @@ def test_test_vectors_are_two_unit_vectors() -> None:
     torch.testing.assert_close(vectors.view(4, 2, 4).norm(dim=2), torch.ones(4, 2))
     f, g = encoders(batch(encoders, *TEXTS))
     torch.testing.assert_close(vectors[:, 4:] * g.norm(dim=1, keepdim=True), g)
+    torch.testing.assert_close(encoders.test_vectors(batch(encoders, *TEXTS), unit=False), torch.cat([f, g], dim=1))
     assert build(CONFIGS[0], pair=False).size == 4
     assert not torch.allclose(f, g)
 

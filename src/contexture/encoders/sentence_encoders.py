@@ -118,12 +118,13 @@ class SentenceEncoders(nn.Module):
         found = [torch.cat([encoder(chunk) for chunk in batch["sentences"]]) for encoder in self.encoders]
         return torch.stack(found)[:, batch["rows"]]
 
-    def test_vectors(self, batch: SentenceBatch) -> Tensor:
-        """[f(s); g(s)], each of length 1 (released code), (B, `size`): what evaluations read.
+    def test_vectors(self, batch: SentenceBatch, unit: bool = True) -> Tensor:
+        """[f(s); g(s)] (section 3), (B, `size`): what evaluations read.
 
-        The paper says only that the two are concatenated (section 3). A sentence whose vector is 0 keeps it.
+        `unit`: each of the two is brought to length 1 before (released code); a vector of 0 stays.
         """
-        return torch.cat([*nn.functional.normalize(self(batch).float(), dim=-1)], dim=-1)
+        vectors = self(batch).float()
+        return torch.cat([*(nn.functional.normalize(vectors, dim=-1) if unit else vectors)], dim=-1)
 
     def batch(self, sentences: Sentences, tokens: SpecialTokens, tokens_at_once: int) -> dict[str, Any]:
         """Sentences of one part → the batch that the encoders read.

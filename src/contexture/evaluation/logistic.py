@@ -115,8 +115,7 @@ def fit(
         targets: [N, classes] the classes' probabilities; a label is 1 in its place.
         weights: [K, N] of the rows in each problem, 0 for a row that a problem leaves out; any dtype.
         strengths: [K] C of each problem, above 0: the greater, the less the weights are held back.
-        start: [columns, K, R + 1] where the search starts; unless given, the weights are 0 and the intercepts those
-            of the classes' shares.
+        start: [columns, K, R + 1] where the search starts; zeros unless given.
         tolerance: how far the objective may be from its minimum, by estimate, in log-loss per unit of weight.
 
     Returns:
@@ -128,8 +127,9 @@ def fit(
             0 or less.
     """
     _check(design, targets, weights, strengths)
-    solution = _shares(design, targets, weights) if start is None else start.clone()
-    at_once = max(1, _LOGITS // (len(targets) * len(solution)))
+    shape = (1 if targets.shape[1] == 2 else targets.shape[1], len(strengths), design.coordinates.shape[1])
+    solution = design.coordinates.new_zeros(shape) if start is None else start.clone()
+    at_once = max(1, _LOGITS // (len(targets) * shape[0]))
     unsolved = 0
     for block in torch.split(torch.arange(len(strengths), device=solution.device), at_once):
         search = _Search(design, targets, weights[block], strengths[block], solution[:, block], tolerance)
@@ -138,16 +138,6 @@ def fit(
     if unsolved:
         _log.warning("%d of %d logistic regressions stopped after %d steps", unsolved, len(strengths), _ITERATIONS)
     return solution
-
-
-def _shares(design: Design, targets: Tensor, weights: Tensor) -> Tensor:
-    """The solutions [columns, K, R + 1] without features."""
-    x = design.coordinates
-    shares = (weights.to(x) @ targets.to(x)).clamp_min(1e-3).log().T
-    shares = shares[1:] - shares[:1] if len(shares) == 2 else shares - shares.mean(0)
-    start = x.new_zeros(*shares.shape, x.shape[1])
-    start[:, :, -1] = shares
-    return start
 
 
 def fit_path(design: Design, targets: Tensor, weights: Tensor, strengths: Sequence[float]) -> Iterator[Tensor]:
@@ -217,7 +207,8 @@ class _Search:
         self.p = _probabilities(self.logits)
         self.g = self._gradient(self.w, self.p)
         # The mean curvature of the log-loss where the search starts makes the diagonal of the Hessian.
-        curvature = (self.p * (1 - self.p) * self.weights).sum(2, keepdim=True).maximum(1e-6 * total)
+        curvature = (self.p * (1 - self.p) * self.weights).sum((0, 2))[:, None] / max(1, len(start) - 1)
+        curvature = curvature.maximum(1e-6 * total)
         self.inverse = 1 / (self.penalty + curvature * design.variances).clamp_min(1e-12)
         self.scale = torch.ones_like(total)
         self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -297,8 +288,8 @@ class _Search:
 
     def _leave(self, staying: Tensor) -> None:
         self.solution[:, self.active[~staying]] = self.w[:, ~staying]
-        for name in ("active", "enough", "scale", "weights"):
+        for name in ("active", "enough", "scale", "weights", "inverse"):
             setattr(self, name, getattr(self, name)[staying])
-        for name in ("w", "g", "inverse", "logits", "p"):
+        for name in ("w", "g", "logits", "p"):
             setattr(self, name, getattr(self, name)[:, staying])
         self.pairs = [(step[:, staying], change[:, staying], inverse[staying]) for step, change, inverse in self.pairs]

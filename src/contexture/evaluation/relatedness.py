@@ -92,7 +92,7 @@ def distributions(scores: Numbers, levels: Numbers) -> Numbers:
     """
     outside = ~((scores >= levels[0]) & (scores <= levels[-1]))
     if outside.any():
-        raise ValueError(f"the score {scores[outside][0]} is not between {levels[0]} and {levels[-1]}")
+        raise ValueError(f"the score {scores[outside][0]:g} is not between {levels[0]:g} and {levels[-1]:g}")
     masses: Numbers = np.maximum(0, 1 - np.abs(scores[:, None] - levels))
     return masses
 

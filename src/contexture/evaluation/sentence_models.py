@@ -98,8 +98,9 @@ class TowerModel:
 class EncoderModel:
     """Encoders of words, as Quick-Thoughts and Skip-Thought train them: [f; g], or f alone."""
 
-    def __init__(self, folder: Path, f_alone: bool = False) -> None:
-        """Raises ValueError, naming the folder, where something is missing or damaged."""
+    def __init__(self, folder: Path, f_alone: bool = False, unit: bool = True) -> None:
+        """`unit`: f's and g's vectors have length 1. Raises ValueError, naming the folder, where it is damaged."""
+        self.unit = unit
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.encoders = load_sentence_encoders(folder).to(self.device).eval()
         if f_alone:
@@ -111,6 +112,7 @@ class EncoderModel:
         self.identity: dict[str, Any] = {
             "sentence_encoders": _files_checksum(*(folder / file for file in files)),
             "encoders": len(self.encoders.encoders),
+            "unit": unit,
         }
 
     @torch.inference_mode()
@@ -126,7 +128,7 @@ class EncoderModel:
             batch = self.encoders.batch(select(sentences, rows), self.tokens, tokens_at_once)
             chunks = [{name: part.to(self.device) for name, part in chunk.items()} for chunk in batch["sentences"]]
             there = batch | {"sentences": chunks, "rows": batch["rows"].to(self.device)}
-            vectors[rows] = self.encoders.test_vectors(there).cpu().numpy()
+            vectors[rows] = self.encoders.test_vectors(there, self.unit).cpu().numpy()
         return vectors
 
 

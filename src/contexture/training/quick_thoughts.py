@@ -66,10 +66,11 @@ def prepare_quick_thoughts(
     """
     recipe, pretrain = config.pretrain.runs[run], config.pretrain
     rows = OrderedRows(examples, COLUMNS)
-    if rows.rows < pretrain.batch_size:
+    batch_size = config.batch_size(run)
+    if rows.rows < batch_size:
         raise ValueError(
-            f"{examples}: {rows.rows} sentences are fewer than a batch of {pretrain.batch_size}: give more text, or a "
-            "smaller pretrain.batch_size"
+            f"{examples}: {rows.rows} sentences are fewer than a batch of {batch_size}: give more text, or a smaller "
+            "pretrain.batch_size"
         )
     trained = trained_words(tokenizer)
     vectors = tokenizer / VECTORS_FILE
@@ -87,7 +88,7 @@ def prepare_quick_thoughts(
             rows,
             encoders,
             tokens,
-            batch_size=pretrain.batch_size,
+            batch_size=batch_size,
             tokens_at_once=pretrain.tokens_at_once,
             steps=steps,  # type: ignore[arg-type]
             rank=rank,

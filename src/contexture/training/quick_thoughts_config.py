@@ -18,6 +18,8 @@ class QuickThoughtsRun(PretrainRun):
 
     # Name among `encoders`.
     encoder: str = Field(kw_only=True)
+    # Sentences a step, where not as many as of the other runs.
+    batch_size: Positive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,8 +57,14 @@ class QuickThoughtsSystem:
     seeds: Positive
     system: Literal["quick_thoughts"] = Field(default="quick_thoughts", kw_only=True)
 
+    def batch_size(self, run: str) -> int:
+        """Sentences a step of a run."""
+        return self.pretrain.runs[run].batch_size or self.pretrain.batch_size
+
     def __post_init__(self) -> None:
         for name, run in self.pretrain.runs.items():
+            if self.batch_size(name) % self.pretrain.devices:
+                raise ValueError(f"run {name}: batch_size must be a multiple of devices, {self.pretrain.devices}")
             if run.encoder not in self.encoders:
                 raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
             if run.generates and self.encoders[run.encoder].kind == "transformer":

@@ -71,7 +71,7 @@ def speed_of(folder: Path, run: str, config: QuickThoughtsParameters) -> dict[st
     trained = totals_of(folder)
     if not trained["seconds"]:
         return {}
-    sentences = config.pretrain.runs[run].steps * config.pretrain.batch_size
+    sentences = config.pretrain.runs[run].steps * config.batch_size(run)
     return {
         "sentences_per_second": sentences / trained["seconds"],
         "words_per_second": float(read_curves(folder)["train/tokens_per_second"].median()),

@@ -88,7 +88,7 @@ def model_of(
     encoders = [folders[run] / f"seed-{seed}" for run in variants[variant]]
     if config.evaluation.expansion:
         encoders = [expanded(one, words, place / "expanded" / one.parent.name / one.name) for one in encoders]
-    models = [EncoderModel(one) for one in encoders]
+    models = [EncoderModel(one, unit=config.evaluation.unit_vectors) for one in encoders]
     return models[0] if len(models) == 1 else Combined(models)
 
 
@@ -206,7 +206,7 @@ def measure_over_time(
         for seed in range(config.seeds):
             for snapshot in snapshots(folders[run] / f"seed-{seed}"):
                 LOG.info("%s, seed %d, step %s", run, seed, snapshot.name)
-                model = EncoderModel(snapshot, f_alone=True)
+                model = EncoderModel(snapshot, f_alone=True, unit=config.evaluation.unit_vectors)
                 vectors = embed_sentences(model, read.sentences(), place / run / f"seed-{seed}" / snapshot.name)
                 key = {"run": run, "seed": seed} | time_of(snapshot)
                 measured = evaluate_sentences(vectors, read, PROTOCOLS[config.evaluation.protocol]).rows()
