@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.benchmarks.sentence_files import Counts
+from contexture.benchmarks.senteval import CLASSIFICATION
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
 from contexture.evaluation.bm25 import Bm25Config
@@ -155,6 +156,10 @@ class OverTime:
     runs: list[str]
     # Tasks of classification.
     tasks: list[str]
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.tasks) - set(CLASSIFICATION)):
+            raise ValueError(f"no task of classification is called {unknown}; there are {sorted(CLASSIFICATION)}")
 
 
 @dataclass(config=STRICT, frozen=True)

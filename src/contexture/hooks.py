@@ -39,6 +39,7 @@ class CheckParameters:
 def check_systems(parameters: Parameters) -> None:
     """Raise ConfigurationError where runs or variants of a system are not those that its pipeline has."""
     from contexture.pipeline_registry import SYSTEMS
+    from contexture.pipelines.sentences.nodes import WORD_AVERAGE
 
     for name, system in SYSTEMS.items():
         config: System = getattr(parameters, name)
@@ -52,6 +53,13 @@ def check_systems(parameters: Parameters) -> None:
                 raise ConfigurationError(
                     f"the configuration was refused: {name}.{key} has {sorted(given)}, the pipeline has {sorted(known)}"
                 )
+    asked, frozen = parameters.quick_thoughts.evaluation, {*SYSTEMS["quick_thoughts"].frozen, WORD_AVERAGE}
+    for key, variants in (("ensemble", asked.ensemble), ("neighbours.variants", asked.neighbours.variants)):
+        if unknown := sorted(set(variants) - frozen):
+            raise ConfigurationError(
+                f"the configuration was refused: quick_thoughts.evaluation.{key} has {unknown}; there are "
+                f"{sorted(frozen)}"
+            )
 
 
 class StartSpark:

@@ -100,9 +100,9 @@ def trained_words(folder: Path) -> int:
 def _settings(folder: Path) -> dict[str, Any]:
     try:
         settings: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        return {"trained": int(settings["trained"]), "lowercase": bool(settings["lowercase"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder / WORDS_FILE}: not there or damaged ({error}); run the vocabulary stage") from error
-    return settings
 
 
 def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:

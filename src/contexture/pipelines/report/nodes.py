@@ -92,8 +92,10 @@ def what_was_run(config: MsppParameters, sources: dict[str, Any]) -> dict[str, s
 def announce(name: str, report: Path) -> None:
     """The last lines of a run: the first table, and where to look."""
     lines = (report / "report.md").read_text(encoding="utf-8").splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith("|") and "@1" in line), len(lines))
-    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
+    headings = [i for i, line in enumerate(lines) if line.startswith("## ")]
+    start = next((i for i in range(*headings[:1], len(lines)) if lines[i].startswith("|")), len(lines))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
+    table = (row for row in rows if "| paper |" not in row)
     print("\n".join(["", f"== {name} ==", *itertools.islice(table, SHOWN), ""]))
     print(f"tables and numbers: {report}/report.md, {report.parent}/metrics.json")
     print(f"report:             {report}/report.html")
