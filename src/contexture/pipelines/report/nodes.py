@@ -18,8 +18,8 @@ NOTE = (
     "the configuration says the same, the numbers are not comparable; what can be compared is the order of the rows."
 )
 
-#: Lines of the first table that the end of a run shows.
-SHOWN = 14
+#: Lines of the first table, the paper's own rows left out, that the end of a run shows.
+SHOWN = 20
 
 
 def histories(stage: str, folders: dict[str, Path], seeds: int) -> list[History]:
@@ -92,11 +92,11 @@ def what_was_run(config: MsppParameters, sources: dict[str, Any]) -> dict[str, s
 def announce(name: str, report: Path) -> None:
     """The last lines of a run: the first table, and where to look."""
     lines = (report / "report.md").read_text(encoding="utf-8").splitlines()
-    headings = [i for i, line in enumerate(lines) if line.startswith("## ")]
-    start = next((i for i in range(*headings[:1], len(lines)) if lines[i].startswith("|")), len(lines))
-    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
-    table = (row for row in rows if "| paper |" not in row)
-    print("\n".join(["", f"== {name} ==", *itertools.islice(table, SHOWN), ""]))
+    below_heading = itertools.dropwhile(lambda line: not line.startswith("## "), lines)
+    from_table = itertools.dropwhile(lambda line: not line.startswith("|"), below_heading)
+    table = itertools.takewhile(lambda line: line.startswith("|"), from_table)
+    ours = (row for row in table if "| paper |" not in row)
+    print("\n".join(["", f"== {name} ==", *itertools.islice(ours, SHOWN), ""]))
     print(f"tables and numbers: {report}/report.md, {report.parent}/metrics.json")
     print(f"report:             {report}/report.html")
     print("all runs:           make ui")
