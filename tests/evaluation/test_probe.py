@@ -189,7 +189,7 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"cedars: 40 sentences have vectors of shape \(3, 2\)"):
         probe(given, lambda texts: np.ones((3, 2), np.float32), SENTEVAL)
     alike = ClassificationTask("cedars", ("0", "1"), given.table.assign(label=0))
-    with pytest.raises(ValueError, match="cedars: a training part of .* rows has but one class"):
+    with pytest.raises(ValueError, match=r"cedars: a training part of .* rows has but one class"):
         probe(alike, vectors, SKIP_THOUGHTS)
     with pytest.raises(ValueError, match=r"cedars: the splits are \['dev', 'test'\]: expected"):
         probe(task({"dev": 20, "test": 20}), vectors, SENTEVAL)

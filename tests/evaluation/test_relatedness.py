@@ -25,7 +25,8 @@ def task() -> RelatednessTask:
     score = np.clip(4.5 - np.abs(u - v).sum(1) + rng.normal(0, 0.4, 90), 1, 5).round(1)
     texts = [[f"{a} {b}" for a, b in side] for side in (u, v)]
     split = ["train"] * 50 + ["dev"] * 20 + ["test"] * 20
-    return RelatednessTask("elms", 1, 5, pd.DataFrame(dict(split=split, text=texts[0], text2=texts[1], score=score)))
+    table = {"split": split, "text": texts[0], "text2": texts[1], "score": score}
+    return RelatednessTask("elms", 1, 5, pd.DataFrame(table))
 
 
 def slow(x: NDArray[np.float64], scores: NDArray[np.float64], strength: float) -> NDArray[np.float64]:
