@@ -138,13 +138,13 @@ class SentenceTasksConfig:
 
 @dataclass(config=STRICT, frozen=True)
 class Neighbours:
-    """The table of nearest neighbours (Quick-Thoughts, section 4.4.4)."""
+    """Nearest neighbours (Quick-Thoughts, section 4.4.4) and sentence analogies (appendix A)."""
 
-    # Whose vectors are searched, and compared.
+    # Whose vectors are searched.
     variants: list[str]
     # Sentences drawn from the corpus whose neighbour is shown.
     queries: Positive
-    # Sentences of the corpus among which it is looked for.
+    # Sentences of the corpus among which it, or the fourth sentence of an analogy, is looked for.
     pool: Positive
 
 
@@ -160,6 +160,8 @@ class OverTime:
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.tasks) - set(CLASSIFICATION)):
             raise ValueError(f"no task of classification is called {unknown}; there are {sorted(CLASSIFICATION)}")
+        if self.runs and not self.tasks:
+            raise ValueError("over_time has runs but no tasks to measure them on")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -190,6 +192,10 @@ class QuickThoughtsParameters(QuickThoughtsSystem):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.evaluation.expansion:
+            for name, encoder in self.encoders.items():
+                if encoder.kind == "transformer":
+                    raise ValueError(f"evaluation.expansion is for a gru or a bag_of_words; encoder {name} is neither")
         for name in self.evaluation.over_time.runs:
             if name not in self.pretrain.runs:
                 raise ValueError(f"evaluation.over_time: no run {name!r}; there are {sorted(self.pretrain.runs)}")

@@ -134,8 +134,8 @@ class SentenceLayoutConfig:
 
     # Sentences are cut to so many words.
     sentence_words: Annotated[int, Field(ge=3)] = 50
-    # documents: the neighbours of a sentence are of its own document. cross: the last sentence of a document and the
-    # first of the next one are neighbours, too (released code).
+    # documents: the neighbours of a sentence are of its own document. cross: whatever stands next to it in the batch,
+    # such as the first sentence of the next document (released code).
     boundaries: Literal["documents", "cross"] = "documents"
 
 

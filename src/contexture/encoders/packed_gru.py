@@ -25,7 +25,9 @@ def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) ->
         backwards the one at its first word, (directions, B, H) in the order of the sentences.
     """
     if packed.data.is_cuda:
-        states, last = gru(packed, start)
+        # In single precision: under autocast cuDNN's GRU may choose half precision, which would need scaled losses.
+        with torch.autocast("cuda", enabled=False):
+            states, last = gru(packed._replace(data=packed.data.float()), None if start is None else start.float())
         return states.data, last
     sizes = packed.batch_sizes.tolist()
     if start is None:
@@ -71,9 +73,9 @@ class _Steps(torch.autograd.Function):
         words, w_in, w_state = words.to(dtype), w_in.to(dtype), w_state.to(dtype)
         size = w_state.shape[1]
         gates = (words @ w_in.t()).float() + b_in
-        before = torch.empty(len(words), size)
-        proposed = torch.empty(len(words), size)  # what the state brings to the new gate, before it is reset
-        states = torch.empty(len(words), size)
+        before = gates.new_empty(len(words), size)
+        proposed = torch.empty_like(before)  # what the state brings to the new gate, before it is reset
+        states = torch.empty_like(before)
         last = start.float().clone()
         end = 0
         for count in sizes:
@@ -95,7 +97,7 @@ class _Steps(torch.autograd.Function):
     def backward(ctx: Any, d_states: Tensor | None, d_last: Tensor | None) -> Any:
         words, w_in, w_state, gates, before, proposed = ctx.saved_tensors
         size, dtype = w_state.shape[1], words.dtype
-        d_now = torch.zeros(ctx.sizes[0], size) if d_last is None else d_last.float().clone()
+        d_now = gates.new_zeros(ctx.sizes[0], size) if d_last is None else d_last.float().clone()
         d_in, d_recurrent = torch.empty_like(gates), torch.empty_like(gates)
         first = len(words)
         for count in reversed(ctx.sizes):

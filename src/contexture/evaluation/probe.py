@@ -1,8 +1,9 @@
 """Probes: a linear classifier on the frozen vectors of sentences (Quick-Thoughts, section 4.2; SentEval).
 
 All folds and strengths of a task are solved together (`logistic.fit`), strength after strength, each from where the
-weaker ones lead. A figure is that of the published scripts, but for what scikit-learn's solver leaves undone: it stops
-where the gradient is small or after 100 steps, here the minimum itself is found.
+weaker ones lead. The loss is that of scikit-learn's `LogisticRegression` of today, whose solver stops where the
+gradient is small or after 100 steps; here the minimum itself is found. Scripts of the papers' time used liblinear,
+which takes several classes one by one and penalises the intercept.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -48,6 +48,21 @@ class SentenceVectors:
         return sum(int((~block.any(axis=1)).sum()) for _, block in self.vectors.blocks(8192))
 
 
+class CombinedVectors:
+    """Several models' vectors of the same sentences, one behind the other (combine-QT, MC-QT)."""
+
+    def __init__(self, parts: Sequence[SentenceVectors]) -> None:
+        self.parts = parts
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Vectors (N, D1 + D2 + …)."""
+        return np.concatenate([part(texts) for part in self.parts], axis=1)
+
+    def zeros(self) -> int:
+        """How many of the sentences have the zero vector in every part, at most: the fewest of any part."""
+        return min(part.zeros() for part in self.parts)
+
+
 def distinct(texts: Iterable[Iterable[str]]) -> list[str]:
     """The sentences of several tables, each once, in the order in which they come first."""
     return list(dict.fromkeys(text for table in texts for text in table))

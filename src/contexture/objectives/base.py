@@ -38,6 +38,10 @@ class Objective(nn.Module, ABC):
         """Make it from its settings, for an encoder and a vocabulary."""
         super().__init__()
 
+    def flops(self, lengths: Tensor) -> Tensor | float:
+        """Forward and backward FLOPs of layers of its own for rows of `lengths` (B,) tokens, where they count."""
+        return 0.0
+
     @abstractmethod
     def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
         """The loss of states (B, T, H) that `encoder` made of `batch`."""

@@ -30,9 +30,9 @@ class SkipThought(Objective):
         self.after = _Decoder(words.embedding_dim, size, words.num_embeddings)
 
     def forward(self, encoder: Any, states: Tensor, batch: dict[str, Any]) -> Loss:
-        """−log p of a word, mean over the words of all neighbours; also the two decoders' own means.
+        """−log p of a word, mean over the words of this device's neighbours; also the two decoders' own means.
 
-        A neighbour on another device is left out.
+        Of several devices each weighs alike; a neighbour on another device is left out.
         """
         (chunk,) = batch["sentences"]
         first, vectors = int(batch["first"]), states[0]
@@ -51,6 +51,10 @@ class SkipThought(Objective):
             read, said = self._packed(ids, chunk["attention_mask"][target].sum(dim=1))
             losses[name] = decoder(read._replace(data=encoder.f.words(read.data)), vectors[source], said)
         return Loss(torch.stack([*losses.values()]).mean(), losses)
+
+    def flops(self, lengths: Tensor) -> Tensor:
+        """Forward and backward FLOPs of both decoders, if every sentence had two neighbours of its own length."""
+        return 6.0 * sum(p.numel() for p in self.parameters()) * lengths.sum()
 
     def _packed(self, ids: Tensor, lengths: Tensor) -> tuple[PackedSequence, Tensor]:
         """Words (N, T) → what a decoder reads, the start and then the words, and what it has to say: words and end."""

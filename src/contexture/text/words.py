@@ -23,15 +23,16 @@ WORDS_FILE = "words.json"
 VECTORS_FILE = "word_vectors.npy"
 
 #: The first of these that matches is the next word; what none matches is white space.
+_LETTERS = r"[\p{L}\p{N}_\p{M}]+"
 _WORD = "|".join(
     [
-        r"n't\b",
-        r"'(?:s|re|ve|ll|d|m)\b",
-        r"-[lr][rsc]b-",  # brackets of tokenized treebanks
+        r"(?i:n't)\b",
+        r"'(?i:s|re|ve|ll|d|m)\b",
+        r"-(?i:[lr][rsc]b)-",  # brackets of tokenized treebanks
         r"(?:\p{L}\.){2,}",  # U.S.
-        r"\p{N}+(?:[.,:]\p{N}+)*",
-        r"[\p{L}\p{N}_\p{M}]+(?=n't\b)",  # do|n't
-        r"[\p{L}\p{N}_\p{M}]+(?:-[\p{L}\p{N}_\p{M}]+)*",
+        rf"\p{{N}}+(?:[.,:]\p{{N}}+)*(?:-?{_LETTERS})*",  # 3,000.5 and 12-year-old
+        rf"{_LETTERS}(?=(?i:n't)\b)",  # do|n't
+        rf"{_LETTERS}(?:-{_LETTERS})*",
         r"\.{2,}|-{2,}",
         r"[^\s]",
     ]
@@ -107,7 +108,13 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(model)
-    steps = [normalizers.NFC(), *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items())]
+    # Older benchmarks also have "don 't" and "do n 't".
+    negation = normalizers.Replace(Regex(r"(?<=\p{L})n\s?'t\b|(?<=\s)n\s?'t\b"), "n't")
+    steps = [
+        normalizers.NFC(),
+        *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items()),
+        negation,
+    ]
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lowercase else steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="removed", invert=True)
     return tokenizer

@@ -120,7 +120,6 @@ def finetune(
         batches,
         folder,
         precision=choose_precision(settings.precision, encoder, batches[0]),
-        clip_norm=settings.optimizer.clip_norm,
         log_every=every,
         callbacks=[Recorder(encoder, every), ranking],
         tracking=tracking,

@@ -156,7 +156,6 @@ def finetune_retrieval(
         batches,
         folder,
         precision=choose_precision(settings.precision, towers, batches[0]),
-        clip_norm=settings.optimizer.clip_norm,
         log_every=every,
         callbacks=[Recorder(towers, every), held_out],
         tracking=tracking,

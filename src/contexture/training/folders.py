@@ -15,12 +15,13 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     """`<folder>.unfinished` to work in; renamed to `folder` when the block ends without an error.
 
     What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed: then it must
-    have been made with the same one, otherwise ValueError names what differs.
+    have been made with the same one, otherwise ValueError names what differs. Work that was refused before it began
+    has nothing to resume.
     """
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / "identity.json"
     wanted = json.loads(json.dumps(identity))
-    if identity is not None and marker.exists():
+    if identity is not None and marker.exists() and len(list(work.iterdir())) > 1:
         found = json.loads(marker.read_text(encoding="utf-8"))
         if found != wanted:
             raise ValueError(

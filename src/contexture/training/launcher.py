@@ -40,6 +40,7 @@ def launch_pretraining(
         "run": run,
         "seed": seed,
         "examples": examples_identity(examples),
+        "tokenizer": folder_checksum(tokenizer),
         "start": hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest() if start else None,
     } | config.pretraining(run)
     with work_folder(folder, identity) as work:
@@ -55,6 +56,15 @@ def launch_pretraining(
             if tracking:
                 arguments += ["--tracking", tracking.uri, tracking.run_id]
             run_distributed(["pretrain-rank", *arguments], config.pretrain.devices)
+
+
+def folder_checksum(folder: Path) -> str:
+    """SHA-256 of the files of a folder."""
+    found = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        with path.open("rb") as file:
+            found.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:

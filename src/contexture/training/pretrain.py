@@ -69,12 +69,12 @@ def pretrain(
             batches,
             folder,
             precision=choose_precision(settings.precision, encoder, batches[0]),
-            clip_norm=settings.optimizer.clip_norm,
             log_every=settings.log_every,
             callbacks=[
                 Recorder(encoder, settings.log_every),
-                Checkpoints(folder, settings.checkpoint_every),
+                # Before the checkpoint of the same step: what a killed run kept is then never behind it.
                 *prepared.callbacks(folder),
+                Checkpoints(folder, settings.checkpoint_every),
             ],
             accumulated=prepared.accumulated,
             devices=settings.devices,

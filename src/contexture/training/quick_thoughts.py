@@ -62,8 +62,11 @@ def prepare_quick_thoughts(
 ) -> Prepared:
     """New encoders and batches of contiguous sentences; the order of the corpus is the same for every seed.
 
-    Raises ValueError where the corpus has fewer sentences than a batch.
+    Raises ValueError where the corpus has fewer sentences than a batch, or where another run's encoders are to be
+    continued, which this system does not do.
     """
+    if start is not None:
+        raise ValueError(f"{start}: runs of quick_thoughts start from new weights; leave --start out")
     recipe, pretrain = config.pretrain.runs[run], config.pretrain
     rows = OrderedRows(examples, COLUMNS)
     batch_size = config.batch_size(run)

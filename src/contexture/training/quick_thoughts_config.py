@@ -63,12 +63,18 @@ class QuickThoughtsSystem:
 
     def __post_init__(self) -> None:
         for name, run in self.pretrain.runs.items():
-            if self.batch_size(name) % self.pretrain.devices:
-                raise ValueError(f"run {name}: batch_size must be a multiple of devices, {self.pretrain.devices}")
+            if self.batch_size(name) % self.pretrain.devices or self.batch_size(name) < 2 * self.pretrain.devices:
+                raise ValueError(
+                    f"run {name}: batch_size is {self.batch_size(name)}: it must be a multiple of devices, "
+                    f"{self.pretrain.devices}, and at least two sentences on each, one the other's neighbour"
+                )
             if run.encoder not in self.encoders:
                 raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
-            if run.generates and self.encoders[run.encoder].kind == "transformer":
-                raise ValueError(f"run {name}: skip_thought's decoders read the words of a gru or a bag_of_words")
+            encoder = self.encoders[run.encoder]
+            if run.generates and (
+                encoder.kind == "transformer" or (encoder.kind == "gru" and encoder.words == "fixed")
+            ):
+                raise ValueError(f"run {name}: skip_thought reads and writes trained words of a gru or a bag_of_words")
 
     def training(self) -> dict[str, Any]:
         """The part that the training side reads, as plain data; a system's own configuration has more."""

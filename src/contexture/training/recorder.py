@@ -23,9 +23,11 @@ class Recorder(pl.Callback):
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
         """Count, on the device, without waiting for it."""
+        assert isinstance(module, ScheduledObjectives)
         lengths = row_lengths(batch)
         self.tokens = self.tokens + lengths.sum()
-        self.flops = self.flops + self.encoder.flops(lengths)
+        own = sum(module.objectives[name].flops(lengths) for name in module.weights_at(module.step))  # type: ignore[operator]
+        self.flops = self.flops + self.encoder.flops(lengths) + own
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
 
 from contexture.training.folders import work_folder
 from contexture.training.module import ScheduledObjectives
@@ -19,8 +20,8 @@ TOTALS_FILE = "training.json"
 class Snapshots(pl.Callback):
     """Save the encoder at `count` evenly spaced steps, the last one included, in `<folder>/snapshots/<step>`.
 
-    Beside each lies `time.json`: the step, and the seconds of training up to it, those of saving not counted. In a run
-    that was resumed the steps between the last snapshot and the checkpoint count as long as those after it.
+    Beside each lies `time.json`: the step, and the seconds of training up to it, those of saving snapshots not counted.
+    In a run that was resumed the steps between the last snapshot and the checkpoint count as long as those after it.
     """
 
     def __init__(self, folder: Path, steps: int, count: int, save: Callable[[Path], None]) -> None:
@@ -40,6 +41,8 @@ class Snapshots(pl.Callback):
         step = module.step
         if step not in self.steps or not trainer.is_global_zero:
             return
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
         spent = time.perf_counter() - self.since
         before, seconds = (self.last["step"], self.last["seconds"]) if self.last else (0, 0.0)
         seconds += spent * (step - before) / (step - self.begun_at)

@@ -72,9 +72,10 @@ def speed_of(folder: Path, run: str, config: QuickThoughtsParameters) -> dict[st
     if not trained["seconds"]:
         return {}
     sentences = config.pretrain.runs[run].steps * config.batch_size(run)
+    words = read_curves(folder).get("train/tokens_per_second")  # not there in a run shorter than log_every
     return {
         "sentences_per_second": sentences / trained["seconds"],
-        "words_per_second": float(read_curves(folder)["train/tokens_per_second"].median()),
+        "words_per_second": float("nan") if words is None else float(words.median()),
         "seconds": trained["seconds"],
         "parameters": trained["parameters"],
     }
@@ -92,12 +93,16 @@ def kind_of(encoder: SentenceEncoderConfig) -> str:
 def what_was_run(config: QuickThoughtsParameters, tasks: dict[str, Any], sources: dict[str, Any]) -> dict[str, str]:
     """The lines at the head of the report."""
     encoders = [f"{name}: {kind_of(one)}, {one.embedding_size}" for name, one in config.encoders.items()]
-    steps = ", ".join(f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps)
+    steps = [
+        f"{run} {recipe.steps:,} of {config.batch_size(run):,} sentences"
+        for run, recipe in config.pretrain.runs.items()
+        if recipe.steps
+    ]
     names = [Path(file["path"]).name for file in sources["corpus"]]
     return {
         "Text": ", ".join(names if len(names) < 5 else [*names[:3], f"… ({len(names)} files)"]),
         "Encoders, f and g each": "; ".join(encoders),
-        "Pre-training": f"steps: {steps}; {config.pretrain.batch_size} sentences each",
+        "Pre-training": f"steps: {', '.join(steps)}",
         "Evaluation": f"{tasks['name']}, protocol {config.evaluation.protocol}",
         "Seeds": ", ".join(map(str, range(config.seeds))),
     }

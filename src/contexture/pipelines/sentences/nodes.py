@@ -29,11 +29,10 @@ def measure_all(
 ) -> Results:  # fmt: skip
     """Every variant and seed on every task: records, the strengths chosen, and how many sentences had no known word.
 
-    `models` are the folders of the runs.
+    `models` are the folders of the runs. A sentence is embedded once by each run.
     """
     from contexture.evaluation.probe_protocols import PROTOCOLS
     from contexture.evaluation.sentence_evaluation import Evaluation, SentenceTasks, evaluate_sentences
-    from contexture.evaluation.sentence_vectors import embed_sentences
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     protocol = PROTOCOLS[config.evaluation.protocol]
@@ -48,12 +47,11 @@ def measure_all(
             key | {"task": task, "protocol": protocol.name, "c": c} for task, c in evaluation.chosen().items() if c
         ]
 
+    done: dict[str, Evaluation] = {}
     for seed in range(config.seeds):
-        done: dict[str, Evaluation] = {}
         for variant in [*variants, *([WORD_AVERAGE] if seed == 0 else [])]:
             LOG.info("%s, seed %d: %d sentences, %d tasks", variant, seed, len(sentences), len(read))
-            model = model_of(variant, variants, folders, seed, words, config, place)
-            vectors = embed_sentences(model, sentences, place / variant / f"seed-{seed}")
+            vectors = vectors_of(variant, variants, folders, seed, words, config, sentences, place)
             done[variant] = evaluate_sentences(vectors, read, protocol)
             keep(variant, seed, done[variant])
             found["zero_vectors"][variant] = vectors.zeros()
@@ -76,20 +74,27 @@ def ensemble_of(evaluations: Sequence[Any]) -> Any:
     )
 
 
-def model_of(
+def vectors_of(
     variant: str, variants: Variants, folders: Mapping[str, Path], seed: int, words: Path,
-    config: QuickThoughtsParameters, place: Path,
+    config: QuickThoughtsParameters, sentences: Sequence[str], place: Path,
 ) -> Any:  # fmt: skip
-    """What embeds sentences for a variant: the encoders of its runs, side by side, or the words' average."""
-    from contexture.evaluation.sentence_models import Combined, EncoderModel, WordAverage
+    """The vectors of distinct sentences for a variant: those of its runs side by side, or the words' average.
+
+    They lie in `place` by run and seed, where those that were made before are taken.
+    """
+    from contexture.evaluation.sentence_models import EncoderModel, WordAverage
+    from contexture.evaluation.sentence_vectors import CombinedVectors, embed_sentences
 
     if variant == WORD_AVERAGE:
-        return WordAverage(words)
-    encoders = [folders[run] / f"seed-{seed}" for run in variants[variant]]
-    if config.evaluation.expansion:
-        encoders = [expanded(one, words, place / "expanded" / one.parent.name / one.name) for one in encoders]
-    models = [EncoderModel(one, unit=config.evaluation.unit_vectors) for one in encoders]
-    return models[0] if len(models) == 1 else Combined(models)
+        return embed_sentences(WordAverage(words), sentences, place / WORD_AVERAGE)
+    parts = []
+    for run in variants[variant]:
+        encoders = folders[run] / f"seed-{seed}"
+        if config.evaluation.expansion:
+            encoders = expanded(encoders, words, place / "expanded" / run / encoders.name)
+        model = EncoderModel(encoders, unit=config.evaluation.unit_vectors)
+        parts.append(embed_sentences(model, sentences, place / run / f"seed-{seed}"))
+    return parts[0] if len(parts) == 1 else CombinedVectors(parts)
 
 
 def expanded(source: Path, words: Path, folder: Path) -> Path:
@@ -120,16 +125,19 @@ def search_corpus(
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     asked = config.evaluation.neighbours
-    queries = queries_of(paragraphs, asked.queries, asked.pool, config.sampling_seed)
+    pool = list(dict.fromkeys(sentences_of(paragraphs, asked.pool)))
+    queries = queries_of(pool, asked.queries, config.sampling_seed)
+    tuples = None if tasks["analogies"] is None else read_analogies(Path(tasks["analogies"]))
+    told = [] if tuples is None else [text for column in "abcd" for text in tuples[column]]
     found: Results = {"neighbours": [], "records": []}
     for variant in asked.variants:
-        model = model_of(variant, variants, folders, 0, words, config, place)
-        LOG.info("%s: neighbours of %d sentences among up to %d", variant, len(queries), asked.pool)
-        table = nearest_neighbours(queries, model(queries), embedded(sentences_of(paragraphs, asked.pool), model))
+        LOG.info("%s: neighbours of %d sentences among %d", variant, len(queries), len(pool))
+        every = list(dict.fromkeys([*pool, *told]))
+        vectors = vectors_of(variant, variants, folders, 0, words, config, every, place)
+        table = nearest_neighbours(queries, vectors(queries), embedded(pool, vectors))
         found["neighbours"] += [{"model": variant} | row for row in table.drop(columns="rank").to_dict("records")]
-        if tasks["analogies"] is not None:
-            pool = embedded(sentences_of(paragraphs, asked.pool), model)
-            shares = analogies(read_analogies(Path(tasks["analogies"])), model, pool)
+        if tuples is not None:
+            shares = analogies(tuples, vectors, embedded(pool, vectors))
             key = {"system": system_name, "variant": variant, "seed": 0, "task": "analogies"}
             found["records"] += [
                 key | {"split": row["category"], "metric": metric, "value": row[metric]}
@@ -150,17 +158,11 @@ def sentences_of(paragraphs: Path, count: int) -> Iterator[str]:
     return islice(every(), count)
 
 
-def queries_of(paragraphs: Path, count: int, pool: int, seed: int) -> list[str]:
-    """So many sentences of `QUERY_WORDS` words, drawn from those of the pool (fewer where it has no more)."""
-    fit = (text for text in sentences_of(paragraphs, pool) if len(text.split()) in QUERY_WORDS)
-    return drawn(dict.fromkeys(fit), count, seed)
-
-
-def drawn(sentences: Iterable[str], count: int, seed: int) -> list[str]:
-    """`count` of the sentences, in their order."""
-    texts = list(sentences)
-    chosen = np.random.default_rng(seed).choice(len(texts), min(count, len(texts)), replace=False)
-    return [texts[place] for place in sorted(chosen)]
+def queries_of(pool: Iterable[str], count: int, seed: int) -> list[str]:
+    """So many sentences of `QUERY_WORDS` words, drawn from the pool, in its order (fewer where it has no more)."""
+    fit = [text for text in pool if len(text.split()) in QUERY_WORDS]
+    chosen = np.random.default_rng(seed).choice(len(fit), min(count, len(fit)), replace=False)
+    return [fit[place] for place in sorted(chosen)]
 
 
 def rank_captions(
@@ -170,17 +172,19 @@ def rank_captions(
     """Images and captions ranked by one another (section 4.4.3), where there are some."""
     from contexture.benchmarks.image_captions import read_image_captions
     from contexture.evaluation.image_captions import CaptionedImages, ImageCaptionConfig, rank_image_captions
+    from contexture.evaluation.sentence_vectors import distinct
 
     if tasks["image_captions"] is None:
         return []
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     parts = [read_image_captions(Path(tasks["image_captions"]), split) for split in ("train", "dev", "test")]
+    captions = distinct(part.captions for part in parts)
     records = []
     for seed in range(config.seeds):
         for variant in variants:
             LOG.info("%s, seed %d: images and captions", variant, seed)
-            model = model_of(variant, variants, folders, seed, words, config, place)
-            train, dev, test = (CaptionedImages(part.images, model(part.captions)) for part in parts)
+            vectors = vectors_of(variant, variants, folders, seed, words, config, captions, place)
+            train, dev, test = (CaptionedImages(part.images, vectors(part.captions)) for part in parts)
             metrics = rank_image_captions(train, dev, test, ImageCaptionConfig(), seed)
             key = {"system": system_name, "variant": variant, "seed": seed, "task": "image_captions", "split": "test"}
             records += [key | {"metric": metric, "value": value} for metric, value in metrics.items()]
@@ -199,9 +203,10 @@ def measure_over_time(
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     asked, found = config.evaluation.over_time, []
-    if not asked.runs:
+    there = [name for name in asked.tasks if name in tasks["rows"]]
+    if not (asked.runs and there):
         return []
-    read = SentenceTasks.read(Path(tasks["folder"]), tasks["counts"], asked.tasks)
+    read = SentenceTasks.read(Path(tasks["folder"]), tasks["counts"], there)
     for run in asked.runs:
         for seed in range(config.seeds):
             for snapshot in snapshots(folders[run] / f"seed-{seed}"):

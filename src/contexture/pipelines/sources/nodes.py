@@ -82,7 +82,9 @@ def read_reqa(
     return questions, candidates, {"name": DEMO if demo else config.format, "counts": counts}
 
 
-def read_sentence_tasks(sentence_tasks: dict[str, Any], sources: dict[str, Any], place: Path) -> dict[str, Any]:
+def read_sentence_tasks(
+    sentence_tasks: dict[str, Any], words: dict[str, Any], sources: dict[str, Any], place: Path
+) -> dict[str, Any]:
     """Where the tasks of encoders of sentences are, which there are and which not, all of them read once.
 
     `sources` is there to wait for the made-up world. A file that is not as published ends the run here, before hours
@@ -91,6 +93,8 @@ def read_sentence_tasks(sentence_tasks: dict[str, Any], sources: dict[str, Any],
     from contexture.evaluation.sentence_evaluation import SentenceTasks
 
     config = TypeAdapter(SentenceTasksConfig).validate_python(sentence_tasks)
+    if words["vectors"] is not None and not Path(words["vectors"]).is_file():
+        raise FileNotFoundError(f"words.vectors: {words['vectors']} is no file; null makes vectors from the corpus")
     demo = config.input == DEMO
     folder = place / SENTENCES if demo else Path(config.input)
     counts: Counts = "any" if demo else config.row_counts

@@ -40,7 +40,7 @@ def create_sentence_tasks_pipeline() -> Pipeline:
         [
             node(
                 read_sentence_tasks,
-                ["params:sentence_tasks", "sources", "demo_place"],
+                ["params:sentence_tasks", "params:words", "sources", "demo_place"],
                 "sentence_tasks",
                 name="read_sentence_tasks",
                 tags="sources",
