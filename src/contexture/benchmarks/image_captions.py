@@ -33,11 +33,6 @@ class ImageCaptions:
     """[images, dimension], mapped from the file."""
     captions: list[str]
 
-    @property
-    def image_of(self) -> NDArray[np.int64]:
-        """The image of each caption."""
-        return np.arange(len(self.captions), dtype=np.int64) // CAPTIONS_PER_IMAGE
-
 
 def read_image_captions(folder: Path, split: str) -> ImageCaptions:
     """One of `SPLITS`. The features are read through once, to see that they are finite and repeat as they should.

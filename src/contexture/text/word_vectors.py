@@ -6,7 +6,7 @@ A million words of 300 numbers are read in one pass, some thousand lines at a ti
 import gzip
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -38,7 +38,7 @@ class WordVectors:
     duplicates: int = 0
 
 
-def read_word_vectors(path: Path, limit: int | None = None, wanted: Collection[str] | None = None) -> WordVectors:
+def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
     """Read a file of word vectors.
 
     The name's end tells the format, before a `.gz` or not:
@@ -52,7 +52,6 @@ def read_word_vectors(path: Path, limit: int | None = None, wanted: Collection[s
     Args:
         path: of the file.
         limit: read the first lines alone, as the published files begin with the most frequent words; null: all.
-        wanted: keep only these words, spelled as here; null: all. The numbers of other words are not looked at.
 
     Raises:
         FileNotFoundError: for a missing file, or missing words of an .npy file.
@@ -62,7 +61,7 @@ def read_word_vectors(path: Path, limit: int | None = None, wanted: Collection[s
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; give a file of word vectors (GloVe, word2vec or .npy)")
     suffix = Path(path.name.removesuffix(".gz")).suffix
-    collected = _Collected(path, wanted)
+    collected = _Collected(path)
     try:
         if suffix == ".npy":
             _read_npy(path, limit, collected)
@@ -79,8 +78,7 @@ def read_word_vectors(path: Path, limit: int | None = None, wanted: Collection[s
 def aligned(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> Array:
     """Vectors in the order of a vocabulary's ids.
 
-    A word that is found in lower case alone takes that word's vector: to read no more of a file than is needed, ask
-    `read_word_vectors` for both spellings.
+    A word that is found in lower case alone takes that word's vector.
 
     Args:
         vectors: of some words.
@@ -109,9 +107,8 @@ def aligned(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> A
 class _Collected:
     """What was read so far. Numbers lie in one growing array of bytes, so that they are in memory but once."""
 
-    def __init__(self, path: Path, wanted: Collection[str] | None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.wanted = None if wanted is None else frozenset(wanted)
         self.words: dict[str, None] = {}
         self.numbers = bytearray()
         self.size = self.read = self.duplicates = 0
@@ -123,8 +120,6 @@ class _Collected:
         """
         self.read += 1
         word = data.decode("utf-8", errors="replace")
-        if self.wanted is not None and word not in self.wanted:
-            return False
         if word in self.words:
             self.duplicates += 1
             return False

@@ -51,6 +51,8 @@ class WordsConfig:
     # GloVe or word2vec vectors (text or .bin, plain or .gz) or an .npy file with its words in <name>.words.txt.
     # null: vectors are made from the corpus itself, by its words' co-occurrences.
     vectors: str | None = None
+    # Words to take of that file, which begins with the most frequent ones; null: all.
+    vectors_limit: Annotated[int, Field(gt=0)] | None = None
     # Length of the vectors made from the corpus.
     vector_size: Annotated[int, Field(gt=0)] = 300
 

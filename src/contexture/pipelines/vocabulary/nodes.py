@@ -39,7 +39,7 @@ def make_words(paragraphs: Path, words: dict[str, Any], place: Path) -> Path:
     with work_folder(place) as work:
         train_words(paragraph_texts(paragraphs), config, work)
         if config.vectors is not None:
-            add_words(work, read_word_vectors(Path(config.vectors)).words, work)
+            add_words(work, read_word_vectors(Path(config.vectors), config.vectors_limit).words, work)
     return place
 
 
@@ -48,7 +48,9 @@ def make_word_vectors(word_list: Path, documents: Path, words: dict[str, Any], p
     config = TypeAdapter(WordsConfig).validate_python(words)
     tokenizer, tokens = load_tokenizer(word_list)
     if config.vectors is not None:
-        vectors = aligned(read_word_vectors(Path(config.vectors)), tokenizer.get_vocab(), tokens.vocab_size)
+        vectors = aligned(
+            read_word_vectors(Path(config.vectors), config.vectors_limit), tokenizer.get_vocab(), tokens.vocab_size
+        )
     else:
         vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
     with work_folder(place) as work:
