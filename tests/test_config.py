@@ -11,9 +11,11 @@ from pydantic import TypeAdapter
 
 from contexture.config import ConfigurationError, check_parameters
 from contexture.hooks import check_systems
+from contexture.objectives.config import QuickThoughtsConfig
 from contexture.pipeline_registry import SYSTEMS
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.training.config import MsppSystem
+from contexture.training.quick_thoughts_config import QuickThoughtsSystem
 from contexture.training.systems import AnySystem, System
 from contexture.training.two_tower_config import TwoTowerSystem
 
@@ -53,6 +55,41 @@ def test_presets_of_paper_and_released_code() -> None:
         assert [getattr(mspp.sampling, rule) for rule in rules] == [getattr(preset, rule) for rule in rules]
         assert mspp.layout.positions == positions
         assert mspp.finetune.head_style == style
+
+
+def test_presets_of_quick_thoughts_of_paper_and_released_code() -> None:
+    """Section 3 and 4.3 of the paper, and where the released code parts from them."""
+    for environment, self_score, context, boundaries, clip, unit_vectors, expansion in (
+        ("paper", "excluded", "sum", "documents", "all", False, False),
+        ("released_code", "zero", "mean", "cross", "each", True, True),
+    ):
+        config = check_parameters(parameters(environment), [CONF / "base"], {}).quick_thoughts
+        runs = [run for run in config.pretrain.runs.values() if run.steps and not run.generates]
+        assert len(runs) == 4
+        for run in runs:
+            objective = QuickThoughtsConfig(**run.objectives.get("quick_thoughts", {}))
+            assert (objective.window, objective.self_score, objective.context) == (1, self_score, context)
+        assert config.layout.boundaries == boundaries
+        optimizer = config.pretrain.optimizer
+        assert (optimizer.clip, optimizer.clip_norm, optimizer.schedule) == (clip, 5.0, "constant")
+        assert optimizer.weight_decay == 0
+        assert (config.evaluation.unit_vectors, config.evaluation.expansion) == (unit_vectors, expansion)
+        assert config.evaluation.protocol == "skip_thoughts"
+
+
+def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
+    values = parameters("paper")
+    checked = check_parameters(values, [CONF / "base"], {})
+    config = checked.quick_thoughts
+    assert {run: config.batch_size(run) for run in ("uni", "bi", "bow", "fixed")} == {
+        "uni": 400, "bi": 400, "bow": 1500, "fixed": 400
+    }  # fmt: skip
+    assert config.pretrain.optimizer.learning_rate == 5e-4 and config.layout.sentence_words == 50
+    assert checked.words.size == 50_000 and not checked.words.lowercase
+    # One epoch each.
+    assert {config.batch_size(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {
+        45_000_000
+    }
 
 
 def broken(change: dict[str, Any], tmp_path: Path) -> str:
@@ -108,6 +145,36 @@ def stage(**weights: float) -> dict[str, Any]:
             "by mlm or by in_batch_negatives, alone",
         ),
         ({"two_tower": {"evaluation": {"indexes": [{"kind": "lsh"}]}}}, "two_tower.evaluation.indexes.0.kind"),
+        ({"words": {"size": 5}}, "words.size: Input should be greater than or equal to 10 (is 5)"),
+        ({"sentence_tasks": {"row_counts": "some"}}, "sentence_tasks.row_counts"),
+        ({"quick_thoughts": {"layout": {"boundaries": "pages"}}}, "quick_thoughts.layout.boundaries"),
+        ({"quick_thoughts": {"evaluation": {"protocol": "mteb"}}}, "quick_thoughts.evaluation.protocol"),
+        (
+            {"quick_thoughts": {"evaluation": {"over_time": {"tasks": ["mr", "sst3"]}}}},
+            "no task of classification is called ['sst3']; there are ['cr', 'mpqa', 'mr', 'mrpc', ",
+        ),
+        ({"quick_thoughts": {"evaluation": {"over_time": {"tasks": []}}}}, "over_time has runs but no tasks"),
+        ({"quick_thoughts": {"encoders": {"bi": {"embedding_size": 65}}}}, "it must be even"),
+        (
+            {"quick_thoughts": {"encoders": {"bow": {"word_size": 8}}}},
+            "quick_thoughts.encoders.bow.bag_of_words.word_size: no such parameter",
+        ),
+        (
+            {
+                "quick_thoughts": {
+                    "pretrain": {"runs": {"uni": {"objectives": {"quick_thoughts": {"self_score": "1"}}}}}
+                }
+            },
+            "self_score",
+        ),
+        (
+            {
+                "quick_thoughts": {
+                    "pretrain": {"runs": {"uni": {"schedule": [stage(quick_thoughts=1, skip_thought=1)]}}}
+                }
+            },
+            "by quick_thoughts or by skip_thought, alone",
+        ),
     ],
 )
 def test_faults_name_file_and_key(content: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -157,6 +224,27 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
             "ablation: no run 'cbow'; there are",
         ),
         (
+            {"quick_thoughts": {"pretrain": {"runs": {"uni": {"encoder": "gru"}}}}},
+            r"run uni: no encoder 'gru'; there are \['bi', 'bow', 'fixed', 'uni'\]",
+        ),
+        (
+            {"quick_thoughts": {"evaluation": {"over_time": {"runs": ["unit"]}}}},
+            r"evaluation\.over_time: no run 'unit'; there are \['bi', 'bow', 'fixed', 'random', 'skip_thought', ",
+        ),
+        (
+            {
+                "quick_thoughts": {
+                    "evaluation": {"expansion": True},
+                    "encoders": {"t": {"kind": "transformer", "encoder": {}}},
+                }
+            },
+            "evaluation.expansion is for a gru or a bag_of_words; encoder t is neither",
+        ),
+        (
+            {"quick_thoughts": {"pretrain": {"snapshots": 0}}},
+            r"evaluation\.over_time needs pretrain\.snapshots: 1 or more",
+        ),
+        (
             {"two_tower": {"encoders": {"transformer": {"encoder": {"init_from": "roberta-base"}}}}},
             r"two_tower\.encoders\.transformer\.encoder\.init_from is roberta-base.*vocabulary\.published",
         ),
@@ -169,18 +257,35 @@ def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) 
 
 def test_processes_are_told_what_training_knows() -> None:
     checked = check_parameters(parameters("base"), [CONF / "base"], {})
-    systems: list[tuple[MsppSystem | TwoTowerSystem, type[MsppSystem] | type[TwoTowerSystem]]] = [
+    systems: list[tuple[System, type[System]]] = [
         (checked.mspp, MsppSystem),
+        (checked.quick_thoughts, QuickThoughtsSystem),
         (checked.two_tower, TwoTowerSystem),
     ]
     for config, kind in systems:
         told = json.loads(json.dumps(config.training()))
         found: System = TypeAdapter(AnySystem).validate_python(told)
-        assert type(found) is kind and found.pretrain == config.pretrain and found.finetune == config.finetune
+        assert type(found) is kind and found.pretrain == config.pretrain
+        assert getattr(found, "finetune", None) == getattr(config, "finetune", None)
 
 
 def test_runs_that_no_pipeline_has() -> None:
-    for system in ("mspp", "two_tower"):
-        values = merged(parameters("base"), {system: {"pretrain": {"runs": {"mspp_ei": {"schedule": [stage(mlm=1)]}}}}})
+    for system in ("mspp", "quick_thoughts", "two_tower"):
+        run: dict[str, Any] = {"schedule": [stage(mlm=1)]}
+        if system == "quick_thoughts":
+            run = {"schedule": [stage(quick_thoughts=1)], "encoder": "uni"}
+        values = merged(parameters("base"), {system: {"pretrain": {"runs": {"mspp_ei": run}}}})
         with pytest.raises(ConfigurationError, match=rf"{system}\.pretrain\.runs has .*mspp_ei"):
             check_systems(check_parameters(values, [CONF / "base"], {}))
+
+
+@pytest.mark.parametrize("key", ["ensemble", "neighbours.variants"])
+def test_variants_that_nobody_measures(key: str) -> None:
+    for unknown in ("unit", "fixed"):  # `fixed` is a run, whose vectors are a part of mc
+        nested: Any = {"ensemble": ["uni", unknown]} if key == "ensemble" else {"neighbours": {"variants": [unknown]}}
+        values = merged(parameters("base"), {"quick_thoughts": {"evaluation": nested}})
+        with pytest.raises(ConfigurationError, match=rf"quick_thoughts\.evaluation\.{key} has \['{unknown}'\]; there"):
+            check_systems(check_parameters(values, [CONF / "base"], {}))
+    known: Any = {"ensemble": ["uni", "word_average"], "neighbours": {"variants": ["combine", "word_average"]}}
+    values = merged(parameters("base"), {"quick_thoughts": {"evaluation": known}})
+    check_systems(check_parameters(values, [CONF / "base"], {}))

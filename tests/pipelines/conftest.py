@@ -13,7 +13,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 #: The demo at its smallest.
 SMALLEST: dict[str, Any] = {
-    "demo": {"pages": 25},
+    "demo": {"pages": 25, "novels": 2},
     "vocabulary": {"size": 1000},
     "corpus": {"files": 2},
     "mspp": {

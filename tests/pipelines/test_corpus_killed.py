@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 TABLES = ("02_intermediate/pages", "02_intermediate/paragraphs", "03_primary/paragraphs", "03_primary/redirects")
-COMMAND = [sys.executable, "-m", "kedro", "run", "--tags", "sources,corpus", "--params", "demo.pages=25,corpus.files=2"]
+SMALL = "demo.pages=25,demo.novels=2,corpus.files=2"
+COMMAND = [sys.executable, "-m", "kedro", "run", "--tags", "sources,corpus", "--params", SMALL]
 
 
 def corpus(folder: Path, killed_after: float | None = None) -> float:

@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,7 +14,9 @@ from pydantic import TypeAdapter
 from contexture.tasks.answer_data import encode_answers
 from contexture.tasks.retrieval_data import encode_reqa
 from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.text.words import VECTORS_FILE, WordsConfig, add_words, train_words
 from contexture.training.config import MsppSystem
+from contexture.training.quick_thoughts_config import QuickThoughtsSystem
 from contexture.training.two_tower_config import PAIR_TASKS, TwoTowerSystem
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
@@ -203,5 +206,73 @@ def two_towers(dropout: float = 0.1, **pretrain: object) -> TwoTowerSystem:
                 "shares": [50], "batch_size": 16, "steps": 60, "evaluate_every": 5, "patience": 4,
                 "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
             },
+        }
+    )  # fmt: skip
+
+
+#: Sentences of each document in `sentences`; the corpus has 90.
+DOCUMENTS = [14, 2, 9, 3, 12, 2, 11, 8, 13, 16]
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vocabulary of words with their vectors; the last six words of `WORDS` are not trained."""
+    folder = tmp_path_factory.mktemp("words") / "words"
+    train_words([" ".join(WORDS[:-6])] * 2, WordsConfig(), folder)
+    add_words(folder, WORDS[-6:], folder)
+    size = load_tokenizer(folder)[1].vocab_size
+    np.save(folder / VECTORS_FILE, np.random.default_rng(4).normal(size=(size, 6)).astype(np.float32))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sentences(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path:
+    """Documents in their order, over two files of small row groups; each has seven words of its own to choose from."""
+    folder = tmp_path_factory.mktemp("sentences")
+    draw = random.Random(5)
+    rows = []
+    for number, size in enumerate(DOCUMENTS):
+        own = draw.sample(WORDS, 7)
+        for position in range(size):
+            text = draw.choices(own, k=draw.randint(1, 9))
+            rows.append({"document": f"d{number}", "position": position, "tokens": encoded(text, words)})
+    write_sentences(rows, folder)
+    return folder
+
+
+def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
+    """A table of sentences in their order, in two files."""
+    schema = pa.schema({"document": pa.string(), "position": pa.int32(), "tokens": pa.list_(pa.int32())})
+    folder.mkdir(exist_ok=True)
+    half = (len(rows) + 1) // 2
+    for part in range(2):
+        table = pa.Table.from_pylist(rows[part * half : (part + 1) * half], schema)
+        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
+
+
+def quick_thoughts(layout: dict[str, Any] | None = None, **pretrain: object) -> QuickThoughtsSystem:
+    """The smallest system of every kind of encoder, and a generator."""
+    neighbours = [{"steps": 6, "weights": {"quick_thoughts": 1}}]
+    encoder = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "dropout": 0.1}
+    kinds = ("uni", "bi", "bow", "fixed", "transformer")
+    runs = {name: {"schedule": neighbours, "encoder": name} for name in kinds} | {
+        "skip_thought": {"schedule": [{"steps": 6, "weights": {"skip_thought": 1}}], "encoder": "uni"},
+        "random": {"schedule": [], "encoder": "uni"},
+    }
+    return TypeAdapter(QuickThoughtsSystem).validate_python(
+        {
+            "seeds": 1,
+            "layout": {"sentence_words": 7} | (layout or {}),
+            "encoders": {
+                "uni": {"kind": "gru", "word_size": 8, "embedding_size": 8},
+                "bi": {"kind": "gru", "word_size": 8, "embedding_size": 8, "bidirectional": True},
+                "bow": {"kind": "bag_of_words", "embedding_size": 8},
+                "fixed": {"kind": "gru", "words": "fixed", "embedding_size": 8},
+                "transformer": {"kind": "transformer", "encoder": encoder, "embedding_size": 8},
+            },
+            "pretrain": {
+                "runs": runs, "batch_size": 12, "optimizer": {"learning_rate": 1e-2, "schedule": "constant"},
+                "precision": "fp32", "log_every": 1, "checkpoint_every": 2, "snapshots": 2, "tokens_at_once": 60,
+            } | pretrain,
         }
     )  # fmt: skip

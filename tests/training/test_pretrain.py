@@ -19,7 +19,7 @@ from contexture.training.curves import read_curves
 from contexture.training.launcher import launch_pretraining
 from contexture.training.pretrain import pretrain
 from contexture.training.systems import System
-from tests.training.conftest import system, two_towers
+from tests.training.conftest import quick_thoughts, system, two_towers
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -44,17 +44,23 @@ SYSTEMS_OF: dict[str, list[Callable[..., System]]] = {
     "in_batch_negatives": [two_towers],
     "mlm": [system, two_towers],
     "mspp": [system],
+    "quick_thoughts": [quick_thoughts],
+    "skip_thought": [quick_thoughts],
 }
 
 
-def test_every_objective_trains_two_steps(examples: Path, pairs: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_every_objective_trains_two_steps(
+    examples: Path, pairs: Path, sentences: Path, tokenizer: Path, words: Path, tmp_path: Path
+) -> None:
+    files = {"mspp": (examples, tokenizer), "quick_thoughts": (sentences, words), "two_tower": (pairs, tokenizer)}
     assert OBJECTIVES.keys() == OBJECTIVE_CONFIGS.keys() == SYSTEMS_OF.keys()
     for name, systems in SYSTEMS_OF.items():
         for make in systems:
-            config = make(runs={name: {"schedule": [{"steps": 2, "weights": {name: 1}}]}})
-            files, folder = {"mspp": examples, "two_tower": pairs}[config.system], tmp_path / config.system / name
+            encoder = {"encoder": "uni"} if make is quick_thoughts else {}
+            config = make(runs={name: {"schedule": [{"steps": 2, "weights": {name: 1}}]} | encoder})
+            folder = tmp_path / config.system / name
             folder.mkdir(parents=True)
-            pretrain(config, name, 0, files, tokenizer, folder)
+            pretrain(config, name, 0, *files[config.system], folder)
             losses = read_curves(folder)[f"train/{name}"]
             assert len(losses) == 2 and losses.between(0, 20).all()
 

@@ -23,6 +23,7 @@ from contexture.encoders.towers import TransformerTower
 from contexture.evaluation.retrieval_model import question_ranks_of
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
+from contexture.training.data import StepBatches
 from contexture.training.finetune_retrieval import finetune_retrieval
 from contexture.training.folders import UNFINISHED
 from contexture.training.launcher import launch_pretraining
@@ -52,9 +53,14 @@ def train(
     return weights(folder)
 
 
-def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseException] = Killed) -> None:
+def killed_at(
+    step: int,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException] = Killed,
+    kinds: Iterable[type[StepBatches]] = (PairBatches, DocumentBatches),
+) -> None:
     """The next runs die when they ask for the batch of a step."""
-    for kind in (PairBatches, DocumentBatches):
+    for kind in kinds:
         read: Callable[[Any, int], Any] = kind.__getitem__
 
         def read_or_die(self: Any, index: int, read: Callable[[Any, int], Any] = read) -> Any:
