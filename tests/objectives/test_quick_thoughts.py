@@ -24,7 +24,9 @@ def loss_of(states: Tensor, batch: dict[str, Tensor], **settings: object) -> tup
     return float(loss.value), float(loss.metrics["accuracy"])
 
 
-def loop(f: Tensor, g: Tensor, documents: list[int], *, window: int = 1, zero: bool = False, kind: str = "mean") -> float:
+def loop(
+    f: Tensor, g: Tensor, documents: list[int], *, window: int = 1, zero: bool = False, kind: str = "mean"
+) -> float:
     """Equation 1 and 2, the plain way, over all sentences that have a context."""
     losses = []
     for i in range(len(f)):
@@ -77,7 +79,8 @@ def test_the_loss_of_two_devices_averages_to_that_of_the_whole(monkeypatch: pyte
     whole, _ = loss_of(states, places(*documents))
     monkeypatch.setattr("contexture.objectives.quick_thoughts._gather", lambda _: states[1])
     halves = [
-        loss_of(states[:, first : first + 3], places(*documents) | {"first": torch.tensor(first)})[0] for first in (0, 3)
+        loss_of(states[:, first : first + 3], places(*documents) | {"first": torch.tensor(first)})[0]
+        for first in (0, 3)
     ]
     assert sum(halves) / 2 == pytest.approx(whole, rel=1e-6)
 

@@ -12,7 +12,9 @@ from tests.encoders.sentences import TOKENS, TRAINED, batch, build
 TEXTS = [[5, 6, 7], [8, TRAINED + 1], [9, 10, 11, 12], [13]]
 
 
-def slow(objective: SkipThought, encoders: nn.Module, texts: list[list[int]], pairs: list[tuple[int, int]], name: str) -> float:
+def slow(
+    objective: SkipThought, encoders: nn.Module, texts: list[list[int]], pairs: list[tuple[int, int]], name: str
+) -> float:
     """Mean −log p of the words of each target, written from the vector of its source, one word after the other."""
     decoder = getattr(objective, name)
     total, words = 0.0, 0
@@ -26,7 +28,9 @@ def slow(objective: SkipThought, encoders: nn.Module, texts: list[list[int]], pa
     return total / words
 
 
-@pytest.mark.parametrize("config", [GruSentences(word_size=6, embedding_size=4), BagOfWordsSentences("bag_of_words", 4)])
+@pytest.mark.parametrize(
+    "config", [GruSentences(word_size=6, embedding_size=4), BagOfWordsSentences("bag_of_words", 4)]
+)
 def test_the_loss_is_that_of_a_slow_loop(config: GruSentences | BagOfWordsSentences) -> None:
     encoders = build(config, pair=False)
     objective = SkipThought(SkipThoughtConfig(), encoders, TOKENS)
