@@ -20,7 +20,7 @@ _FEELING, _FACT = 0.35, 0.2
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A heading and paragraphs of sentences; a scene has two or three paragraphs."""
+    """A heading and paragraphs of sentences, a scene each."""
 
     heading: str
     paragraphs: tuple[tuple[str, ...], ...]
@@ -41,9 +41,7 @@ def novel(seed: int, index: int) -> Iterator[Chapter]:
     region = _home(index) // len(kinds())
     scenes = shuffled([name for name in fields() for _ in range(_SCENES.get(name, 1))], rng)
     for number in range(_CHAPTERS):
-        paragraphs: list[tuple[str, ...]] = []
-        for name in scenes[number::_CHAPTERS]:
-            paragraphs += _paragraphs(_scene(*cast(seed, region, rng), name, rng), rng)
+        paragraphs = [tuple(_scene(*cast(seed, region, rng), name, rng)) for name in scenes[number::_CHAPTERS]]
         way = pick(frames(_FRAMES)["heading"], rng)
         heading = _filled(way, cast(seed, region, rng)[1], scenes[number], BRIGHT, rng)
         yield Chapter(f"Chapter {number + 1}. {heading}", tuple(paragraphs))
@@ -93,10 +91,3 @@ def _fact(way: Template, town: Outline, people: Slots, name: str, rng: Random) -
     statement = pick(topic.say[pick(tuple(topic.say), rng)], rng)
     (said,) = fill(town, [statement], facts(town, topic), name, rng)
     return sentence(way, people | {"fact": literal(unlink(capital(said)).removesuffix("."))}, rng)
-
-
-def _paragraphs(sentences: list[str], rng: Random) -> Iterator[tuple[str, ...]]:
-    while sentences:
-        size = min(len(sentences), 2 + int(rng.random() * 3))
-        yield tuple(sentences[:size])
-        sentences = sentences[size:]
