@@ -67,6 +67,7 @@ def test_it_is_a_command_of_the_package() -> None:
     assert project["scripts"] == {"contexture": "contexture.command:main"}
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own(index: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "contexture.command", "search", "oil lamps", "-k", "1", "--index"]
     done = subprocess.run([*command, str(index)], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -149,7 +149,7 @@ def one_rank(rank: int, port: int, folder: Path, recompute: bool) -> None:
     os._exit(0)  # gloo's threads now and then hang in the interpreter's exit
 
 
-@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_two_processes_give_the_loss_and_gradient_of_the_whole_batch(recompute: bool, tmp_path: Path) -> None:
     port = free_port()
     commands = [[sys.executable, __file__, str(rank), str(port), str(tmp_path), str(recompute)] for rank in range(2)]

@@ -427,6 +427,7 @@ def test_training_runs_from_files_alone(pairs: Path, tokenizer: Path, reqa: tupl
     assert_same(weights(tmp_path / "tuned"), weights(tmp_path / "tuned-here"))
 
 
+@pytest.mark.slow
 def test_a_system_that_a_command_is_not_for_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(asdict(two_towers())))
     done = entry_point(
