@@ -130,7 +130,8 @@ def test_a_sample_is_drawn_by_the_ids(spark: SparkSession, cleaned: DataFrame) -
     assert sample_dropped(cleaned.repartition(5), one) == sample_dropped(cleaned.coalesce(1), one)
 
 
-@pytest.mark.parametrize("partitions", [1, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("partitions", [1, 7])
 def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFrame, partitions: int) -> None:
     shuffled = spark.createDataFrame(rows()[::-1], SCHEMA).repartition(partitions, "text")
     again = parts(clean(shuffled, CONFIG, 3))

@@ -82,6 +82,7 @@ def test_recall_and_precision(spark: SparkSession) -> None:
     assert {id_ for id_, (_, exact) in dropped.items() if exact} == expected.keys() - near
 
 
+@pytest.mark.slow
 def test_the_same_for_any_partitions(spark: SparkSession) -> None:
     texts = variants(random.Random(2), 60)
     once = found(find_duplicates(table(spark, texts, 1), 0.7))

@@ -39,6 +39,7 @@ def python(environment: dict[str, str], folder: Path, *arguments: str) -> subpro
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_training_runs_from_files_alone(
     environment: dict[str, str], config: MsppSystem, examples: Path, tokenizer: Path, answers: Path, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_training_runs_from_files_alone(
     assert (tmp_path / "model" / "model.safetensors").exists()
 
 
+@pytest.mark.slow
 def test_a_wrong_configuration_is_told_with_its_file(
     environment: dict[str, str], config: MsppSystem, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from contexture.evaluation.retrieval_model import on_device
 from contexture.evaluation.sentence_vectors import Array, SentenceModel
 from contexture.tasks.retrieval_data import plain_texts
 from contexture.text.vocabulary import TOKENIZER_FILE, load_tokenizer
-from contexture.text.words import VECTORS_FILE
+from contexture.text.words import VECTORS_FILE, load_word_vectors
 
 #: Sentences of one forward pass of a recurrent encoder or one of sentence-transformers.
 SENTENCES_AT_ONCE = 128
@@ -53,16 +53,13 @@ class WordAverage:
 
         Raises ValueError, naming the file, where that is missing, damaged or of another vocabulary.
         """
-        self.tokenizer, tokens = load_tokenizer(folder)
-        file = folder / VECTORS_FILE
-        self.vectors = _word_vectors(file)
-        if len(self.vectors) != tokens.vocab_size:
-            raise ValueError(
-                f"{file}: {len(self.vectors)} rows for {tokens.vocab_size} words; run the vocabulary stage again"
-            )
+        self.tokenizer, _ = load_tokenizer(folder)
+        self.vectors = load_word_vectors(folder)
         self.name = f"word average of {folder.name}"
         self.dimension = int(self.vectors.shape[1])
-        self.identity: dict[str, Any] = {"word_average": _files_checksum(file, folder / TOKENIZER_FILE)}
+        self.identity: dict[str, Any] = {
+            "word_average": _files_checksum(folder / VECTORS_FILE, folder / TOKENIZER_FILE)
+        }
 
     def __call__(self, texts: Sequence[str]) -> Array:
         """Vectors (N, W)."""
@@ -195,16 +192,6 @@ def _is_path(name: str) -> bool:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-def _word_vectors(file: Path) -> Array:
-    try:
-        vectors: Array = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{file} is missing or damaged ({error}); run the vocabulary stage") from error
-    if vectors.ndim != 2 or vectors.dtype != np.float32:
-        raise ValueError(f"{file}: expected float32 (words, length), found {vectors.dtype} {vectors.shape}")
-    return vectors
 
 
 def _files_checksum(*files: Path) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -98,6 +100,24 @@ def trained_words(folder: Path) -> int:
     Raises ValueError, naming the file, for a folder that holds no vocabulary of words.
     """
     return int(_settings(folder)["trained"])
+
+
+def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
+    """The vectors beside a vocabulary of words, (V, W), row = id, zeros where a word has none; mapped, not copied.
+
+    Raises ValueError, naming the file, where it is missing, damaged or of another vocabulary.
+    """
+    file = folder / VECTORS_FILE
+    try:
+        vectors: npt.NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{file} is missing or damaged ({error}); run the vocabulary stage") from error
+    if vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise ValueError(f"{file}: expected float32 (words, length), found {vectors.dtype} {vectors.shape}")
+    words = load_tokenizer(folder)[1].vocab_size
+    if len(vectors) != words:
+        raise ValueError(f"{file}: {len(vectors)} rows for {words} words; run the vocabulary stage again")
+    return vectors
 
 
 def _settings(folder: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from contexture.encoders.sentence_encoder_files import save_sentence_encoders
 from contexture.encoders.sentence_encoders import SentenceBatch, SentenceEncoders, build_sentence_encoders
 from contexture.objectives.base import Objective
 from contexture.text.vocabulary import SpecialTokens
-from contexture.text.words import VECTORS_FILE, trained_words
+from contexture.text.words import load_word_vectors, trained_words
 from contexture.training.data import OrderedRows, StepBatches
 from contexture.training.pairs import parts_of
 from contexture.training.prepare import Prepared
@@ -76,13 +76,13 @@ def prepare_quick_thoughts(
             "pretrain.batch_size"
         )
     trained = trained_words(tokenizer)
-    vectors = tokenizer / VECTORS_FILE
+    encoder = config.encoders[recipe.encoder]
     encoders = build_sentence_encoders(
-        config.encoders[recipe.encoder],
+        encoder,
         config.layout,
         tokens,
         trained,
-        np.load(vectors, mmap_mode="r", allow_pickle=False) if vectors.exists() else None,
+        load_word_vectors(tokenizer) if encoder.kind == "gru" and encoder.words == "fixed" else None,
         pair=not recipe.generates,
     )
 
@@ -103,7 +103,8 @@ def prepare_quick_thoughts(
 
     def save_trained(objectives: dict[str, Objective], folder: Path) -> None:
         save(folder)
-        save_totals(folder, sum(p.numel() for module in (encoders, *objectives.values()) for p in module.parameters()))
+        parameters = [p for module in (encoders, *objectives.values()) for p in module.parameters()]
+        save_totals(folder, sum(p.numel() for p in parameters if p.requires_grad))
 
     return Prepared(
         encoders,

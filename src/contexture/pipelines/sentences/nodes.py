@@ -102,12 +102,11 @@ def expanded(source: Path, words: Path, folder: Path) -> Path:
     from contexture.encoders.expansion import expand_words
     from contexture.encoders.sentence_encoder_files import load_sentence_encoders, save_sentence_encoders
     from contexture.text.vocabulary import load_tokenizer
-    from contexture.text.words import VECTORS_FILE
+    from contexture.text.words import load_word_vectors
     from contexture.training.folders import work_folder
 
     encoders = load_sentence_encoders(source)
-    vectors = np.load(words / VECTORS_FILE, mmap_mode="r", allow_pickle=False)
-    expand_words(encoders, vectors, load_tokenizer(words)[1].unk)
+    expand_words(encoders, load_word_vectors(words), load_tokenizer(words)[1].unk)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with work_folder(folder) as work:
         save_sentence_encoders(encoders, source, work)
