@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from tokenizers import Tokenizer
@@ -118,6 +120,15 @@ def read_sentences(array: pa.ListArray, max_tokens: int) -> list[Sentence]:
     bounds = array.offsets.to_numpy().tolist()
     tokens = array.values.to_numpy().tolist()
     return [tuple(tokens[start : min(end, start + max_tokens)]) for start, end in pairwise(bounds)]
+
+
+def sentence_blocks(documents: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Token ids of the sentences of the documents table in a folder, and their lengths, a few documents at a time."""
+    for file in sorted(documents.rglob("*.parquet")):
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=16, columns=["paragraphs"]):
+            sentences = pc.list_flatten(pc.struct_field(pc.list_flatten(batch.column(0)), "sentences"))
+            lengths = pc.list_value_length(sentences).to_numpy(zero_copy_only=False)
+            yield pc.list_flatten(sentences).to_numpy().astype(np.int64), lengths.astype(np.int64)
 
 
 def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:

@@ -62,25 +62,30 @@ class SpecialTokens:
 
 @plain_dataclass(frozen=True)
 class _ParagraphTexts:
-    """Texts of a Parquet folder, read again from the start by every `for`."""
+    """Texts of a column of a Parquet folder, or its lists of texts, read again from the start by every `for`."""
 
     files: tuple[Path, ...]
+    column: str
 
     def __iter__(self) -> Iterator[str]:
         for path in self.files:
             try:
                 with pq.ParquetFile(path) as file:
-                    if "text" not in file.schema_arrow.names:
+                    if self.column not in file.schema_arrow.names:
                         found = ", ".join(file.schema_arrow.names)
-                        raise ValueError(f"{path}: no column 'text' (found: {found}); give the paragraphs table")
-                    for batch in file.iter_batches(batch_size=4096, columns=["text"]):
-                        yield from (text for text in batch.column(0).to_pylist() if text)
+                        raise ValueError(
+                            f"{path}: no column {self.column!r} (found: {found}); give the paragraphs table"
+                        )
+                    for batch in file.iter_batches(batch_size=4096, columns=[self.column]):
+                        values = batch.column(0)
+                        texts = values.flatten() if pa.types.is_list(values.type) else values
+                        yield from (text for text in texts.to_pylist() if text)
             except (pa.ArrowException, OSError) as error:
                 raise ValueError(f"{path}: not a whole Parquet file ({error}); write the table anew") from error
 
 
-def paragraph_texts(folder: Path) -> Iterable[str]:
-    """Stream the column `text` of a folder of Parquet files, in the order of the file names, in constant memory.
+def paragraph_texts(folder: Path, column: Literal["text", "sentences"] = "text") -> Iterable[str]:
+    """Stream texts, or their sentences, of a folder of Parquet files by the order of its names, in constant memory.
 
     The result can be iterated over any number of times. Raises FileNotFoundError where there is no Parquet file,
     and, while reading, ValueError for a file that is damaged or has no such column.
@@ -89,7 +94,7 @@ def paragraph_texts(folder: Path) -> Iterable[str]:
     found = tuple(files)
     if not found:
         raise FileNotFoundError(f"{folder}: no Parquet file there; run the corpus stage first")
-    return _ParagraphTexts(found)
+    return _ParagraphTexts(found, column)
 
 
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path) -> None:

@@ -183,3 +183,20 @@ def fields_of(value: Any, kind: type) -> dict[str, Any]:
     """The fields that the dataclass `kind` has, as plain data, of a value that may have more."""
     values = asdict(value)
     return {field.name: values[field.name] for field in fields(kind)}
+
+
+def check_encoders(runs: Mapping[str, Any], encoders: Mapping[str, Any]) -> None:
+    """Raise ValueError for a run whose `encoder` is not among the encoders."""
+    for name, run in runs.items():
+        if run.encoder not in encoders:
+            raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(encoders)}")
+
+
+def run_of_encoders(system: Any, run: str) -> dict[str, Any]:
+    """All that a pre-training run depends on, as plain data, of a system with several encoders."""
+    recipe = system.pretrain.runs[run]
+    return {
+        "encoder": asdict(system.encoders[recipe.encoder]),
+        "layout": asdict(system.layout),
+        "pretrain": asdict(system.pretrain) | {"runs": asdict(recipe)},
+    }

@@ -1,6 +1,7 @@
 """Quick-Thoughts over contiguous sentences, and Skip-Thought over the same ones."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +26,9 @@ class ContiguousBatches(StepBatches):
     """Runs of sentences in the order of the corpus; each rank has a run of its own within that of the step."""
 
     def __init__(
-        self, rows: OrderedRows, encoders: SentenceEncoders, tokens: SpecialTokens, *, tokens_at_once: int, **steps: int
+        self, rows: OrderedRows, encoders: SentenceEncoders, tokens: SpecialTokens, *, tokens_at_once: int, **steps: Any
     ) -> None:
-        super().__init__(rows, **steps)  # type: ignore[arg-type]
+        super().__init__(rows, **steps)
         self.encoders, self.tokens, self.tokens_at_once = encoders, tokens, tokens_at_once
 
     def batch(self, table: pa.Table, place: int) -> SentenceBatch:  # type: ignore[override]
@@ -93,7 +94,7 @@ def prepare_quick_thoughts(
             tokens,
             batch_size=batch_size,
             tokens_at_once=pretrain.tokens_at_once,
-            steps=steps,  # type: ignore[arg-type]
+            steps=steps,
             rank=rank,
             ranks=pretrain.devices,
         )

@@ -1,7 +1,6 @@
 """What the training of Quick-Thoughts and Skip-Thought is told."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -9,7 +8,14 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import SentenceEncoderConfig, SentenceLayoutConfig
 from contexture.strict import STRICT
-from contexture.training.config import Positive, PretrainConfig, PretrainRun, fields_of
+from contexture.training.config import (
+    Positive,
+    PretrainConfig,
+    PretrainRun,
+    check_encoders,
+    fields_of,
+    run_of_encoders,
+)
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -62,14 +68,13 @@ class QuickThoughtsSystem:
         return self.pretrain.runs[run].batch_size or self.pretrain.batch_size
 
     def __post_init__(self) -> None:
+        check_encoders(self.pretrain.runs, self.encoders)
         for name, run in self.pretrain.runs.items():
             if self.batch_size(name) % self.pretrain.devices or self.batch_size(name) < 2 * self.pretrain.devices:
                 raise ValueError(
                     f"run {name}: batch_size is {self.batch_size(name)}: it must be a multiple of devices, "
                     f"{self.pretrain.devices}, and at least two sentences on each, one the other's neighbour"
                 )
-            if run.encoder not in self.encoders:
-                raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
             encoder = self.encoders[run.encoder]
             if run.generates and (
                 encoder.kind == "transformer" or (encoder.kind == "gru" and encoder.words == "fixed")
@@ -82,9 +87,4 @@ class QuickThoughtsSystem:
 
     def pretraining(self, run: str) -> dict[str, Any]:
         """All that a pre-training run depends on, as plain data."""
-        recipe = self.pretrain.runs[run]
-        return {
-            "encoder": asdict(self.encoders[recipe.encoder]),
-            "layout": asdict(self.layout),
-            "pretrain": asdict(self.pretrain) | {"runs": asdict(recipe)},
-        }
+        return run_of_encoders(self, run)

@@ -1,7 +1,6 @@
 """What the training of two towers is told."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -9,7 +8,16 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import PairLayoutConfig, TowersConfig
 from contexture.strict import STRICT
-from contexture.training.config import OptimizerConfig, Positive, Precision, PretrainConfig, PretrainRun, fields_of
+from contexture.training.config import (
+    OptimizerConfig,
+    Positive,
+    Precision,
+    PretrainConfig,
+    PretrainRun,
+    check_encoders,
+    fields_of,
+    run_of_encoders,
+)
 
 PairTask = Literal["ict", "bfs", "wlp"]
 PAIR_TASKS: tuple[PairTask, ...] = ("ict", "bfs", "wlp")
@@ -88,9 +96,8 @@ class TwoTowerSystem:
     system: Literal["two_tower"] = Field(default="two_tower", kw_only=True)
 
     def __post_init__(self) -> None:
+        check_encoders(self.pretrain.runs, self.encoders)
         for name, run in self.pretrain.runs.items():
-            if run.encoder not in self.encoders:
-                raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
             if run.masked and self.encoders[run.encoder].kind != "transformer":
                 raise ValueError(f"run {name}: mlm trains a Transformer, {run.encoder} is none")
 
@@ -100,9 +107,4 @@ class TwoTowerSystem:
 
     def pretraining(self, run: str) -> dict[str, Any]:
         """All that a pre-training run depends on, as plain data."""
-        recipe = self.pretrain.runs[run]
-        return {
-            "encoder": asdict(self.encoders[recipe.encoder]),
-            "layout": asdict(self.layout),
-            "pretrain": asdict(self.pretrain) | {"runs": asdict(recipe)},
-        }
+        return run_of_encoders(self, run)

@@ -1,6 +1,7 @@
 """The stage `report`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from kedro.pipeline import Pipeline, node
 
@@ -35,16 +36,8 @@ def create_retrieval_pipeline(system: str, runs: Sequence[str]) -> Pipeline:
     inputs = ["reqa_metrics", "open_domain_metrics", "index_report", "bm25_speed", "pairs_report"]
     inputs += ["sources", "reqa_report", "corpus_report", parameters, "ablation_records_place", "report_place"]
     inputs += [f"{run}-pretrained" for run in runs] + [f"{run}-finetuned" for run in runs]
-    return Pipeline(
-        [
-            node(fixed(write_retrieval_report, system, runs), inputs, ["report", "metrics"], name="report"),
-            node(log_metrics, "metrics", None, name="log_metrics"),
-            node(fixed(announce, system), "report", None, name="announce"),
-        ],
-        namespace=system,
-        parameters={parameters},
-        inputs={"sources", "corpus_report", "reqa_report"},
-        tags="report",
+    return _records_and_report(
+        system, fixed(write_retrieval_report, system, runs), inputs, {"sources", "corpus_report", "reqa_report"}
     )
 
 
@@ -54,14 +47,21 @@ def create_sentence_pipeline(system: str, runs: Sequence[str]) -> Pipeline:
     inputs = ["sentence_results", "search_results", "caption_results", "quality_over_time", "sentence_tasks"]
     inputs += ["examples_report", "sources", "corpus_report", parameters, "report_place"]
     inputs += [f"{run}-pretrained" for run in runs]
+    return _records_and_report(
+        system, fixed(write_sentence_report, system, runs), inputs, {"sources", "corpus_report", "sentence_tasks"}
+    )
+
+
+def _records_and_report(system: str, write: Callable[..., Any], inputs: list[str], shared: set[str]) -> Pipeline:
+    """`write` makes the report and the records; `shared` are the inputs that are not the system's own."""
     return Pipeline(
         [
-            node(fixed(write_sentence_report, system, runs), inputs, ["report", "metrics"], name="report"),
+            node(write, inputs, ["report", "metrics"], name="report"),
             node(log_metrics, "metrics", None, name="log_metrics"),
             node(fixed(announce, system), "report", None, name="announce"),
         ],
         namespace=system,
-        parameters={parameters},
-        inputs={"sources", "corpus_report", "sentence_tasks"},
+        parameters={f"params:{system}"},
+        inputs=shared,
         tags="report",
     )

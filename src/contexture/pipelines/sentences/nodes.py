@@ -1,16 +1,16 @@
 """Nodes of the stage `evaluate` of encoders of sentences."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from contexture.config import QuickThoughtsParameters
 from contexture.pipelines.contiguous.nodes import parameters_of
+from contexture.text.vocabulary import paragraph_texts
 
 LOG = logging.getLogger(__name__)
 #: The variant that needs no training, and that of several variants' averaged log-probabilities.
@@ -124,7 +124,7 @@ def search_corpus(
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     asked = config.evaluation.neighbours
-    pool = list(dict.fromkeys(sentences_of(paragraphs, asked.pool)))
+    pool = list(dict.fromkeys(islice(paragraph_texts(paragraphs, "sentences"), asked.pool)))
     queries = queries_of(pool, asked.queries, config.sampling_seed)
     tuples = None if tasks["analogies"] is None else read_analogies(Path(tasks["analogies"]))
     told = [] if tuples is None else [text for column in "abcd" for text in tuples[column]]
@@ -144,17 +144,6 @@ def search_corpus(
                 for metric in ("accuracy", "accuracy_excluding")
             ]
     return found
-
-
-def sentences_of(paragraphs: Path, count: int) -> Iterator[str]:
-    """The first `count` sentences of the paragraphs table."""
-
-    def every() -> Iterator[str]:
-        for file in sorted(paragraphs.rglob("*.parquet")):
-            for batch in pq.ParquetFile(file).iter_batches(batch_size=1024, columns=["sentences"]):
-                yield from batch.column(0).flatten().to_pylist()
-
-    return islice(every(), count)
 
 
 def queries_of(pool: Iterable[str], count: int, seed: int) -> list[str]:

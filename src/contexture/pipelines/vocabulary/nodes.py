@@ -1,30 +1,25 @@
 """Nodes of the stage `vocabulary`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
-from contexture.sampling.tokens import tokenize_paragraphs
+from contexture.sampling.tokens import sentence_blocks, tokenize_paragraphs
 from contexture.text.cooccurrence import corpus_vectors
 from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, paragraph_texts, train_tokenizer
 from contexture.text.word_vectors import aligned, read_word_vectors
 from contexture.text.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
-from contexture.training.folders import replace, work_folder
+from contexture.training.folders import work_folder
 
 
 def make_tokenizer(paragraphs: Path, vocabulary: dict[str, Any], place: Path) -> Path:
     """Train a tokenizer on the paragraphs, or take a published one."""
-    work = place.with_name(place.name + ".unfinished")
     config = TypeAdapter(VocabularyConfig).validate_python(vocabulary)
-    train_tokenizer(paragraph_texts(paragraphs), config, work)
-    replace(work, place)
+    with work_folder(place) as work:
+        train_tokenizer(paragraph_texts(paragraphs), config, work)
     return place
 
 
@@ -57,12 +52,3 @@ def make_word_vectors(word_list: Path, documents: Path, words: dict[str, Any], p
         copy_words(word_list, work)
         np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
     return place
-
-
-def sentence_blocks(documents: Path) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-    """Word ids of the documents' sentences and the sentences' lengths, a few documents at a time."""
-    for file in sorted(documents.rglob("*.parquet")):
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=16, columns=["paragraphs"]):
-            sentences = pc.list_flatten(pc.struct_field(pc.list_flatten(batch.column(0)), "sentences"))
-            lengths = pc.list_value_length(sentences).to_numpy(zero_copy_only=False)
-            yield pc.list_flatten(sentences).to_numpy().astype(np.int64), lengths.astype(np.int64)
