@@ -33,11 +33,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
 
-from contexture.benchmarks.missing import BenchmarkMissing
-from contexture.benchmarks.sentence_tasks import ClassificationTask
-from contexture.benchmarks.senteval import CLASSIFICATION, read_classification
-from contexture.evaluation.probe import ProbeResult, accuracy, probe, task_features
-from contexture.evaluation.probe_protocols import FOLDS, SENTEVAL, Round, rounds
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.sentences.probe import ProbeResult, accuracy, probe, task_features
+from contexture.tasks.sentences.probe_protocols import FOLDS, SENTEVAL, Round, rounds
+from contexture.tasks.sentences.senteval import CLASSIFICATION, read_classification
+from contexture.tasks.sentences.tables import ClassificationTask
 
 Vectors = NDArray[np.float32]
 

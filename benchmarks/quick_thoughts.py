@@ -35,9 +35,9 @@ from contexture.objectives.base import Objective
 from contexture.objectives.config import QuickThoughtsConfig, SkipThoughtConfig
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.objectives.skip_thought import SkipThought
-from contexture.text.vocabulary import SpecialTokens
+from contexture.systems.quick_thoughts.batches import COLUMNS, ContiguousBatches
 from contexture.training.data import OrderedRows, Rows
-from contexture.training.quick_thoughts import COLUMNS, ContiguousBatches
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 LAYOUT = SentenceLayoutConfig()
 PAPER_RATIO = 4.8

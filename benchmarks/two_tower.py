@@ -40,18 +40,18 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from torch import Tensor, nn
 
 from contexture.encoders.config import EncoderConfig, PairLayoutConfig, TransformerTowers
+from contexture.encoders.embedding import embed
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.tower_files import load_towers, save_towers
 from contexture.encoders.towers import TwoTowers, build_towers
-from contexture.evaluation.bm25 import Bm25
-from contexture.evaluation.embedding import embed
-from contexture.evaluation.search_index import IndexConfig, compare_indexes
-from contexture.evaluation.vectors import write_vectors
+from contexture.metrics.bm25 import Bm25
+from contexture.metrics.search_index import IndexConfig, compare_indexes
+from contexture.metrics.vectors import write_vectors
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
-from contexture.tasks.retrieval_data import CANDIDATE, encode, texts_of
-from contexture.text.vocabulary import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
-from contexture.training.pairs import PairBatches, PairStream
+from contexture.systems.two_tower.batches import PairBatches, PairStream
+from contexture.tasks.retrieval.data import CANDIDATE, encode, texts_of
+from contexture.vocabulary.tokenizers import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
 
 LAYOUT = PairLayoutConfig()
 _CLIP = 1.0

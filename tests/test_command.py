@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contexture.command import main
-from tests.evaluation.test_passage_search import PASSAGES, toy_index
+from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index
 
 
 @pytest.fixture(scope="module")

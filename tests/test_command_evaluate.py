@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from contexture.command import main
-from contexture.evaluation import sentence_models
-from tests.evaluation.sentence_toys import KNOWN, word_average, write_tasks
+from contexture.encoders import models as sentence_models
+from tests.tasks.sentences.sentence_toys import KNOWN, word_average, write_tasks
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_a_published_model_of_sentence_transformers(
     tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sentence_transformers = pytest.importorskip("sentence_transformers")
-    from tests.evaluation.test_sentence_models import tiny_bert
+    from tests.encoders.test_models import tiny_bert
 
     folder = tiny_bert(tmp_path)
     out = printed(

@@ -14,10 +14,10 @@ from contexture.hooks import check_systems
 from contexture.objectives.config import QuickThoughtsConfig
 from contexture.pipeline_registry import SYSTEMS
 from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.systems.quick_thoughts.config import QuickThoughtsSystem
+from contexture.systems.two_tower.config import TwoTowerSystem
 from contexture.training.config import MsppSystem
-from contexture.training.quick_thoughts_config import QuickThoughtsSystem
 from contexture.training.systems import AnySystem, System
-from contexture.training.two_tower_config import TwoTowerSystem
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
@@ -44,7 +44,7 @@ def test_every_configuration_is_right_and_names_what_the_pipeline_runs(environme
 
 
 def test_presets_of_paper_and_released_code() -> None:
-    from contexture.sampling.mspp_document import RELEASED_CODE, MsppSampling
+    from contexture.systems.mspp.document import RELEASED_CODE, MsppSampling
 
     rules = ("positives", "hard_negatives", "easy_negatives", "positive_rule", "hard_rule", "candidate_sentences")
     for environment, preset, positions, style in (

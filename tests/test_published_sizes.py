@@ -17,7 +17,7 @@ from contexture.encoders.transformer import TransformerEncoder, check_fits, resi
 from contexture.objectives.config import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from contexture.pipeline_registry import SYSTEMS
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 #: The sizes that the published weights of this name come with.

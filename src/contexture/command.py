@@ -40,8 +40,8 @@ def _add_search(search: argparse.ArgumentParser) -> None:
 
 
 def _search(given: argparse.Namespace) -> None:
-    from contexture.evaluation.passage_search import PassageSearch
-    from contexture.evaluation.search_index import IndexConfig
+    from contexture.metrics.search_index import IndexConfig
+    from contexture.tasks.retrieval.passage_search import PassageSearch
 
     hits = PassageSearch(given.index, IndexConfig(kind=given.approximate or "flat"))(given.question, given.k)
     for place, hit in enumerate(hits, start=1):
@@ -72,11 +72,11 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(given: argparse.Namespace) -> None:
-    from contexture.evaluation.probe_protocols import PROTOCOLS
-    from contexture.evaluation.sentence_evaluation import NAMES, SentenceTasks, evaluate_sentences
-    from contexture.evaluation.sentence_models import load_model
-    from contexture.evaluation.sentence_tables import evaluation_text
-    from contexture.evaluation.sentence_vectors import embed_sentences
+    from contexture.encoders.models import load_model
+    from contexture.tasks.sentences.evaluation import NAMES, SentenceTasks, evaluate_sentences
+    from contexture.tasks.sentences.probe_protocols import PROTOCOLS
+    from contexture.tasks.sentences.text_tables import evaluation_text
+    from contexture.tasks.sentences.vectors import embed_sentences
 
     if given.output is not None and not given.output.absolute().parent.is_dir():
         raise ValueError(f"{given.output}: there is no such folder to write to")

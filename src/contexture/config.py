@@ -8,20 +8,20 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from contexture.benchmarks.sentence_files import Counts
-from contexture.benchmarks.senteval import CLASSIFICATION
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
-from contexture.evaluation.bm25 import Bm25Config
-from contexture.evaluation.search_index import IndexConfig
-from contexture.sampling.mspp_document import MsppSampling
-from contexture.sampling.two_tower_config import TwoTowerSampling
+from contexture.metrics.bm25 import Bm25Config
+from contexture.metrics.search_index import IndexConfig
 from contexture.strict import STRICT
-from contexture.text.vocabulary import VocabularyConfig
-from contexture.text.words import WordsConfig
+from contexture.systems.mspp.document import MsppSampling
+from contexture.systems.quick_thoughts.config import QuickThoughtsSystem
+from contexture.systems.two_tower.config import TwoTowerSystem
+from contexture.systems.two_tower.sampling import TwoTowerSampling
+from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.senteval import CLASSIFICATION
 from contexture.training.config import MsppSystem, Positive
-from contexture.training.quick_thoughts_config import QuickThoughtsSystem
-from contexture.training.two_tower_config import TwoTowerSystem
+from contexture.vocabulary.tokenizers import VocabularyConfig
+from contexture.vocabulary.words import WordsConfig
 
 
 class ConfigurationError(ValueError):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from contexture.benchmarks.reqa import reqa_counts, reqa_tables, reqa_tuples
-from contexture.benchmarks.reqa_squad import read_squad
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.world import outline, page
+from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, reqa_tuples
+from contexture.tasks.retrieval.squad import read_squad
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
-from contexture.benchmarks.analogies import read_analogies
-from contexture.benchmarks.senteval import read_classification, read_relatedness, read_similarity
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.fields import fields, moods, towns
 from contexture.demo.grammar import render, topics
@@ -24,6 +22,8 @@ from contexture.demo.retrieval import telling
 from contexture.demo.sentence_pairs import SUBSETS, _contrary
 from contexture.demo.sentence_tasks import rows_of, task_files
 from contexture.demo.world import facts, page
+from contexture.tasks.sentences.analogy_files import read_analogies
+from contexture.tasks.sentences.senteval import read_classification, read_relatedness, read_similarity
 
 from .words import words
 

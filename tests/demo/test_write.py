@@ -18,12 +18,12 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from contexture.benchmarks.answer_selection import clean, read_wikiqa
 from contexture.demo import DemoConfig, write, write_demo_world
 from contexture.demo.grammar import render, topics
 from contexture.demo.names import source
 from contexture.demo.novels import novel
 from contexture.demo.world import literal, outline, page
+from contexture.tasks.answer_selection.files import clean, read_wikiqa
 
 NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2", "squad-demo.json"]
 FOLDERS = ["books", "senteval"]

@@ -8,7 +8,7 @@ import torch
 from contexture.encoders.config import SentenceEncoderConfig, SentenceLayoutConfig
 from contexture.encoders.layout import Sentences
 from contexture.encoders.sentence_encoders import SentenceEncoders, build_sentence_encoders
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 TOKENS = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=30)
 TRAINED = 25

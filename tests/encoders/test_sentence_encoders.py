@@ -11,7 +11,7 @@ from contexture.encoders.config import (
     TransformerSentences,
 )
 from contexture.encoders.sentence_encoder_files import SETTINGS, WEIGHTS, load_sentence_encoders, save_sentence_encoders
-from contexture.text.words import WordsConfig, train_words
+from contexture.vocabulary.words import WordsConfig, train_words
 
 from .sentences import TOKENS, TRAINED, batch, build
 

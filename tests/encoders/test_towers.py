@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from contexture.encoders.config import BagOfWordsTowers, EncoderConfig, PairLayoutConfig, TransformerTowers
+from contexture.encoders.embedding import embed
 from contexture.encoders.layout import Sentences, Specials, chunks_of_like_length, text_layout
 from contexture.encoders.tower_files import load_towers, save_towers
 from contexture.encoders.towers import TwoTowers, build_towers
-from contexture.evaluation.embedding import embed
-from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 
 SPECIALS = Specials(cls=1, sep=2, pad=0)
 LAYOUT = PairLayoutConfig(query_tokens=16, document_tokens=32)

@@ -8,7 +8,7 @@ from transformers import BertConfig, BertForMaskedLM, RobertaConfig, RobertaForM
 
 from contexture.encoders.config import EncoderConfig, LayoutConfig
 from contexture.encoders.transformer import build_encoder, load_encoder, save_encoder
-from contexture.text.vocabulary import SpecialTokens, VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.vocabulary.tokenizers import SpecialTokens, VocabularyConfig, load_tokenizer, train_tokenizer
 
 LAYOUT = LayoutConfig(candidates=2, sentence_tokens=8)
 SMALL = {"vocab_size": 400, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}

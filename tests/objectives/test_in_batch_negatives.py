@@ -17,8 +17,8 @@ from contexture.encoders.layout import Sentences, Specials, select
 from contexture.encoders.towers import TwoTowers, build_towers
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives, in_batch_scores
-from contexture.text.vocabulary import SpecialTokens
-from contexture.training.pairs import pair_batch
+from contexture.systems.two_tower.batches import pair_batch
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 TOKENS = SpecialTokens(cls=1, sep=2, pad=0, mask=3, unk=4, vocab_size=50)
 LAYOUT = PairLayoutConfig(query_tokens=12, document_tokens=24)

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertForMaskedLM
 from contexture.encoders.transformer import TransformerEncoder
 from contexture.objectives.config import MlmConfig
 from contexture.objectives.mlm import IGNORED, MaskedLanguageModel, mask_tokens
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 VOCABULARY, MASK = 200, 4
 SPECIAL = torch.zeros(VOCABULARY, dtype=torch.bool)

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertForMaskedLM
 from contexture.encoders.transformer import TransformerEncoder
 from contexture.objectives.config import MsppConfig
 from contexture.objectives.mspp import MultiSentencesInParagraph
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 ENCODER = TransformerEncoder(
     BertForMaskedLM(

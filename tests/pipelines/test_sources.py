@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from contexture.benchmarks.missing import BenchmarkMissing
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo.write import RETRIEVAL
-from contexture.evaluation.sentence_evaluation import SentenceTasks
 from contexture.pipelines.sources.nodes import locate_sources, read_reqa, read_sentence_tasks
-from tests.benchmarks import senteval_files
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.sentences.evaluation import SentenceTasks
+from tests.tasks.sentences import senteval_files
 
 DEMO = {"pages": 25, "seed": 1, "novels": 2}
 WORDS: dict[str, Any] = {"vectors": None}

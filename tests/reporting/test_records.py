@@ -3,7 +3,7 @@ import json
 import pandas as pd
 import pytest
 
-from contexture.evaluation.ranking import average, question_metrics
+from contexture.metrics.ranking import average, question_metrics
 from contexture.reporting.records import check_records
 
 GOOD = {

@@ -2,7 +2,9 @@ import re
 
 import pytest
 
-from contexture.reporting.published.two_tower import (
+from contexture.reporting.records import Record
+from contexture.reporting.retrieval_tables import ablation_table, index_table, pairs_table, sets_table, speed_table
+from contexture.systems.two_tower.published import (
     ABLATION,
     LABELS,
     PAIRS,
@@ -10,8 +12,6 @@ from contexture.reporting.published.two_tower import (
     open_table,
     recall_table,
 )
-from contexture.reporting.records import Record
-from contexture.reporting.retrieval_tables import ablation_table, index_table, pairs_table, sets_table, speed_table
 
 
 def ablated(variant: str, split: str, values: list[float]) -> list[Record]:

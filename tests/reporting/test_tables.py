@@ -3,7 +3,6 @@ import re
 import pytest
 from markdown import markdown
 
-from contexture.reporting.published.mspp import COMPARISONS, TABLES
 from contexture.reporting.records import Record
 from contexture.reporting.tables import (
     Column,
@@ -15,6 +14,7 @@ from contexture.reporting.tables import (
     results_table,
     to_markdown,
 )
+from contexture.systems.mspp.published import COMPARISONS, TABLES
 
 TABLE_1, TABLE_2 = TABLES
 

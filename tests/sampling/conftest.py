@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.text.vocabulary import VocabularyConfig, train_tokenizer
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.sampling.make import WORDS, made_up_paragraphs, table
 
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from contexture.sampling.passages import pack_passages, pack_sentences
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.sampling.two_tower_config import TwoTowerSampling
-from contexture.text.vocabulary import load_tokenizer
+from contexture.systems.two_tower.sampling import TwoTowerSampling
+from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.sampling.make import Made, made_up_paragraphs, settings, table
 
 CONFIG = TwoTowerSampling(document_tokens=32, files=3)

@@ -12,8 +12,8 @@ from contexture.corpus.pages import paragraphs, read_pages
 from contexture.corpus.sources import find_sources
 from contexture.sampling.passages import pack_passages
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.sampling.two_tower import Task, TwoTowerSampling, count_pairs, sample_pairs
-from contexture.text.vocabulary import VocabularyConfig, paragraph_texts, train_tokenizer
+from contexture.systems.two_tower.examples import Task, TwoTowerSampling, count_pairs, sample_pairs
+from contexture.vocabulary.tokenizers import VocabularyConfig, paragraph_texts, train_tokenizer
 
 
 @pytest.mark.slow

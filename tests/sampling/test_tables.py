@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from contexture.sampling import mspp
-from contexture.sampling.mspp import COUNTS, RELEASED_CODE, MsppSampling, count_mspp, sample_mspp
-from contexture.sampling.mspp_document import Candidate, Pool, sample_document
 from contexture.sampling.tokens import read_documents, sentences_alone, tokenize_paragraphs
-from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.systems.mspp import examples as mspp
+from contexture.systems.mspp.document import Candidate, Pool, sample_document
+from contexture.systems.mspp.examples import COUNTS, RELEASED_CODE, MsppSampling, count_mspp, sample_mspp
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from tests.sampling.make import Made, made_up_paragraphs, settings, table
 
 MAX_TOKENS = 12

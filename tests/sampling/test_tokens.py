@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from contexture.sampling.tokens import read_documents, sentences_alone, tokenize_paragraphs
-from contexture.text.vocabulary import load_tokenizer
+from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.sampling.make import Made, made_up_paragraphs, settings, table
 
 

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
-from contexture.tasks.answer_data import encode_answers
-from contexture.tasks.retrieval_data import encode_reqa
-from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, train_tokenizer
-from contexture.text.words import VECTORS_FILE, WordsConfig, add_words, train_words
+from contexture.systems.quick_thoughts.config import QuickThoughtsSystem
+from contexture.systems.two_tower.config import PAIR_TASKS, TwoTowerSystem
+from contexture.tasks.answer_selection.data import encode_answers
+from contexture.tasks.retrieval.data import encode_reqa
 from contexture.training.config import MsppSystem
-from contexture.training.quick_thoughts_config import QuickThoughtsSystem
-from contexture.training.two_tower_config import PAIR_TASKS, TwoTowerSystem
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, train_words
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
 

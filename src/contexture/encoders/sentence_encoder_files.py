@@ -12,7 +12,7 @@ from safetensors.torch import load_model, save_model
 
 from contexture.encoders.config import SentenceEncoderConfig, SentenceLayoutConfig
 from contexture.encoders.sentence_encoders import SentenceEncoders, build_sentence_encoders
-from contexture.text.vocabulary import copy_tokenizer, load_tokenizer
+from contexture.vocabulary.tokenizers import copy_tokenizer, load_tokenizer
 
 SETTINGS = "sentence_encoder.json"
 WEIGHTS = "model.safetensors"

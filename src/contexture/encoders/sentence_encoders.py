@@ -21,7 +21,7 @@ from contexture.encoders.layout import Batch, Sentences, Specials, text_chunks, 
 from contexture.encoders.packed_gru import run_gru
 from contexture.encoders.towers import TransformerTower
 from contexture.encoders.transformer import build_encoder
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 #: `sentences`, a list of batches of like length; `rows` (B,), where each sentence stands in their concatenation. In
 #: training also `document_numbers` and `positions` (R·B,), of the sentences of all devices, and `first`, the place of

@@ -18,7 +18,7 @@ from transformers import AutoModel
 
 from contexture.encoders.config import PairLayoutConfig, TowersConfig
 from contexture.encoders.towers import BagOfWordsTower, Tower, TransformerTower, TwoTowers
-from contexture.text.vocabulary import copy_tokenizer, load_tokenizer
+from contexture.vocabulary.tokenizers import copy_tokenizer, load_tokenizer
 
 SETTINGS = "towers.json"
 _MODULES = (

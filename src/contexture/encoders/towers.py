@@ -12,7 +12,7 @@ from contexture.encoders.config import BagOfWordsTowers, PairLayoutConfig, Tower
 from contexture.encoders.first_state import BERT_LIKE, first_state, spared
 from contexture.encoders.layout import Batch, Specials
 from contexture.encoders.transformer import build_encoder, layer_flops, specials_of
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 #: `queries` and `documents`, each a list of batches of `text_layout` whose rows are of like length; `query_rows` and
 #: `document_rows` (B,), where each row of the batch stands in them; `document_ids` (B,); `log_q` (B,).

@@ -18,7 +18,7 @@ from transformers import (
 
 from contexture.encoders.config import EncoderConfig
 from contexture.encoders.layout import Batch, Specials
-from contexture.text.vocabulary import SpecialTokens, copy_tokenizer
+from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer
 
 #: Families whose position table starts behind the padding index and whose pairs have two separators.
 ROBERTA_LIKE = {"roberta", "xlm-roberta", "camembert"}

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.layout import Batch
 from contexture.encoders.transformer import TransformerEncoder
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 @dataclass(frozen=True)

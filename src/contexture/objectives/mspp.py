@@ -8,7 +8,7 @@ from contexture.encoders.layout import Batch
 from contexture.encoders.transformer import TransformerEncoder
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.config import MsppConfig
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class MultiSentencesInParagraph(Objective):

@@ -10,7 +10,7 @@ from contexture.encoders.packed_gru import run_gru
 from contexture.encoders.sentence_encoders import initialise_gru, known
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.config import SkipThoughtConfig
-from contexture.text.vocabulary import SpecialTokens
+from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class SkipThought(Objective):

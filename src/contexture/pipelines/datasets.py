@@ -6,7 +6,7 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 from contexture.corpus.errors import explain
-from contexture.training.folders import replace
+from contexture.folders import replace
 
 #: Spark writes this file last.
 SUCCESS = "_SUCCESS"

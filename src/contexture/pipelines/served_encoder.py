@@ -13,7 +13,7 @@ class Encoder(PythonModel):
     def load_context(self, context: Any) -> None:
         """Load the towers."""
         from contexture.encoders.tower_files import load_towers
-        from contexture.text.vocabulary import load_tokenizer
+        from contexture.vocabulary.tokenizers import load_tokenizer
 
         folder = Path(context.artifacts["towers"])
         self.towers = load_towers(folder)
@@ -21,8 +21,8 @@ class Encoder(PythonModel):
 
     def predict(self, context: Any, model_input: list[str], params: dict[str, Any] | None = None) -> Any:
         """Vectors (B, D) of texts; those with `params` {"tower": "query"} by the query tower."""
-        from contexture.evaluation.embedding import embed
-        from contexture.tasks.retrieval_data import plain_texts
+        from contexture.encoders.embedding import embed
+        from contexture.tasks.retrieval.data import plain_texts
 
         texts = plain_texts(model_input, self.tokenizer)
         asked = (params or {}).get("tower") == "query"

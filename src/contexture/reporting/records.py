@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from contexture.evaluation.retrieval import RECALL_AT
+from contexture.tasks.retrieval.ranks import RECALL_AT
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from contexture.reporting.curves import History, learning_curves, to_png
 from contexture.reporting.page import Page, ReportContext, Retrieval, SentenceFacts
 from contexture.reporting.records import Record, check_records
-from contexture.reporting.systems import mspp, quick_thoughts, two_tower
 from contexture.reporting.tables import counts_table, to_markdown
+from contexture.systems.mspp import page as mspp
+from contexture.systems.quick_thoughts import page as quick_thoughts
+from contexture.systems.two_tower import page as two_tower
 
 __all__ = ["Report", "ReportContext", "Retrieval", "SentenceFacts", "render", "render_report"]
 

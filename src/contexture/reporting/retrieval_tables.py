@@ -4,7 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contexture.reporting.published.two_tower import (
+from contexture.reporting.records import Record
+from contexture.reporting.tables import NOTHING, Column, Table, best, by_seed, mean_std, required
+from contexture.systems.two_tower.published import (
     ABLATION,
     ABLATION_SHARES,
     LABELS,
@@ -12,8 +14,6 @@ from contexture.reporting.published.two_tower import (
     REQA,
     SETS,
 )
-from contexture.reporting.records import Record
-from contexture.reporting.tables import NOTHING, Column, Table, best, by_seed, mean_std, required
 
 PAIR_COLUMNS = {
     "pairs": "Pairs",

@@ -5,10 +5,10 @@ from statistics import median_low
 from typing import Any
 
 from contexture.reporting.published import TaskColumn, TaskTable
-from contexture.reporting.published.quick_thoughts import LABELS, PAPER, PROTOCOLS, TASKS
 from contexture.reporting.records import AGGREGATES, CORRELATIONS, METRICS, Record
 from contexture.reporting.tables import NOTHING, Column, Table, best, by_seed, mean_std, required
 from contexture.reporting.task_tables import variants_of
+from contexture.systems.quick_thoughts.published import LABELS, PAPER, PROTOCOLS, TASKS
 
 #: (correlation, aggregate) → metric, in the order of the columns.
 AGGREGATED = {

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.sampling.tokens import offsets
-from contexture.sampling.two_tower_config import TwoTowerSampling
+from contexture.systems.two_tower.sampling import TwoTowerSampling
 
 PASSAGES = (
     "passage_id string, doc_id string, section_index int, title string, text string, title_tokens array<int>, "

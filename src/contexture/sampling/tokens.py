@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from tokenizers import Tokenizer
 
-from contexture.text.vocabulary import load_tokenizer
+from contexture.vocabulary.tokenizers import load_tokenizer
 
 #: Token ids of one sentence, without special tokens.
 Sentence = tuple[int, ...]

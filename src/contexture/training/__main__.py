@@ -17,15 +17,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from contexture.folders import work_folder
+from contexture.systems.two_tower.config import TwoTowerSystem
+from contexture.tasks.answer_selection.finetune import finetune
+from contexture.tasks.retrieval.finetune import finetune_retrieval
 from contexture.training.config import MsppSystem
-from contexture.training.finetune_answers import finetune
-from contexture.training.finetune_retrieval import finetune_retrieval
-from contexture.training.folders import work_folder
 from contexture.training.launcher import launch_pretraining
 from contexture.training.pretrain import pretrain
 from contexture.training.systems import AnySystem
 from contexture.training.trainer import Tracking
-from contexture.training.two_tower_config import TwoTowerSystem
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:

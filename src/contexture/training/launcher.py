@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from contexture.training.folders import work_folder
+from contexture.folders import work_folder
 from contexture.training.pretrain import examples_identity, pretrain
 from contexture.training.systems import System
 from contexture.training.trainer import Tracking

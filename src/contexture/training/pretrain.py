@@ -12,19 +12,19 @@ from pydantic import TypeAdapter
 from contexture.objectives.base import Objective
 from contexture.objectives.config import OBJECTIVE_CONFIGS
 from contexture.objectives.registry import OBJECTIVES
-from contexture.text.vocabulary import SpecialTokens, load_tokenizer
+from contexture.systems.mspp.batches import prepare_mspp
+from contexture.systems.quick_thoughts.batches import prepare_quick_thoughts
+from contexture.systems.two_tower.prepare import prepare_two_tower
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import PretrainRun
 from contexture.training.module import ScheduledObjectives
-from contexture.training.mspp import prepare_mspp
 from contexture.training.precision import choose_precision
 from contexture.training.prepare import Prepared
-from contexture.training.quick_thoughts import prepare_quick_thoughts
 from contexture.training.recorder import Recorder
 from contexture.training.seeding import mix
 from contexture.training.systems import System
 from contexture.training.trainer import Tracking, fit
-from contexture.training.two_tower import prepare_two_tower
+from contexture.vocabulary.tokenizers import SpecialTokens, load_tokenizer
 
 LOG = logging.getLogger(__name__)
 #: System → what makes its encoder and batches.

@@ -9,7 +9,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 
-from contexture.training.folders import work_folder
+from contexture.folders import work_folder
 from contexture.training.module import ScheduledObjectives
 
 FOLDER = "snapshots"

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from contexture.systems.quick_thoughts.config import QuickThoughtsSystem
+from contexture.systems.two_tower.config import TwoTowerSystem
 from contexture.training.config import MsppSystem
-from contexture.training.quick_thoughts_config import QuickThoughtsSystem
-from contexture.training.two_tower_config import TwoTowerSystem
 
 System = MsppSystem | TwoTowerSystem | QuickThoughtsSystem
 #: For reading one of them from a file.

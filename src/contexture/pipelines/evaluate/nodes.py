@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from contexture.evaluation.ranking import average, question_metrics
+from contexture.metrics.ranking import average, question_metrics
 from contexture.pipelines.examples.nodes import parameters_of
 
 SPLITS = ("dev", "test")
@@ -24,7 +24,7 @@ def score_all_seeds(
 
     With the scores of the pairwise model, its top k are also ordered anew, each seed those of the same seed.
     """
-    from contexture.evaluation.answer_selection import score_model
+    from contexture.tasks.answer_selection.scoring import score_model
 
     tables = [pd.DataFrame(columns=SCORES)]
     for seed in range(parameters_of(system).seeds if not answers.empty else 0):

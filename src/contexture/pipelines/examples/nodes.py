@@ -9,9 +9,9 @@ from pydantic import TypeAdapter
 from pyspark.sql import DataFrame, Observation
 
 from contexture.config import MsppParameters
-from contexture.sampling.mspp import count_mspp, sample_mspp
-from contexture.tasks.answer_data import encode_answers
-from contexture.text.vocabulary import load_tokenizer
+from contexture.systems.mspp.examples import count_mspp, sample_mspp
+from contexture.tasks.answer_selection.data import encode_answers
+from contexture.vocabulary.tokenizers import load_tokenizer
 
 LOG = logging.getLogger(__name__)
 

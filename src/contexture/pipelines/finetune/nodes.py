@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
+from contexture.folders import work_folder
 from contexture.pipelines.examples.nodes import parameters_of
-from contexture.training.folders import work_folder
 
 
 def finetune_all_seeds(variant: str, answers_file: Path, pretrained: Path, system: dict[str, Any], place: Path) -> Path:
     """Fine-tune one variant with every seed: `<place>/seed-<n>`; an empty folder where there are no questions."""
     from contexture.pipelines.tracking import child_run, log_model
-    from contexture.training.finetune_answers import finetune
+    from contexture.tasks.answer_selection.finetune import finetune
 
     config = parameters_of(system)
     shutil.rmtree(place, ignore_errors=True)  # or seeds of an earlier run would pass for seeds of this one

@@ -8,13 +8,13 @@ import pandas as pd
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
-from contexture.benchmarks.reqa import split_questions
 from contexture.config import TwoTowerParameters
 from contexture.sampling.passages import pack_passages
-from contexture.sampling.two_tower import count_pairs, sample_pairs
-from contexture.tasks.retrieval_data import encode_reqa
-from contexture.text.vocabulary import load_tokenizer
-from contexture.training.two_tower_config import PAIR_TASKS, PairTask
+from contexture.systems.two_tower.config import PAIR_TASKS, PairTask
+from contexture.systems.two_tower.examples import count_pairs, sample_pairs
+from contexture.tasks.retrieval.data import encode_reqa
+from contexture.tasks.retrieval.reqa import split_questions
+from contexture.vocabulary.tokenizers import load_tokenizer
 
 LOG = logging.getLogger(__name__)
 

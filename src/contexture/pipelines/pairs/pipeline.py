@@ -4,7 +4,7 @@ from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.named import fixed
 from contexture.pipelines.pairs.nodes import count, encode, pack, sample, training_config
-from contexture.training.two_tower_config import PAIR_TASKS
+from contexture.systems.two_tower.config import PAIR_TASKS
 
 
 def create_pipeline(system: str) -> Pipeline:

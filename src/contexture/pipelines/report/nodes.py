@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from contexture.config import MsppParameters
+from contexture.folders import work_folder
 from contexture.pipelines.examples.nodes import parameters_of
 from contexture.reporting.curves import History
 from contexture.reporting.report import Report, ReportContext, render_report
 from contexture.training.curves import read_curves
-from contexture.training.folders import work_folder
 
 NOTE = (
     "Ours: encoders of the sizes above, trained on the text above. The paper continues RoBERTa-base (12 layers × 768, "

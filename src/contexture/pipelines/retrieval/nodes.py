@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.benchmarks.reqa import split_questions
+from contexture.folders import work_folder
 from contexture.pipelines.pairs.nodes import parameters_of
-from contexture.training.folders import work_folder
+from contexture.tasks.retrieval.reqa import split_questions
 
 #: A row of a table of ranks, beside the question's id and what `question_ranks` finds.
 RUN = ["variant", "seed", "split"]
@@ -32,7 +32,7 @@ def finetune_all(
 ) -> Path:
     """Fine-tune one variant with every share and seed; an empty folder where there are no questions."""
     from contexture.pipelines.tracking import child_run
-    from contexture.training.finetune_retrieval import finetune_retrieval
+    from contexture.tasks.retrieval.finetune import finetune_retrieval
 
     config = parameters_of(system)
     shutil.rmtree(place, ignore_errors=True)  # or seeds of an earlier run would pass for seeds of this one
@@ -59,7 +59,7 @@ def rank_all(
     place: Path,
 ) -> pd.DataFrame:
     """Where each test question's answer was found among all candidates, for every share and seed."""
-    from contexture.evaluation.retrieval_model import question_ranks_of
+    from contexture.tasks.retrieval.model import question_ranks_of
 
     config = parameters_of(system)
     tables = [pd.DataFrame(columns=RANKS)]
@@ -74,8 +74,8 @@ def rank_all(
 
 def rank_bm25(questions: pd.DataFrame, candidates: pd.DataFrame, system: dict[str, Any]) -> tuple[pd.DataFrame, Any]:
     """BM25's ranks of the same test questions, and how fast it searched."""
-    from contexture.evaluation.bm25 import Bm25
-    from contexture.evaluation.retrieval import RECALL_AT, question_ranks
+    from contexture.metrics.bm25 import Bm25
+    from contexture.tasks.retrieval.ranks import RECALL_AT, question_ranks
 
     config = parameters_of(system)
     if questions.empty:
@@ -100,7 +100,7 @@ def tested_on(questions: pd.DataFrame, share: float, seed: int) -> Any:
 
 def measure(system: str, sources: dict[str, Any], *ranks: pd.DataFrame) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """The recalls of every question, and their means as records."""
-    from contexture.evaluation.retrieval import average_recalls, recalls
+    from contexture.tasks.retrieval.ranks import average_recalls, recalls
 
     table = pd.concat(ranks, ignore_index=True)
     if table.empty:
@@ -122,8 +122,8 @@ def measure_open_domain(
     *models: Path,
 ) -> list[dict[str, Any]]:
     """The same among the candidates and pairs of the corpus (section 4.4); nothing where none are asked for."""
-    from contexture.evaluation.retrieval import grow
-    from contexture.evaluation.retrieval_model import corpus_pairs
+    from contexture.tasks.retrieval.model import corpus_pairs
+    from contexture.tasks.retrieval.ranks import grow
 
     config = parameters_of(system)
     count = config.evaluation.open_domain_pairs
@@ -143,9 +143,9 @@ def measure_indexes(
     questions: pd.DataFrame, models: Path, system: dict[str, Any], place: Path, ranked: pd.DataFrame
 ) -> list[dict[str, Any]]:
     """Approximate indexes against exact search, on the vectors of the towers trained on most; `ranked` made them."""
-    from contexture.evaluation.retrieval_model import embed_questions
-    from contexture.evaluation.search_index import compare_indexes
-    from contexture.evaluation.vectors import open_vectors
+    from contexture.metrics.search_index import compare_indexes
+    from contexture.metrics.vectors import open_vectors
+    from contexture.tasks.retrieval.model import embed_questions
 
     config = parameters_of(system)
     if not config.evaluation.indexes or ranked.empty:

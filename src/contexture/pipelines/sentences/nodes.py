@@ -10,7 +10,7 @@ import numpy as np
 
 from contexture.config import QuickThoughtsParameters
 from contexture.pipelines.contiguous.nodes import parameters_of
-from contexture.text.vocabulary import paragraph_texts
+from contexture.vocabulary.tokenizers import paragraph_texts
 
 LOG = logging.getLogger(__name__)
 #: The variant that needs no training, and that of several variants' averaged log-probabilities.
@@ -31,8 +31,8 @@ def measure_all(
 
     `models` are the folders of the runs. A sentence is embedded once by each run.
     """
-    from contexture.evaluation.probe_protocols import PROTOCOLS
-    from contexture.evaluation.sentence_evaluation import Evaluation, SentenceTasks, evaluate_sentences
+    from contexture.tasks.sentences.evaluation import Evaluation, SentenceTasks, evaluate_sentences
+    from contexture.tasks.sentences.probe_protocols import PROTOCOLS
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     protocol = PROTOCOLS[config.evaluation.protocol]
@@ -62,8 +62,8 @@ def measure_all(
 
 def ensemble_of(evaluations: Sequence[Any]) -> Any:
     """The ensemble of several variants on every task with a classifier."""
-    from contexture.evaluation.ensemble import ensemble, relatedness_ensemble
-    from contexture.evaluation.sentence_evaluation import Evaluation
+    from contexture.tasks.sentences.ensemble import ensemble, relatedness_ensemble
+    from contexture.tasks.sentences.evaluation import Evaluation
 
     first = evaluations[0]
     return Evaluation(
@@ -82,8 +82,8 @@ def vectors_of(
 
     They lie in `place` by run and seed, where those that were made before are taken.
     """
-    from contexture.evaluation.sentence_models import EncoderModel, WordAverage
-    from contexture.evaluation.sentence_vectors import CombinedVectors, embed_sentences
+    from contexture.encoders.models import EncoderModel, WordAverage
+    from contexture.tasks.sentences.vectors import CombinedVectors, embed_sentences
 
     if variant == WORD_AVERAGE:
         return embed_sentences(WordAverage(words), sentences, place / WORD_AVERAGE)
@@ -101,9 +101,9 @@ def expanded(source: Path, words: Path, folder: Path) -> Path:
     """The encoders in `source` with embeddings for all words that have a vector, in `folder`."""
     from contexture.encoders.expansion import expand_words
     from contexture.encoders.sentence_encoder_files import load_sentence_encoders, save_sentence_encoders
-    from contexture.text.vocabulary import load_tokenizer
-    from contexture.text.words import load_word_vectors
-    from contexture.training.folders import work_folder
+    from contexture.folders import work_folder
+    from contexture.vocabulary.tokenizers import load_tokenizer
+    from contexture.vocabulary.words import load_word_vectors
 
     encoders = load_sentence_encoders(source)
     expand_words(encoders, load_word_vectors(words), load_tokenizer(words)[1].unk)
@@ -118,9 +118,9 @@ def search_corpus(
     system: Results, place: Path, *models: Path,
 ) -> Results:  # fmt: skip
     """Nearest neighbours of some of the corpus's sentences (section 4.4.4), and sentence analogies (appendix A)."""
-    from contexture.benchmarks.analogies import read_analogies
-    from contexture.evaluation.analogies import analogies
-    from contexture.evaluation.neighbours import embedded, nearest_neighbours
+    from contexture.tasks.sentences.analogies import analogies
+    from contexture.tasks.sentences.analogy_files import read_analogies
+    from contexture.tasks.sentences.neighbours import embedded, nearest_neighbours
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))
     asked = config.evaluation.neighbours
@@ -158,9 +158,9 @@ def rank_captions(
     place: Path, *models: Path,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Images and captions ranked by one another (section 4.4.3), where there are some."""
-    from contexture.benchmarks.image_captions import read_image_captions
-    from contexture.evaluation.image_captions import CaptionedImages, ImageCaptionConfig, rank_image_captions
-    from contexture.evaluation.sentence_vectors import distinct
+    from contexture.tasks.sentences.caption_files import read_image_captions
+    from contexture.tasks.sentences.image_captions import CaptionedImages, ImageCaptionConfig, rank_image_captions
+    from contexture.tasks.sentences.vectors import distinct
 
     if tasks["image_captions"] is None:
         return []
@@ -183,10 +183,10 @@ def measure_over_time(
     runs: Sequence[str], tasks: Results, system: Results, place: Path, *models: Path
 ) -> list[dict[str, Any]]:
     """What the snapshots of runs give, f alone (appendix C, Figure 2)."""
-    from contexture.evaluation.probe_protocols import PROTOCOLS
-    from contexture.evaluation.sentence_evaluation import SentenceTasks, evaluate_sentences
-    from contexture.evaluation.sentence_models import EncoderModel
-    from contexture.evaluation.sentence_vectors import embed_sentences
+    from contexture.encoders.models import EncoderModel
+    from contexture.tasks.sentences.evaluation import SentenceTasks, evaluate_sentences
+    from contexture.tasks.sentences.probe_protocols import PROTOCOLS
+    from contexture.tasks.sentences.vectors import embed_sentences
     from contexture.training.snapshots import snapshots, time_of
 
     config, folders = parameters_of(system), dict(zip(runs, models, strict=True))

@@ -9,20 +9,20 @@ from typing import Any
 import pandas as pd
 from pydantic import TypeAdapter
 
-from contexture.benchmarks.analogies import read_analogies
-from contexture.benchmarks.answer_selection import clean, read_wikiqa
-from contexture.benchmarks.image_captions import read_image_captions
-from contexture.benchmarks.missing import BenchmarkMissing
-from contexture.benchmarks.reqa import reqa_counts, reqa_tables
-from contexture.benchmarks.reqa_natural_questions import read_natural_questions
-from contexture.benchmarks.reqa_squad import read_squad
-from contexture.benchmarks.sentence_files import Counts
 from contexture.config import RetrievalConfig, SentenceTasksConfig
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.corpus.sources import find_sources
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import BOOKS, RETRIEVAL, SENTENCES
+from contexture.tasks.answer_selection.files import clean, read_wikiqa
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.retrieval.natural_questions import read_natural_questions
+from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables
+from contexture.tasks.retrieval.squad import read_squad
+from contexture.tasks.sentences.analogy_files import read_analogies
+from contexture.tasks.sentences.caption_files import read_image_captions
+from contexture.tasks.sentences.files import Counts
 
 LOG = logging.getLogger(__name__)
 DEMO = "demo"
@@ -90,7 +90,7 @@ def read_sentence_tasks(
     `sources` is there to wait for the made-up world. A file that is not as published ends the run here, before hours
     are spent; a missing one only leaves its task out.
     """
-    from contexture.evaluation.sentence_evaluation import SentenceTasks
+    from contexture.tasks.sentences.evaluation import SentenceTasks
 
     config = TypeAdapter(SentenceTasksConfig).validate_python(sentence_tasks)
     if words["vectors"] is not None and not Path(words["vectors"]).is_file():

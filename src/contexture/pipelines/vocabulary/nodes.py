@@ -7,12 +7,12 @@ import numpy as np
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
+from contexture.folders import work_folder
 from contexture.sampling.tokens import sentence_blocks, tokenize_paragraphs
-from contexture.text.cooccurrence import corpus_vectors
-from contexture.text.vocabulary import VocabularyConfig, load_tokenizer, paragraph_texts, train_tokenizer
-from contexture.text.word_vectors import aligned, read_word_vectors
-from contexture.text.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
-from contexture.training.folders import work_folder
+from contexture.vocabulary.cooccurrence import corpus_vectors
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, paragraph_texts, train_tokenizer
+from contexture.vocabulary.word_vectors import aligned, read_word_vectors
+from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
 
 
 def make_tokenizer(paragraphs: Path, vocabulary: dict[str, Any], place: Path) -> Path:

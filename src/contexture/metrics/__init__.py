@@ -1,0 +1,1 @@
+"""Ranking, probes, search: what measures vectors and scores, whatever made them."""

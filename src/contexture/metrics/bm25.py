@@ -1,0 +1,86 @@
+"""BM25, the baseline of lexical matching (two-tower paper, section 4.2), as bm25s computes it."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import bm25s
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from tqdm import tqdm
+
+from contexture.metrics.top import NOTHING, Rows, Scores, best
+from contexture.strict import STRICT
+
+#: Languages whose function words bm25s knows.
+StopWords = Literal[
+    "chinese",
+    "danish",
+    "dutch",
+    "english",
+    "french",
+    "german",
+    "italian",
+    "korean",
+    "norwegian",
+    "portuguese",
+    "russian",
+    "spanish",
+    "swedish",
+    "turkish",
+]
+
+
+@dataclass(config=STRICT, frozen=True)
+class Bm25Config:
+    """Lucene's BM25 at the library's defaults; the paper does not say which it used."""
+
+    # How soon another occurrence of a word ceases to count.
+    k1: Annotated[float, Field(ge=0)] = 1.5
+    # How much longer texts are held back, 0 to 1.
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+    # Language whose function words are left out; null keeps all words.
+    stop_words: StopWords | None = "english"
+
+
+class Bm25:
+    """BM25 over the texts of candidates; words are in lower case, of two or more characters, and not stemmed."""
+
+    def __init__(self, texts: Sequence[str], config: Bm25Config | None = None) -> None:
+        """Index the texts; a ReQA candidate's is its sentence and its passage.
+
+        Raises:
+            ValueError: if there are no texts, or no words in any of them.
+        """
+        if not texts:
+            raise ValueError("BM25: there are no candidates; look whether the table of candidates is empty")
+        self.config = config or Bm25Config()
+        tokens = bm25s.tokenize(texts, stopwords=self.config.stop_words, show_progress=False)
+        if not tokens.vocab:
+            raise ValueError(f"BM25: none of the {len(texts)} candidates holds a word; look at their texts")
+        self._model = bm25s.BM25(k1=self.config.k1, b=self.config.b, method="lucene")
+        self._model.index(tokens, show_progress=False)
+        self._size = len(texts)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def search(self, queries: Sequence[str], k: int) -> tuple[Scores, Rows]:
+        """Find the k best candidates.
+
+        Returns:
+            Scores (float32) and row numbers [Q, min(k, candidates)], best first; of equal scores the lower row number
+            first. Only candidates that share a word with the query are found: the other places have row −1, score −inf.
+        """
+        if k < 1:
+            raise ValueError(f"cannot find the {k} best candidates")
+        places = min(k, self._size)
+        scores = np.full((len(queries), places), -np.inf, np.float32)
+        rows = np.full((len(queries), places), NOTHING, np.int64)
+        words = bm25s.tokenize(list(queries), stopwords=self.config.stop_words, return_ids=False, show_progress=False)
+        for line, query in enumerate(tqdm(words, desc="BM25", disable=None)):
+            all_scores = self._model.get_scores_from_ids(self._model.get_tokens_ids(query))
+            matching = np.flatnonzero(all_scores)
+            found = best(all_scores[None, matching], matching, places)
+            scores[line, : len(matching)], rows[line, : len(matching)] = found[0][0], found[1][0]
+        return scores, rows

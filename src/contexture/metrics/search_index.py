@@ -1,0 +1,270 @@
+"""Search for the vectors with the largest inner products: exactly, or sooner with FAISS's approximate indexes.
+
+The exact search reads the vectors block by block and keeps no more than one in memory. An approximate index holds all
+of them; its file is a cache beside the vectors, made anew whenever it is missing, damaged or of other vectors.
+
+Every result is in the order of the scores, and rows of equal scores in the order of their numbers. A score is a
+function of its two vectors alone, so neither shards, blocks nor the other queries change a result.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import faiss
+import numpy as np
+import pandas as pd
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from tqdm import tqdm
+
+from contexture.folders import work_folder
+from contexture.metrics.top import NOTHING, Rows, Scores, best
+from contexture.metrics.vectors import Array, Vectors
+from contexture.strict import STRICT
+
+Positive = Annotated[int, Field(gt=0)]
+
+#: Vectors in memory at a time.
+BLOCK = 32_768
+# Rows beyond k whose scores FAISS is asked for, so that its rounding does not decide who is among the k.
+_MARGIN = 16
+# Numbers in the vectors that are gathered at a time to score them again.
+_GATHERED = 2**21
+# Vectors that a list's centroid is found from; FAISS warns of fewer.
+_PER_LIST = 39
+_INDEX, _DESCRIPTION = "index.faiss", "index.json"
+
+
+@dataclass(config=STRICT, frozen=True)
+class IndexConfig:
+    """How to search."""
+
+    # flat: exact. ivf: only the lists of vectors near the query. hnsw: along a graph of near vectors.
+    kind: Literal["flat", "ivf", "hnsw"] = "flat"
+    # ivf: number of lists; null: four times the root of the number of vectors.
+    lists: Positive | None = None
+    # ivf: lists that are searched for a query.
+    probes: Positive = 32
+    # hnsw: neighbours of a vector in the graph.
+    neighbours: Annotated[int, Field(gt=1)] = 32
+    # hnsw: breadth of the search for neighbours when the graph is built.
+    construction: Positive = 40
+    # hnsw: breadth of the search for a query.
+    breadth: Positive = 256
+
+
+def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """Find the k rows with the largest inner products.
+
+    Args:
+        vectors: of the candidates.
+        queries: [Q, dimension].
+        k: how many to find.
+
+    Returns:
+        Scores and row numbers [Q, min(k, rows)], best first; of equal scores the lower row number first.
+
+    Raises:
+        ValueError: for queries of another dimension or with numbers that are not finite.
+    """
+    queries = _checked(vectors, queries, k)
+    wanted = min(k, len(vectors))
+    rough, rows, longest = _rough(vectors, queries, min(k + _MARGIN, len(vectors)))
+    scores, rows = best(_score(vectors, queries, rows), rows, wanted)
+    if rough.shape[1] < len(vectors):
+        # FAISS's scores and ours are sums of the same products in different orders. A row that FAISS left out can be
+        # better than the k-th only if its score is that near to the worst that FAISS kept (as when all are alike).
+        rounding = 8 * np.sqrt(vectors.dimension) * np.finfo(np.float32).eps
+        error = rounding * longest * np.linalg.norm(queries, axis=1)
+        unsure = np.flatnonzero(scores[:, -1] <= rough[:, -1] + error)
+        if len(unsure):
+            scores[unsure], rows[unsure] = _search_all(vectors, queries[unsure], wanted)
+    return scores, rows
+
+
+class ExactIndex:
+    """`search_exact` as an index."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
+
+    def search(self, queries: Array, k: int) -> tuple[Scores, Rows]:
+        """As `search_exact`."""
+        return search_exact(self.vectors, queries, k)
+
+
+class ApproximateIndex:
+    """A FAISS index in memory, over the vectors on disk."""
+
+    def __init__(self, vectors: Vectors, index: Any) -> None:
+        self.vectors, self.index = vectors, index
+
+    def search(self, queries: Array, k: int) -> tuple[Scores, Rows]:
+        """As `search_exact`; where the index finds fewer than k, the last rows are −1 and their scores −inf."""
+        queries = _checked(self.vectors, queries, k)
+        _, rows = self.index.search(queries, min(k, len(self.vectors)))
+        return best(_score(self.vectors, queries, rows), rows, k)
+
+
+def open_index(vectors: Vectors, config: IndexConfig) -> ExactIndex | ApproximateIndex:
+    """The index that `config` asks for; an approximate one lies beside the vectors, in `<folder>.ivf` or `.hnsw`.
+
+    It is built first if there is none, or one that is damaged, of other vectors, or built with other settings. The same
+    vectors and settings give the same index.
+    """
+    if config.kind == "flat":
+        return ExactIndex(vectors)
+    folder = vectors.folder.with_name(f"{vectors.folder.name}.{config.kind}")
+    identity = _identity(vectors, config)
+    if not _is_whole(folder, identity):
+        with work_folder(folder) as work:
+            faiss.write_index(_build(vectors, config), str(work / _INDEX))
+            description = {**identity, "sha256": _sha256(work / _INDEX)}
+            (work / _DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+    index: Any = faiss.read_index(str(folder / _INDEX))
+    if config.kind == "ivf":
+        index.nprobe = config.probes
+    else:
+        index.hnsw.efSearch = config.breadth
+    return ApproximateIndex(vectors, index)
+
+
+def compare_indexes(vectors: Vectors, queries: Array, k: int, configs: Sequence[IndexConfig]) -> pd.DataFrame:
+    """Measure indexes against exact search.
+
+    Returns:
+        One row a config, after one for exact search: kind, recall_against_exact (the share of the k best rows that it
+        finds, 0..1), queries_per_second (all queries at once; opening the index is not counted) and build_seconds (to
+        build the index, or to read the one that is there).
+    """
+    started = time.perf_counter()
+    _, truth = search_exact(vectors, queries, k)
+    measured = [("flat", 1.0, len(queries) / (time.perf_counter() - started), 0.0)]
+    for config in configs:
+        started = time.perf_counter()
+        index = open_index(vectors, config)
+        opened = time.perf_counter() - started
+        started = time.perf_counter()
+        _, rows = index.search(queries, k)
+        seconds = time.perf_counter() - started
+        found = [np.isin(right, row).mean() for right, row in zip(truth, rows, strict=True)]
+        measured.append((config.kind, float(np.mean(found)), len(queries) / seconds, opened))
+    return pd.DataFrame(measured, columns=["kind", "recall_against_exact", "queries_per_second", "build_seconds"])
+
+
+def _checked(vectors: Vectors, queries: Array, k: int) -> Array:
+    queries = np.ascontiguousarray(queries, np.float32)
+    if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
+        raise ValueError(
+            f"queries of the shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
+            f"{vectors.dimension} numbers: embed them with the encoder that the candidates were embedded with"
+        )
+    if not np.isfinite(queries).all():
+        raise ValueError("the vector of a query is not finite (did the training diverge?)")
+    if k < 1:
+        raise ValueError(f"cannot find the {k} best candidates")
+    return queries
+
+
+def _rough(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows, float]:
+    """FAISS's own k best, and the length of the longest vector."""
+    scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+    longest = 0.0
+    for start, block in vectors.blocks(BLOCK):
+        found, places = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+        scores, rows = best(np.hstack([scores, found]), np.hstack([rows, places + start]), k)
+        longest = max(longest, float(np.linalg.norm(block, axis=1).max()))
+    return scores, rows, longest
+
+
+def _search_all(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """The k best by the scores of `_score` for every row: right whatever the ties, and slower than FAISS."""
+    scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+    for start, block in vectors.blocks(BLOCK):
+        each = [best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
+        found, places = (np.concatenate(part) for part in zip(*each, strict=True))
+        scores, rows = best(np.hstack([scores, found]), np.hstack([rows, places + start]), k)
+    return scores, rows
+
+
+def _score(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
+    """Inner products [Q, n] of queries with some rows each; −inf for row −1.
+
+    Not by matrix multiplication: how that rounds depends on where a vector stands in the matrix.
+    """
+    scores = np.full(rows.shape, -np.inf, np.float32)
+    line, place = np.nonzero(rows != NOTHING)
+    step = max(1, _GATHERED // vectors.dimension)
+    for start in range(0, len(line), step):
+        pairs = line[start : start + step], place[start : start + step]
+        scores[pairs] = np.einsum("nd,nd->n", vectors.take(rows[pairs]), queries[pairs[0]])
+    return scores
+
+
+def _identity(vectors: Vectors, config: IndexConfig) -> dict[str, Any]:
+    """What an index file depends on; how it is searched is not part of it."""
+    built = (
+        {"lists": config.lists}
+        if config.kind == "ivf"
+        else {"neighbours": config.neighbours, "construction": config.construction}
+    )
+    return {"kind": config.kind, **built, "faiss": faiss.__version__, "vectors": vectors.fingerprint}
+
+
+def _is_whole(folder: Path, identity: dict[str, Any]) -> bool:
+    # FAISS trusts what it reads: a damaged file must not reach it.
+    try:
+        description = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        whole: bool = description == {**identity, "sha256": _sha256(folder / _INDEX)}
+    except (OSError, ValueError):
+        return False
+    return whole
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _build(vectors: Vectors, config: IndexConfig) -> Any:
+    index = _ivf(vectors, config.lists) if config.kind == "ivf" else _hnsw(vectors, config)
+    with _one_thread():
+        for _, block in tqdm(vectors.blocks(BLOCK), f"index ({config.kind})", -(-len(vectors) // BLOCK), disable=None):
+            index.add(block)
+    return index
+
+
+def _hnsw(vectors: Vectors, config: IndexConfig) -> Any:
+    index = faiss.IndexHNSWFlat(vectors.dimension, config.neighbours, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = config.construction
+    return index
+
+
+def _ivf(vectors: Vectors, lists: int | None) -> Any:
+    """Empty lists around the centroids of evenly spaced vectors, 39 to 78 a list, as FAISS wants at least 39."""
+    if lists is None:
+        lists = max(1, min(int(4 * np.sqrt(len(vectors))), len(vectors) // _PER_LIST))
+    elif lists > len(vectors):
+        raise ValueError(f"index.lists is {lists}, but there are only {len(vectors)} candidates: set it to null")
+    step = max(1, len(vectors) // (_PER_LIST * lists))
+    index = faiss.IndexIVFFlat(
+        faiss.IndexFlatIP(vectors.dimension), vectors.dimension, lists, faiss.METRIC_INNER_PRODUCT
+    )
+    index.train(vectors.take(np.arange(0, len(vectors), step)))
+    return index
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """FAISS on one thread: with several, who is whose neighbour in the graph depends on their timing."""
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)

@@ -1,1 +1,0 @@
-"""What each system's page says: one module a system."""

@@ -1,0 +1,1 @@
+"""One folder a paper: all that is its own."""

@@ -1,0 +1,1 @@
+"""MSPP joint Transformers (Di Liello et al., 2022)."""

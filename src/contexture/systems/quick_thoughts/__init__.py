@@ -1,0 +1,1 @@
+"""Quick-Thoughts and Skip-Thought (Logeswaran and Lee, 2018)."""

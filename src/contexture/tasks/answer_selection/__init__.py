@@ -1,0 +1,1 @@
+"""Answer sentence selection: choose the sentence that answers (WikiQA's format)."""

@@ -1,0 +1,43 @@
+"""Answer sentence selection: rank the candidate sentences of a question (MSPP paper, section 3.1)."""
+
+from pydantic.dataclasses import dataclass
+from torch import Tensor, nn
+
+from contexture.encoders.config import HeadKind, HeadStyle, LayoutConfig
+from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
+from contexture.encoders.layout import Batch
+from contexture.encoders.transformer import TransformerEncoder
+from contexture.objectives.base import Loss, Objective
+from contexture.strict import STRICT
+from contexture.vocabulary.tokenizers import SpecialTokens
+
+
+@dataclass(config=STRICT, frozen=True)
+class AnswerSettings:
+    """What the weights of a fine-tuned model alone do not tell."""
+
+    head: HeadKind
+    head_style: HeadStyle
+    layout: LayoutConfig
+
+
+class AnswerSelection(Objective):
+    """Binary cross-entropy per candidate: joint over k of them (`ie_k`, `ae_k`) or pairwise (`ie_1`)."""
+
+    def __init__(self, config: AnswerSettings, encoder: TransformerEncoder, tokens: SpecialTokens) -> None:
+        super().__init__(config, encoder, tokens)
+        self.head = EvidenceHead(config.head, encoder.config.hidden_size, config.head_style)
+
+    def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
+        """Loss against `labels`: (B, k), or (B, 1) for a pair; −100 marks an empty slot."""
+        return Loss(candidate_loss(self.logits(states, batch), batch["labels"]))
+
+    def logits(self, states: Tensor, batch: Batch) -> Tensor:
+        """(B, k, 2)."""
+        logits: Tensor = self.head(sentence_states(states, batch["pooling"]))
+        return logits
+
+
+def relevance(logits: Tensor) -> Tensor:
+    """Logits (…, 2) → the log-odds that the candidate is an answer (…)."""
+    return nn.functional.log_softmax(logits.float(), dim=-1).diff(dim=-1).squeeze(-1)

@@ -1,0 +1,82 @@
+"""Scores of a fine-tuned model for the candidates of each question."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from torch import nn
+
+from contexture.encoders.layout import Batch
+from contexture.encoders.transformer import TransformerEncoder
+from contexture.tasks.answer_selection.data import AnswerInputs, Rows
+from contexture.tasks.answer_selection.head import AnswerSelection, relevance
+from contexture.tasks.answer_selection.model import load_answer_model
+from contexture.tasks.answer_selection.protocols import group_candidates, rerank, top_k_by
+
+BATCH = 64
+Scores = npt.NDArray[np.float64]
+
+
+def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
+    """Rows of each question in groups of `size`, as they stand; the last group of a question may be short."""
+    groups: list[Rows] = []
+    for rows in answers.groupby("question_id", sort=False).indices.values():
+        groups += [np.asarray(rows)[group] for group in group_candidates(len(rows), size)]
+    return groups
+
+
+@torch.inference_mode()
+def score(encoder: TransformerEncoder, task: AnswerSelection, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
+    """The log-odds of every row that stands in a group; NaN for the others."""
+    device = next(encoder.parameters()).device
+    scores = np.full(len(inputs.labels), np.nan)
+    tokens = [sum(len(inputs.candidates[row]) for row in rows) for rows in groups]
+    order = sorted(range(len(groups)), key=tokens.__getitem__)  # rows of like length share a batch
+    with evaluating(encoder, task):
+        for start in range(0, len(order), BATCH):
+            chosen = [groups[i] for i in order[start : start + BATCH]]
+            batch: Batch = {name: tensor.to(device) for name, tensor in inputs.batch(chosen).items()}
+            odds = relevance(task.logits(encoder(batch), batch)).cpu().numpy()
+            for row_scores, rows in zip(odds, chosen, strict=True):
+                scores[rows] = row_scores[: len(rows)]
+    return scores
+
+
+class evaluating:  # noqa: N801 - reads as a statement
+    """Modules without dropout inside the block."""
+
+    def __init__(self, *modules: nn.Module) -> None:
+        self.modules = modules
+
+    def __enter__(self) -> None:
+        self.before = [module.training for module in self.modules]
+        for module in self.modules:
+            module.eval()
+
+    def __exit__(self, *_: object) -> None:
+        for module, training in zip(self.modules, self.before, strict=True):
+            module.train(training)
+
+
+def score_model(folder: Path, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
+    """Score encoded answers of one split with the model in `folder`.
+
+    Returns question_id, candidate_id, label, score, protocol. `grouped`: all candidates, in consecutive groups of k.
+    With the scores of the pairwise model also `reranked`: its top k, ordered anew (MSPP paper, table 2).
+    """
+    model = load_answer_model(folder)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    specials = model.encoder.specials(model.tokens)
+    inputs = AnswerInputs(answers, model.settings.head, specials, model.settings.layout)
+    columns = answers[["question_id", "candidate_id", "label"]]
+    grouped = score(model.encoder, model.task, inputs, consecutive_groups(answers, inputs.group_size))
+    tables = [columns.assign(score=grouped, protocol="grouped")]
+    if pairwise is not None:
+        first = columns.assign(score=pairwise)
+        groups = top_k_by(first, model.settings.layout.candidates)
+        second = score(model.encoder, model.task, inputs, groups)
+        tables.append(rerank(first, second).assign(protocol="reranked"))
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,1 @@
+"""Retrieval question answering (ReQA): find the passage that answers."""

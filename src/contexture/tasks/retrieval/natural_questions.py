@@ -1,0 +1,155 @@
+"""Natural Questions (Kwiatkowski et al., 2019), in the original and in the simplified published format."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from contexture.tasks.retrieval.reqa import Passage, Question
+from contexture.tasks.retrieval.reqa_files import field, find, lines, parse
+from contexture.text.characters import unescape
+
+_REMEDY = (
+    "Download Natural Questions (https://ai.google.com/research/NaturalQuestions/download) and name its *.jsonl.gz "
+    "files or the folder that holds them, say v1.0/train, or files of your own in that format."
+)
+_LAYOUT = (
+    "a line must be an object with question_text, annotations [{long_answer, short_answers}] and either document_html, "
+    "document_tokens and document_title or, simplified, document_text and document_url"
+)
+
+#: A token that is read, its number in the document, and whether it follows the one before it without a space.
+_Token = tuple[int, str, bool]
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_SPACE = re.compile(r"\s")
+# The simplified format parts all tokens by spaces: these stood without one in the text.
+_NO_SPACE_BEFORE = re.compile(r"[.,;:?!%)\]}]+|''|'[a-z]{1,2}|n't")
+_NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "$"})
+
+
+def read_natural_questions(source: Path | Sequence[Path]) -> Iterator[Passage]:
+    """Passages with the question asked about each: files, or a folder of `*.jsonl` and `*.jsonl.gz`, line by line.
+
+    What counts is an annotation with exactly one short answer whose long answer is a paragraph (`<P>`) around it; the
+    paragraph's text without markup is the passage. The paper's 74,097 questions of the train set are chosen like
+    that: answers of several parts, yes or no, tables and lists are left out. A line holds one question, in the train
+    set with one annotation, in dev with up to five, which may point to several paragraphs. No more than one line is
+    held in memory.
+
+    Raises:
+        BenchmarkMissing: a file is absent, or the folder holds none.
+        ValueError: a file is damaged or has another layout; the text names file, line, key and remedy.
+    """
+    for path in find("Natural Questions", source, ".jsonl", _REMEDY):
+        for number, line in lines(path):
+            if line.strip():
+                yield from _passages(parse(path, line, number), f"{path}, line {number}")
+
+
+def _passages(record: Any, place: str) -> Iterator[Passage]:
+    marked = [
+        (field(annotation, "long_answer", dict, place, _LAYOUT), short[0])
+        for annotation in field(record, "annotations", list, place, _LAYOUT)
+        if len(short := field(annotation, "short_answers", list, place, _LAYOUT)) == 1
+    ]
+    if not marked:
+        return
+    document = _Simplified(record, place) if "document_text" in record else _Original(record, place)
+    answers: dict[tuple[int, int], list[int]] = {}
+    for long_answer, short_answer in marked:
+        first, last = document.span(long_answer)
+        start, end = document.span(short_answer)
+        if 0 <= first <= start < end <= last and document.is_paragraph(first):
+            answers.setdefault((first, last), []).append(start)
+    question = field(record, "question_text", str, place, _LAYOUT)
+    for (first, last), begins in answers.items():
+        text, numbers, offsets = _join(document.tokens(first, last))
+        starts = (bisect_left(numbers, start) for start in begins)
+        found = tuple(offsets[i] for i in starts if i < len(offsets))
+        yield Passage(document.title(), text, (Question(question, found),))
+
+
+def _join(tokens: list[_Token]) -> tuple[str, list[int], list[int]]:
+    """The text of tokens, and the number of each and the character that it starts at."""
+    text, offsets = "", []
+    for _, token, glued in tokens:
+        text += "" if glued or not text else " "
+        offsets.append(len(text))
+        text += unescape(token)
+    return text, [number for number, _, _ in tokens], offsets
+
+
+class _Original:
+    """A document as HTML and as tokens with their places in its bytes."""
+
+    def __init__(self, record: dict[str, Any], place: str) -> None:
+        self._record = record
+        self._place = place
+        self._tokens = field(record, "document_tokens", list, place, _LAYOUT)
+
+    def title(self) -> str:
+        return field(self._record, "document_title", str, self._place, _LAYOUT)
+
+    def span(self, answer: dict[str, Any]) -> tuple[int, int]:
+        """First and last token (exclusive) of an answer; (-1, -1) where there is none."""
+        if field({"start_token": -1} | answer, "start_token", int, self._place, _LAYOUT) >= 0:
+            return answer["start_token"], field(answer, "end_token", int, self._place, _LAYOUT)
+        if field({"start_byte": -1} | answer, "start_byte", int, self._place, _LAYOUT) < 0:
+            return -1, -1
+        first, last = (
+            bisect_left(self._tokens, field(answer, key, int, self._place, _LAYOUT), key=self._start)
+            for key in ("start_byte", "end_byte")
+        )
+        return first, last
+
+    def is_paragraph(self, first: int) -> bool:
+        return first < len(self._tokens) and bool(self._tokens[first].get("token") == "<P>")
+
+    def tokens(self, first: int, last: int) -> list[_Token]:
+        """The tokens of a stretch; two of them are parted if there is white space between them outside of tags."""
+        page = field(self._record, "document_html", str, self._place, _LAYOUT).encode()
+        kept = [(i, token) for i, token in enumerate(self._tokens[first:last], first) if not token.get("html_token")]
+        texts = [(i, field(token, "token", str, self._place, _LAYOUT)) for i, token in kept]
+        between = [
+            page[field(left, "end_byte", int, self._place, _LAYOUT) : self._start(right)].decode("utf-8", "replace")
+            for (_, left), (_, right) in pairwise(kept)
+        ]
+        glued = [True, *(_SPACE.search(_TAG.sub("", text)) is None for text in between)]
+        return [(i, text, joined) for (i, text), joined in zip(texts, glued, strict=False)]
+
+    def _start(self, token: Any) -> int:
+        return field(token, "start_byte", int, self._place, _LAYOUT)
+
+
+class _Simplified:
+    """A document as one text of tokens, markup among them, with spaces between."""
+
+    def __init__(self, record: dict[str, Any], place: str) -> None:
+        self._record = record
+        self._place = place
+        self._words = field(record, "document_text", str, place, _LAYOUT).split(" ")
+
+    def title(self) -> str:
+        query = urlsplit(field(self._record, "document_url", str, self._place, _LAYOUT)).query
+        return parse_qs(query).get("title", [""])[0].replace("_", " ")
+
+    def span(self, answer: dict[str, Any]) -> tuple[int, int]:
+        """First and last token (exclusive) of an answer; (-1, -1) where there is none."""
+        first, last = (field(answer, key, int, self._place, _LAYOUT) for key in ("start_token", "end_token"))
+        return first, last
+
+    def is_paragraph(self, first: int) -> bool:
+        return first < len(self._words) and self._words[first] == "<P>"
+
+    def tokens(self, first: int, last: int) -> list[_Token]:
+        """The tokens of a stretch, with punctuation put back where it belongs."""
+        kept = [(i, word) for i, word in enumerate(self._words[first:last], first) if not _TAG.fullmatch(word)]
+        before = ["", *(word for _, word in kept)]
+        return [
+            (i, word, left in _NO_SPACE_AFTER or _NO_SPACE_BEFORE.fullmatch(word) is not None)
+            for left, (i, word) in zip(before, kept, strict=False)
+        ]

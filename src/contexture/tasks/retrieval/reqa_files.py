@@ -1,0 +1,85 @@
+"""Files of questions: found, opened, parsed, and checked with words for whoever has to mend them."""
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
+
+from contexture.tasks.missing import BenchmarkMissing
+
+T = TypeVar("T")
+
+AGAIN = "fetch the file again, or leave it out"
+_NAMES = {str: "text", int: "whole number", list: "list", dict: "object"}
+
+
+def find(benchmark: str, source: Path | Sequence[Path], suffix: str, remedy: str) -> list[Path]:
+    """The files to read: those named, or those in a folder that end in `suffix`, gzipped or not, sorted by name.
+
+    Raises:
+        BenchmarkMissing: there is none, or one that is named is absent.
+    """
+    if isinstance(source, Path) and source.is_dir():
+        files = sorted(path for path in source.iterdir() if path.name.endswith((suffix, f"{suffix}.gz")))
+        # Hidden ones are what another program is still writing, or notes of the system.
+        files = [path for path in files if path.is_file() and not path.name.startswith(".")]
+    else:
+        files = [source] if isinstance(source, Path) else list(source)
+    absent = [path for path in files if not path.is_file()]
+    if absent or not files:
+        nothing = source / f"*{suffix}" if isinstance(source, Path) else Path(f"*{suffix}")
+        raise BenchmarkMissing(benchmark, absent[0] if absent else nothing, remedy)
+    return files
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, gzipped or not, with their numbers from 1.
+
+    Raises:
+        ValueError: the compressed data is damaged or cut off.
+    """
+    number = 0
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, start=1):
+                yield number, line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path}, after line {number}: damaged or cut off ({error}); {AGAIN}") from error
+
+
+def parse(path: Path, data: bytes, line: int = 1) -> Any:
+    """JSON text that starts in a line of a file.
+
+    Raises:
+        ValueError: it is no JSON in UTF-8.
+    """
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError as error:
+        place = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
+        raise ValueError(f"{place}: broken JSON ({error.msg}); {AGAIN}") from error
+    except UnicodeDecodeError as error:
+        before = data.count(b"\n", 0, error.start)
+        raise ValueError(
+            f"{path}, line {line + before}, byte {error.start}: no UTF-8 ({error.reason}); {AGAIN}"
+        ) from error
+    except RecursionError as error:
+        raise ValueError(f"{path}, line {line}: JSON nested too deep for any data set; {AGAIN}") from error
+
+
+def field(record: Any, key: str, kind: type[T], place: str, layout: str) -> T:
+    """`record[key]`, which must be of a kind.
+
+    Raises:
+        ValueError: it is not there or of another kind; the text names the place, the key and the layout wanted.
+    """
+    value = record.get(key) if isinstance(record, dict) else None
+    if not isinstance(value, kind):
+        raise ValueError(f"{place}: no {_NAMES[kind]} under the key {key!r}; {layout}")
+    return value
+
+
+def _open(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path) if path.suffix == ".gz" else path.open("rb"))

@@ -1,0 +1,1 @@
+"""Frozen encoders of sentences: SentEval's probes, similarity, neighbours, analogies, captions."""

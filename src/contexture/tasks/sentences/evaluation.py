@@ -1,0 +1,150 @@
+"""A frozen encoder on every task there is: probes, relatedness, similarity (Quick-Thoughts, sections 4.4 and B)."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+from tqdm import tqdm
+
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.probe import ProbeResult, probe
+from contexture.tasks.sentences.probe_protocols import Protocol
+from contexture.tasks.sentences.relatedness import RelatednessResult, relatedness
+from contexture.tasks.sentences.senteval import (
+    CLASSIFICATION,
+    RELATEDNESS,
+    SIMILARITY,
+    read_classification,
+    read_relatedness,
+    read_similarity,
+)
+from contexture.tasks.sentences.similarity import SimilarityResult, similarity
+from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask
+from contexture.tasks.sentences.vectors import Lookup, distinct
+
+#: Every task by name; stsb and sick_r are both regressions to train and similarities to correlate.
+NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
+#: The split of figures over all subsets of a task.
+ALL = "all"
+
+_Task = TypeVar("_Task", ClassificationTask, RelatednessTask, SimilarityTask)
+
+
+class Row(TypedDict):
+    """A measured number: what a record has beside system, variant and seed."""
+
+    task: str
+    split: str
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceTasks:
+    """The tasks of a folder, and why the others are not there."""
+
+    classification: tuple[ClassificationTask, ...] = ()
+    relatedness: tuple[RelatednessTask, ...] = ()
+    similarity: tuple[SimilarityTask, ...] = ()
+    missing: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path, counts: Counts = "published", only: Collection[str] = NAMES) -> "SentenceTasks":
+        """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
+
+        Raises:
+            ValueError: a name in `only` is no task's, no task is there, or a file is not as published, naming it.
+        """
+        if unknown := [name for name in only if name not in NAMES]:
+            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        if not folder.is_dir():
+            raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
+        missing: dict[str, str] = {}
+
+        def there(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> Iterator[_Task]:
+            for name in names:
+                try:
+                    if name in only:
+                        yield read(folder, name, counts)
+                except BenchmarkMissing as error:
+                    missing[name] = str(error)
+
+        tasks = cls(
+            tuple(there(CLASSIFICATION, read_classification)),
+            tuple(there(RELATEDNESS, read_relatedness)),
+            tuple(there(SIMILARITY, read_similarity)),
+            missing,
+        )
+        if not tasks:
+            raise ValueError(f"{folder} holds none of the tasks: {' '.join(missing.values())}")
+        return tasks
+
+    def __len__(self) -> int:
+        return len(self.classification) + len(self.relatedness) + len(self.similarity)
+
+    def sentences(self) -> list[str]:
+        """Every sentence of every task, each once, in the order in which they come first."""
+        tables = [
+            *(task.table for task in self.classification),
+            *(task.table for task in self.relatedness),
+            *(task.table for task in self.similarity),
+        ]
+        return distinct(table[column] for table in tables for column in ("text", "text2") if column in table)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What was measured, by task."""
+
+    protocol: str
+    """Of the probes and regressions."""
+    probes: dict[str, ProbeResult]
+    relatedness: dict[str, RelatednessResult]
+    similarity: dict[str, SimilarityResult]
+
+    def rows(self) -> list[Row]:
+        """All figures: of probes and regressions with the protocol for a split, of similarity with the subset."""
+        trained: dict[str, Any] = {**self.probes, **self.relatedness}
+        rows = [
+            Row(task=task, split=self.protocol, metric=metric, value=value)
+            for task, result in trained.items()
+            for metric, value in result.metrics.items()
+        ]
+        for task, found in self.similarity.items():
+            rows += [
+                Row(task=task, split=str(row["subset"]), metric=metric, value=float(row[metric]))
+                for row in found.subsets.to_dict("records")
+                for metric in ("pearson", "spearman")
+            ]
+            rows += [Row(task=task, split=ALL, metric=key, value=value) for key, value in found.aggregates.items()]
+        return rows
+
+    def chosen(self) -> dict[str, list[float]]:
+        """The strength C that each probe and regression chose, one for each outer fold."""
+        trained: dict[str, Any] = {**self.probes, **self.relatedness}
+        return {task: [float(c) for c in result.chosen] for task, result in trained.items()}
+
+
+def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol) -> Evaluation:
+    """Run every task on the vectors of its sentences; a progress bar says which is on.
+
+    Raises:
+        ValueError: a vector is not finite, or a task cannot be split or correlated, naming the task.
+    """
+    evaluation = Evaluation(protocol.name, {}, {}, {})
+    with tqdm(total=len(tasks), desc="evaluate", unit="task", disable=None) as progress:
+        for probed in tasks.classification:
+            progress.set_postfix_str(f"{probed.name}: probe")
+            evaluation.probes[probed.name] = probe(probed, vectors, protocol)
+            progress.update()
+        for related in tasks.relatedness:
+            progress.set_postfix_str(f"{related.name}: relatedness")
+            evaluation.relatedness[related.name] = relatedness(related, vectors, protocol)
+            progress.update()
+        for alike in tasks.similarity:
+            progress.set_postfix_str(f"{alike.name}: similarity")
+            evaluation.similarity[alike.name] = similarity(alike, vectors)
+            progress.update()
+    return evaluation

@@ -1,0 +1,145 @@
+"""Files of sentences in SentEval's layout: found, decoded, counted, cut into fields.
+
+One rule of encoding for all of them: UTF-8, with or without a mark, and ISO 8859-1 for a file that is no valid UTF-8
+(the originals of MR, SUBJ, MPQA and TREC). Only a line feed ends a line: some sentences hold other characters that
+Python takes for line ends. Outer white space belongs to no sentence, and quotation marks are ordinary characters.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Literal
+
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.retrieval.reqa_files import lines
+
+#: Whether every file must have as many rows as were published, or may be another set in the same format.
+Counts = Literal["published", "any"]
+
+_REMEDY = (
+    "Name the folder that SentEval calls data/downstream, with the files of this task under the paths of its download "
+    "scripts (plain or gzipped), or leave the task out."
+)
+
+
+def find(benchmark: str, folder: Path, relative: str) -> Path:
+    """The file `relative` of a folder, or the same with `.gz` behind it.
+
+    Raises:
+        BenchmarkMissing: neither is there.
+    """
+    for path in (folder / relative, folder / f"{relative}.gz"):
+        if path.is_file():
+            return path
+    raise BenchmarkMissing(benchmark, folder / relative, _REMEDY)
+
+
+def read_lines(path: Path, published: int | None = None, header: int = 0) -> list[str]:
+    """The lines of a file without their ends; line n is item n − 1.
+
+    Args:
+        path: a file, gzipped or not.
+        published: the rows that the file must have; None: as many as there are.
+        header: lines at the top that are no rows.
+
+    Raises:
+        ValueError: the file is damaged, empty, or has another number of rows.
+    """
+    data = b"".join(line for _, line in lines(path))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    found = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+    check_rows(path, len(found) - header, published)
+    return found
+
+
+def check_rows(path: Path, found: int, published: int | None, what: str = "rows") -> None:
+    """Compare the rows of a file with the number published.
+
+    Raises:
+        ValueError: there are none, or more or fewer than published.
+    """
+    if published is not None and found != published:
+        raise ValueError(
+            f"{path} has {max(found, 0):,} {what} where the published file has {published:,}; fetch it again, or set "
+            'counts to "any" if it is meant to be another set in this format'
+        )
+    if found < 1:
+        raise ValueError(f"{path} has no {what}; fetch it again, or leave the task out")
+
+
+def read_columns(path: Path, columns: Sequence[str], published: int | None) -> list[list[str]]:
+    """The named columns of a tab-separated file with a header; row n stands in line n + 2.
+
+    Raises:
+        ValueError: a column is missing, a line has not as many fields as the header, or `read_lines` complains.
+    """
+    header, *rows = (line.split("\t") for line in read_lines(path, published, header=1))
+    names = [name.strip() for name in header]
+    absent = [column for column in columns if column not in names]
+    if absent:
+        raise ValueError(
+            f"{path}, line 1: no column {', '.join(absent)}; the first line must name the tab-separated columns, "
+            f"{', '.join(columns)} among them"
+        )
+    wanted = [names.index(column) for column in columns]
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path}, line {number}: {len(row)} fields where the header has {len(header)}; "
+                "remove tabs and line breaks inside the fields"
+            )
+    return [[row[i].strip() for i in wanted] for row in rows]
+
+
+def label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
+    """The place of a value among the labels of a task.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if value not in labels:
+        raise ValueError(f"{path}, line {number}: the label is {value!r}; it must be one of {', '.join(labels)}")
+    return labels.index(value)
+
+
+def score(path: Path, number: int, value: str, low: float, high: float) -> float:
+    """A score between `low` and `high`.
+
+    Raises:
+        ValueError: the value is no number, or outside.
+    """
+    try:
+        found = float(value)
+    except ValueError:
+        found = math.nan
+    if not low <= found <= high:
+        raise ValueError(f"{path}, line {number}: the score is {value!r}; it must be a number from {low:g} to {high:g}")
+    return found
+
+
+def scored_sentence(path: Path, number: int, text: str) -> str:
+    """A sentence of a pair that has a score, without outer white space.
+
+    Raises:
+        ValueError: it is empty. Without the pair the correlation would be of another set.
+    """
+    stripped = text.strip()
+    if not stripped:
+        raise ValueError(
+            f"{path}, line {number}: an empty sentence in a pair with a score; fetch the file again, or give the line "
+            "its two sentences"
+        )
+    return stripped
+
+
+def known(name: str, names: Collection[str], what: str) -> None:
+    """Refuse a name that is not among the names of tasks.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if name not in names:
+        raise ValueError(f"no {what} task is called {name!r}; there are {', '.join(names)}")

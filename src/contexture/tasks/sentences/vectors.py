@@ -1,0 +1,99 @@
+"""Every sentence of every task embedded once: a folder of vectors, and the tasks' access to them by the text."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contexture.metrics.vectors import Vectors, check_identity, write_vectors
+
+Array = NDArray[np.float32]
+#: N sentences → their vectors (N, D), which is all that an evaluation knows of a model.
+Lookup = Callable[[Sequence[str]], Array]
+
+
+class SentenceModel(Protocol):
+    """Sentences → vectors. `identity` is what the vectors depend on, as JSON values."""
+
+    name: str
+    dimension: int
+    identity: dict[str, Any]
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Vectors (N, `dimension`) of N texts."""
+
+
+class SentenceVectors:
+    """A `Lookup` over vectors on disk, which are mapped and copied only as they are asked for."""
+
+    def __init__(self, sentences: Sequence[str], vectors: Vectors) -> None:
+        """`sentences`: distinct, one for each row of `vectors`."""
+        self.vectors = vectors
+        self._row = {sentence: row for row, sentence in enumerate(sentences)}
+        if not len(self._row) == len(sentences) == len(vectors):
+            raise ValueError(
+                f"{vectors.folder}: {len(vectors)} vectors for {len(sentences)} sentences, {len(self._row)} of them "
+                "distinct"
+            )
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Vectors (N, D); KeyError, quoting it, for a sentence that was not embedded."""
+        return self.vectors.take(np.array([self._row[text] for text in texts], np.int64))
+
+    def zeros(self) -> int:
+        """How many of the sentences have the zero vector: what a model makes of words that it does not know."""
+        return sum(int((~block.any(axis=1)).sum()) for _, block in self.vectors.blocks(8192))
+
+
+class CombinedVectors:
+    """Several models' vectors of the same sentences, one behind the other (combine-QT, MC-QT)."""
+
+    def __init__(self, parts: Sequence[SentenceVectors]) -> None:
+        self.parts = parts
+
+    def __call__(self, texts: Sequence[str]) -> Array:
+        """Vectors (N, D1 + D2 + …)."""
+        return np.concatenate([part(texts) for part in self.parts], axis=1)
+
+    def zeros(self) -> int:
+        """How many of the sentences have the zero vector in every part, at most: the fewest of any part."""
+        return min(part.zeros() for part in self.parts)
+
+
+def distinct(texts: Iterable[Iterable[str]]) -> list[str]:
+    """The sentences of several tables, each once, in the order in which they come first."""
+    return list(dict.fromkeys(text for table in texts for text in table))
+
+
+def embed_sentences(
+    model: SentenceModel, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
+) -> SentenceVectors:
+    """Embed distinct sentences into `folder`; what is there already of this model and these sentences is kept.
+
+    See `write_vectors`: after a kill the finished shards are kept, too.
+
+    Raises:
+        ValueError: for no sentences, or sentences that occur twice; if a vector is not finite.
+    """
+    identity: dict[str, Any] = {"model": model.identity, "sentences": sentences_checksum(sentences)}
+
+    def rows(chosen: range) -> Array:
+        return model(sentences[chosen.start : chosen.stop])
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    vectors = write_vectors(folder, len(sentences), model.dimension, rows, identity, rows_per_shard)
+    check_identity(vectors, identity)
+    return SentenceVectors(sentences, vectors)
+
+
+def sentences_checksum(sentences: Iterable[str]) -> str:
+    """SHA-256 of sentences in their order."""
+    found = hashlib.sha256()
+    for sentence in sentences:
+        text = sentence.encode()
+        found.update(len(text).to_bytes(8, "little"))
+        found.update(text)
+    return found.hexdigest()

@@ -1,0 +1,1 @@
+"""Tokenizers, words and word vectors: what turns text into ids."""

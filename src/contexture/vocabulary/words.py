@@ -1,0 +1,154 @@
+"""Vocabularies of whole words, kept as the same kind of folder as subword vocabularies.
+
+Words are those of the Penn Treebank's conventions as far as a pattern can tell them ("do n't", "it 's"), so that raw
+text and the tokenized text of older benchmarks give the same words. The ids are those of the special tokens, then the
+*trained* words, the most frequent ones of the corpus, then, where a file of word vectors was given, its other words: a
+model that has embeddings for the trained words alone takes greater ids for unknown words.
+"""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from contexture.strict import STRICT
+from contexture.vocabulary.tokenizers import MIN_FREQUENCY, SPECIALS, copy_tokenizer, load_tokenizer, write_tokenizer
+
+WORDS_FILE = "words.json"
+VECTORS_FILE = "word_vectors.npy"
+
+#: The first of these that matches is the next word; what none matches is white space.
+_LETTERS = r"[\p{L}\p{N}_\p{M}]+"
+_WORD = "|".join(
+    [
+        r"(?i:n't)\b",
+        r"'(?i:s|re|ve|ll|d|m)\b",
+        r"-(?i:[lr][rsc]b)-",  # brackets of tokenized treebanks
+        r"(?:\p{L}\.){2,}",  # U.S.
+        rf"\p{{N}}+(?:[.,:]\p{{N}}+)*(?:-?{_LETTERS})*",  # 3,000.5 and 12-year-old
+        rf"{_LETTERS}(?=(?i:n't)\b)",  # do|n't
+        rf"{_LETTERS}(?:-{_LETTERS})*",
+        r"\.{2,}|-{2,}",
+        r"[^\s]",
+    ]
+)
+#: Quotation marks and apostrophes that stand for the same.
+_QUOTES = {"’": "'", "‘": "'", "“": '"', "”": '"', "``": '"', "''": '"'}
+
+
+@dataclass(config=STRICT, frozen=True)
+class WordsConfig:
+    """Which words the models read."""
+
+    # Words with embeddings of their own, special tokens included: the most frequent ones.
+    size: Annotated[int, Field(ge=10)] = 50_000
+    lowercase: bool = False
+    # GloVe or word2vec vectors (text or .bin, plain or .gz) or an .npy file with its words in <name>.words.txt.
+    # null: vectors are made from the corpus itself, by its words' co-occurrences.
+    vectors: str | None = None
+    # Words to take of that file, which begins with the most frequent ones; null: all.
+    vectors_limit: Annotated[int, Field(gt=0)] | None = None
+    # Length of the vectors made from the corpus.
+    vector_size: Annotated[int, Field(gt=0)] = 300
+
+
+def train_words(texts: Iterable[str], config: WordsConfig, folder: Path) -> None:
+    """Write a tokenizer of the most frequent words of `texts` into `folder`.
+
+    The result is a function of the words and their counts. Raises ValueError for texts without a word.
+    """
+    tokenizer = _tokenizer(models.WordLevel(unk_token=SPECIALS["wordpiece"]["unk"]), config.lowercase)
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=config.size,
+        min_frequency=MIN_FREQUENCY,
+        special_tokens=list(SPECIALS["wordpiece"].values()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    words = tokenizer.get_vocab()
+    if len(words) == len(SPECIALS["wordpiece"]):
+        raise ValueError(f"no word occurs {MIN_FREQUENCY} times in the corpus: there is nothing to train words on")
+    _save(words, len(words), config.lowercase, folder)
+
+
+def add_words(source: Path, more: Iterable[str], folder: Path) -> None:
+    """Write the tokenizer in `source` to `folder` with more words behind its own."""
+    tokenizer, _ = load_tokenizer(source)
+    words = dict(tokenizer.get_vocab())
+    trained = len(words)
+    for word in more:
+        words.setdefault(word, len(words))
+    _save(words, trained, _settings(source)["lowercase"], folder)
+
+
+def copy_words(source: Path, folder: Path) -> None:
+    """Copy the files of a word tokenizer, without vectors, into another folder."""
+    copy_tokenizer(source, folder)
+    shutil.copyfile(source / WORDS_FILE, folder / WORDS_FILE)
+
+
+def trained_words(folder: Path) -> int:
+    """How many ids of a word tokenizer have embeddings of their own; the others' come from word vectors.
+
+    Raises ValueError, naming the file, for a folder that holds no vocabulary of words.
+    """
+    return int(_settings(folder)["trained"])
+
+
+def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
+    """The vectors beside a vocabulary of words, (V, W), row = id, zeros where a word has none; mapped, not copied.
+
+    Raises ValueError, naming the file, where it is missing, damaged or of another vocabulary.
+    """
+    file = folder / VECTORS_FILE
+    try:
+        vectors: npt.NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{file} is missing or damaged ({error}); run the vocabulary stage") from error
+    if vectors.ndim != 2 or vectors.dtype != np.float32:
+        raise ValueError(f"{file}: expected float32 (words, length), found {vectors.dtype} {vectors.shape}")
+    words = load_tokenizer(folder)[1].vocab_size
+    if len(vectors) != words:
+        raise ValueError(f"{file}: {len(vectors)} rows for {words} words; run the vocabulary stage again")
+    return vectors
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    try:
+        settings: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text("utf-8"))
+        return {"trained": int(settings["trained"]), "lowercase": bool(settings["lowercase"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder / WORDS_FILE}: not there or damaged ({error}); run the vocabulary stage") from error
+
+
+def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    # Older benchmarks also have "don 't" and "do n 't".
+    negation = normalizers.Replace(Regex(r"(?<=\p{L})n\s?'t\b|(?<=\s)n\s?'t\b"), "n't")
+    steps = [
+        normalizers.NFC(),
+        *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items()),
+        negation,
+    ]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lowercase else steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="removed", invert=True)
+    return tokenizer
+
+
+def _save(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path) -> None:
+    specials = SPECIALS["wordpiece"]
+    tokenizer = _tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
+    tokenizer.add_special_tokens(list(specials.values()))
+    roles = {f"{role}_token": token for role, token in specials.items()}
+    config = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **roles}, indent=2)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WORDS_FILE).write_text(json.dumps({"trained": trained, "lowercase": lowercase}), "utf-8")
+    write_tokenizer(folder, tokenizer.to_str(), config)
+    load_tokenizer(folder)

@@ -1,0 +1,211 @@
+"""Models of sentences: each against a route of its own, and how a name or folder is told."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from contexture.encoders.config import BagOfWordsSentences, GruSentences, SentenceLayoutConfig
+from contexture.encoders.models import (
+    Combined,
+    EncoderModel,
+    SentenceTransformersModel,
+    TowerModel,
+    WordAverage,
+    load_model,
+)
+from contexture.encoders.sentence_encoder_files import save_sentence_encoders
+from contexture.encoders.sentence_encoders import build_sentence_encoders
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.vocabulary.words import WordsConfig, train_words
+from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_towers
+from tests.tasks.sentences.sentence_toys import CountingModel
+
+TEXTS = ["whales sing", "Ferries cross the cold strait .", "a gull waits", "lamps", "oil lamps burn yellow oil " * 3]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vocabulary of words with vectors of length 2: whales (1, 0), sing (3, 4), all others none."""
+    folder = tmp_path_factory.mktemp("words")
+    train_words(TEXTS * 2, WordsConfig(size=40), folder)
+    tokenizer, tokens = load_tokenizer(folder)
+    vectors = np.zeros((tokens.vocab_size, 2), np.float32)
+    vectors[tokenizer.token_to_id("whales")] = 1, 0
+    vectors[tokenizer.token_to_id("sing")] = 3, 4
+    np.save(folder / "word_vectors.npy", vectors)
+    return folder
+
+
+def tiny_bert(folder: Path) -> Path:
+    """A random BERT of two layers and the mean of its states, as sentence-transformers saves it."""
+    transformers = pytest.importorskip("transformers")
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    train_tokenizer([" ".join(PASSAGES.values())] * 3, VocabularyConfig(size=300), folder / "bert")
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=load_tokenizer(folder / "bert")[1].vocab_size,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+    )
+    transformers.BertModel(config).save_pretrained(folder / "bert")
+    model = sentence_transformers.SentenceTransformer(str(folder / "bert"), device="cpu")  # adds the mean
+    model.max_seq_length = 12
+    model.save(str(folder / "tiny-bert"))
+    return folder / "tiny-bert"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("published"))
+
+
+def encoders(folder: Path, words: Path, kind: str) -> Path:
+    torch.manual_seed(2)
+    config = GruSentences(word_size=5, embedding_size=6, bidirectional=True) if kind == "gru" else None
+    _, tokens = load_tokenizer(words)
+    made = build_sentence_encoders(
+        config or BagOfWordsSentences("bag_of_words", 4), SentenceLayoutConfig(), tokens, tokens.vocab_size, None, True
+    )
+    save_sentence_encoders(made, words, folder)
+    return folder
+
+
+def test_the_average_of_words(words: Path) -> None:
+    model = WordAverage(words)
+    assert model.dimension == 2
+    found = model(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
+    np.testing.assert_allclose(found, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
+    assert found.dtype == np.float32
+
+
+def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((words / name).read_bytes())
+    file = tmp_path / "word_vectors.npy"
+    with pytest.raises(ValueError, match=r"word_vectors\.npy is missing or damaged"):
+        WordAverage(tmp_path)
+    np.save(file, np.zeros((3, 2), np.float32))
+    with pytest.raises(ValueError, match=r"word_vectors\.npy: 3 rows for \d+ words; run the vocabulary stage"):
+        WordAverage(tmp_path)
+    np.save(file, np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"expected float32 \(words, length\), found float64 \(3, 2\)"):
+        WordAverage(tmp_path)
+    np.save(file, np.array([[{}]], dtype=object))
+    with pytest.raises(ValueError, match=r"word_vectors\.npy is missing or damaged"):
+        WordAverage(tmp_path)
+
+
+def test_combined_vectors_stand_side_by_side() -> None:
+    lengths, signs = CountingModel("lengths", [1.0, 2.0]), CountingModel("signs", [-1.0])
+    both = Combined([lengths, signs])
+    assert (both.name, both.dimension) == ("lengths+signs", 3)
+    assert both.identity == {"combined": [lengths.identity, signs.identity]}
+    np.testing.assert_array_equal(both(["ab", "a"]), [[2, 4, -2], [1, 2, -1]])
+    with pytest.raises(ValueError, match="nothing to combine"):
+        Combined([])
+
+
+def test_what_the_library_gives_is_kept(published: Path) -> None:
+    model = SentenceTransformersModel(str(published))
+    assert (model.name, model.dimension) == ("tiny-bert", 16)
+    found = model(TEXTS)
+    np.testing.assert_allclose(found, model.model.encode(TEXTS, batch_size=1), atol=1e-6)
+    assert np.abs(np.linalg.norm(found, axis=1) - 1).min() > 0.01  # nothing was normalised
+    assert model([]).shape == (0, 16)
+    # Without the library: mean of BERT's states over the tokens, special ones included, cut to 12.
+    bert = model.model[0].model
+    ids = load_tokenizer(published)[0].encode(TEXTS[1]).ids[:12]
+    with torch.no_grad():
+        mean = bert(torch.tensor([ids])).last_hidden_state[0].mean(0)
+    np.testing.assert_allclose(found[1], mean, atol=1e-5)
+
+
+def test_another_weight_or_length_is_another_model(published: Path) -> None:
+    model = SentenceTransformersModel(str(published))
+    again = SentenceTransformersModel(str(published))
+    assert model.identity == again.identity
+    json.dumps(model.identity)
+    from contexture.encoders.models import _model_checksum
+
+    again.model.max_seq_length = 9
+    shorter = _model_checksum(again.model)
+    again.model.max_seq_length = 12
+    assert _model_checksum(again.model) == model.identity["sentence_transformers"] != shorter
+    with torch.no_grad():
+        next(again.model.parameters())[0, 0] += 1
+    assert _model_checksum(again.model) != model.identity["sentence_transformers"]
+
+
+def test_towers_give_vectors_of_documents(tmp_path: Path) -> None:
+    model = load_model(str(toy_towers(tmp_path / "towers")))
+    assert isinstance(model, TowerModel)
+    texts = list(PASSAGES.values())
+    found = model([*texts, ""])
+    assert found.shape == (len(texts) + 1, model.dimension)
+    # Its inner product counts shared words: none are shared but with itself.
+    products = found[:-1] @ found[:-1].T
+    assert (products.argmax(axis=1) == np.arange(len(texts))).all()
+
+
+@pytest.mark.parametrize("kind", ["gru", "bag_of_words"])
+def test_encoders_of_words(kind: str, words: Path, tmp_path: Path) -> None:
+    model = load_model(str(encoders(tmp_path / "e", words, kind)))
+    assert isinstance(model, EncoderModel)
+    assert model.dimension == (12 if kind == "gru" else 8)
+    found = model([*TEXTS, " "])
+    alone = np.concatenate([model([text]) for text in TEXTS])
+    np.testing.assert_allclose(found[:-1], alone, atol=1e-6)
+    half = model.dimension // 2
+    for part in (alone[:, :half], alone[:, half:]):
+        np.testing.assert_allclose(np.linalg.norm(part, axis=1), 1, rtol=1e-5)
+    assert not found[-1].any()
+
+
+def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: Path) -> None:
+    assert isinstance(load_model(str(words)), WordAverage)
+    assert isinstance(load_model(str(published)), SentenceTransformersModel)
+    both = load_model(f"{words}+{published}")
+    assert isinstance(both, Combined)
+    assert both.dimension == 18
+    # A folder of encoders with word vectors in it is one of encoders.
+    folder = encoders(tmp_path / "e", words, "gru")
+    (folder / "word_vectors.npy").write_bytes((words / "word_vectors.npy").read_bytes())
+    assert isinstance(load_model(str(folder)), EncoderModel)
+
+
+@pytest.mark.parametrize("name", ["nowhere/at/all", "./nowhere", "/nowhere", "nowhere/"])
+def test_a_folder_that_is_not_there(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="there is no such folder"):
+        load_model(name)
+
+
+def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    with pytest.raises(ValueError, match=r"sentence-transformers cannot load this model \(.*HF_HUB_OFFLINE"):
+        load_model(str(tmp_path))
+
+
+def test_weights_are_not_unpickled(published: Path, tmp_path: Path) -> None:
+    for file in published.rglob("*"):
+        if file.is_file():
+            copy = tmp_path / file.relative_to(published)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+    (weights,) = tmp_path.rglob("model.safetensors")
+    weights.unlink()
+    torch.save({}, weights.with_name("pytorch_model.bin"))
+    with pytest.raises(ValueError, match=r"cannot load this model .*safetensors"):
+        load_model(str(tmp_path))
+
+
+def test_the_package_may_be_missing(published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ValueError, match="pip install sentence-transformers"):
+        load_model(str(published))

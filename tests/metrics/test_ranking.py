@@ -1,0 +1,192 @@
+import time
+from collections import defaultdict
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from contexture.metrics.ranking import METRICS, average, mean_average_precision, question_metrics
+
+RUN = {"variant": "mspp_ie", "seed": 0, "split": "test", "protocol": "grouped"}
+
+
+def table(questions: dict[str, list[tuple[float, int]]], **run: object) -> pd.DataFrame:
+    rows = [
+        {**RUN, **run, "question_id": q, "candidate_id": f"{q}-{i}", "label": label, "score": score}
+        for q, candidates in questions.items()
+        for i, (score, label) in enumerate(candidates)
+    ]
+    return pd.DataFrame(rows)
+
+
+def metrics_of(candidates: list[tuple[float, int]]) -> list[float]:
+    result = question_metrics(table({"Q1": candidates}))
+    return [float(result[name].iloc[0]) for name in METRICS]
+
+
+def worst_case(candidates: list[tuple[float, int]]) -> list[float]:
+    """P@1, AP, RR of the worst of all orders that the scores allow, each from its definition."""
+    orders = []
+    for order in permutations(candidates):
+        scores = [score for score, _ in order]
+        if scores == sorted(scores, reverse=True):
+            ranks = [rank for rank, (_, label) in enumerate(order, 1) if label]
+            precisions = [found / rank for found, rank in enumerate(ranks, 1)]
+            orders.append([float(ranks[0] == 1), sum(precisions) / len(ranks), 1 / ranks[0]])
+    return [min(values) for values in zip(*orders, strict=True)]
+
+
+# Few different scores, so that ties are the rule; negative ones, as logits are.
+candidate_lists = st.lists(
+    st.tuples(st.sampled_from([-7.5, -1.0, 0.0, 0.25, 3.0]), st.integers(0, 1)), min_size=1, max_size=6
+).filter(lambda candidates: any(label for _, label in candidates))
+
+
+def test_hand_computed() -> None:
+    # positives at ranks 2 and 3 of four: AP = (1/2 + 2/3) / 2
+    assert metrics_of([(0.9, 0), (0.8, 1), (0.7, 1), (0.1, 0)]) == pytest.approx([0, 7 / 12, 1 / 2])
+    # positives at ranks 1 and 4: AP = (1 + 2/4) / 2
+    assert metrics_of([(-9.0, 1), (-2.0, 0), (-1.0, 1), (-3.0, 0)]) == pytest.approx([1, 3 / 4, 1])
+
+
+def test_a_constant_score_gives_the_worst_not_the_first() -> None:
+    # the positive stands first in the input, and still ranks third of three
+    assert metrics_of([(0.5, 1), (0.5, 0), (0.5, 0)]) == pytest.approx([0, 1 / 3, 1 / 3])
+    assert metrics_of([(0.5, 1), (0.5, 1)]) == pytest.approx([1, 1, 1])
+
+
+@settings(deadline=None)  # the cores may be shared
+@given(candidate_lists)
+def test_equals_the_worst_order_that_the_scores_allow(candidates: list[tuple[float, int]]) -> None:
+    assert metrics_of(candidates) == pytest.approx(worst_case(candidates), abs=1e-6)
+
+
+@settings(deadline=None)  # the cores may be shared
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40))
+def test_agrees_with_scikit_learn_without_ties(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores, labels = rng.normal(size=n), rng.integers(0, 2, n)
+    labels[rng.integers(n)] = 1
+    assert metrics_of(list(zip(scores, labels, strict=True)))[1] == pytest.approx(
+        average_precision_score(labels, scores), abs=1e-6
+    )
+
+
+@given(st.dictionaries(st.sampled_from("ABCDE"), candidate_lists, min_size=1), st.randoms())
+@settings(max_examples=50, deadline=None)
+def test_row_order_and_rising_transforms_change_nothing(questions, random) -> None:
+    scores = table(questions)
+    shuffled = scores.sample(frac=1, random_state=random.randrange(2**32))
+    pd.testing.assert_frame_equal(question_metrics(shuffled), question_metrics(scores))
+    rescaled = scores.assign(score=np.exp(scores["score"]) - 5)
+    pd.testing.assert_frame_equal(question_metrics(rescaled), question_metrics(scores))
+    expected = question_metrics(scores)["map"].mean()
+    for index in (scores["question_id"], scores["question_id"].map(ord)):
+        assert mean_average_precision(scores["score"], scores["label"], index) == pytest.approx(expected)
+
+
+def test_runs_are_kept_apart_and_sorted() -> None:
+    good, bad = [(1.0, 1), (0.0, 0)], [(0.0, 1), (1.0, 0)]
+    scores = pd.concat(
+        [
+            table({"Q2": good, "Q1": bad}, seed=1),
+            table({"Q1": good, "Q2": good}, seed=0),
+            table({"Q1": bad}, variant="joint_ie", split="dev"),
+        ]
+    )
+    result = question_metrics(scores)
+    assert list(result.columns) == ["variant", "seed", "split", "protocol", "question_id", *METRICS]
+    assert result[["variant", "seed", "question_id", "p_at_1"]].to_numpy().tolist() == [
+        ["joint_ie", 0, "Q1", 0.0],
+        ["mspp_ie", 0, "Q1", 1.0],
+        ["mspp_ie", 0, "Q2", 1.0],
+        ["mspp_ie", 1, "Q1", 0.0],
+        ["mspp_ie", 1, "Q2", 1.0],
+    ]
+
+
+def test_average_makes_records() -> None:
+    scores = table({"Q1": [(1.0, 1), (0.0, 0)], "Q2": [(1.0, 0), (0.0, 1)]}, seed=3)
+    records = average(question_metrics(scores), "mspp", "wikiqa")
+    common = {"system": "mspp", "variant": "mspp_ie", "task": "wikiqa", "split": "test", "seed": 3}
+    assert records == [
+        {**common, "metric": "p_at_1", "value": 0.5},
+        {**common, "metric": "map", "value": 0.75},
+        {**common, "metric": "mrr", "value": 0.75},
+    ]
+    assert type(records[0]["seed"]) is int  # numpy's integers cannot be written as JSON
+    assert type(records[0]["value"]) is float
+
+
+def test_no_scores_no_metrics() -> None:
+    nothing = pd.DataFrame(columns=[*RUN, "question_id", "candidate_id", "label", "score"])
+    assert question_metrics(nothing).columns.tolist() == [*RUN, "question_id", *METRICS]
+    assert question_metrics(nothing).empty
+
+
+def test_average_refuses_to_mix_protocols() -> None:
+    scores = pd.concat([table({"Q1": [(1.0, 1)]}), table({"Q1": [(1.0, 1)]}, protocol="reranked")])
+    with pytest.raises(ValueError, match=r"\['grouped', 'reranked'\]"):
+        average(question_metrics(scores), "mspp", "wikiqa")
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf")])
+def test_a_score_that_is_not_finite_names_variant_and_question(score: float) -> None:
+    scores = table({"Q1": [(1.0, 1)], "Q7": [(0.5, 1), (score, 0)]}, variant="joint_ae")
+    with pytest.raises(ValueError, match=r"not finite.*variant=joint_ae.*question_id=Q7"):
+        question_metrics(scores)
+    with pytest.raises(ValueError, match=r"not finite.*question_id=7"):
+        mean_average_precision(scores["score"], scores["label"], [1, 7, 7])
+
+
+def test_a_question_without_a_positive_is_refused() -> None:
+    scores = table({"Q1": [(1.0, 1)], "Q7": [(0.5, 0), (0.1, 0)]})
+    with pytest.raises(ValueError, match=r"without a positive.*variant=mspp_ie.*question_id=Q7"):
+        question_metrics(scores)
+    with pytest.raises(ValueError, match=r"without a positive.*question_id=7"):
+        mean_average_precision(scores["score"], scores["label"], [1, 7, 7])
+
+
+def test_other_bad_input() -> None:
+    scores = table({"Q1": [(1.0, 1), (0.0, 0)]})
+    with pytest.raises(ValueError, match=r"lack the columns \['label'\]"):
+        question_metrics(scores.drop(columns="label"))
+    with pytest.raises(ValueError, match="label other than 0 and 1"):
+        question_metrics(scores.assign(label=2))
+    with pytest.raises(ValueError, match=r"scored twice.*candidate_id=Q1-0"):
+        question_metrics(pd.concat([scores, scores[:1]]))
+    with pytest.raises(ValueError, match="an empty key"):
+        question_metrics(scores.assign(question_id=None))
+    with pytest.raises(ValueError, match="no candidates"):
+        mean_average_precision([], [], [])
+    with pytest.raises(ValueError, match="same length"):
+        mean_average_precision([0.1, 0.2], [1, 0], [0])
+    with pytest.raises(ValueError, match="label other than 0 and 1"):
+        mean_average_precision([0.1, 0.2], [1, -1], [0, 0])
+
+
+def wikiqa_test_labels(shared_data) -> dict[str, list[int]]:
+    labels = defaultdict(list)
+    lines = (shared_data / "answer_selection/wikiqa/WikiQA-test-filtered.ref").read_text().splitlines()
+    for line in lines:
+        question, _, _, label = line.split()
+        labels[question].append(int(label))
+    return labels
+
+
+def test_twenty_runs_on_wikiqa_take_about_a_second(shared_data) -> None:
+    labels = wikiqa_test_labels(shared_data)
+    assert (len(labels), sum(map(len, labels.values()))) == (237, 2341)
+    rng = np.random.default_rng(0)
+    scores = pd.concat(
+        table({q: [(rng.normal(), label) for label in ls] for q, ls in labels.items()}, seed=seed) for seed in range(20)
+    )
+    start = time.perf_counter()
+    result = question_metrics(scores)
+    seconds = time.perf_counter() - start
+    assert len(result) == 20 * 237
+    assert seconds < 5  # 0.2 s alone on two cores; others may share them

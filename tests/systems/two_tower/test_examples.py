@@ -1,0 +1,205 @@
+"""The tables of pairs: the right sentences, the right passages, the same however the work is cut up."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from contexture.sampling.passages import pack_passages
+from contexture.sampling.tokens import tokenize_paragraphs
+from contexture.systems.two_tower.examples import Task, TwoTowerSampling, count_pairs, sample_pairs
+from contexture.vocabulary.tokenizers import load_tokenizer
+from tests.sampling.make import WORDS, Made, settings, table
+
+CONFIG = TwoTowerSampling(document_tokens=32, query_tokens=12, files=3)
+TASKS: tuple[Task, ...] = get_args(Task)
+
+
+@pytest.fixture(scope="module")
+def passages(documents: DataFrame, paragraphs: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """The passages table, read from disk as `sample_pairs` asks."""
+    folder = str(tmp_path_factory.mktemp("passages") / "table")
+    pack_passages(documents, paragraphs, CONFIG).write.parquet(folder)
+    return paragraphs.sparkSession.read.parquet(folder)
+
+
+def sentences(passage: Row) -> list[list[int]]:
+    found, start = [], 0
+    for length in passage["sentence_lengths"]:
+        found.append(passage["tokens"][start : start + length])
+        start += length
+    return found
+
+
+def first_sections(documents: DataFrame) -> dict[str, list[list[int]]]:
+    return {
+        row["doc_id"]: [s for p in row["paragraphs"] if p["section_index"] == 0 for s in p["sentences"]]
+        for row in documents.collect()
+    }
+
+
+def drawn(task: Task, passages: DataFrame, documents: DataFrame, seed: int = 5) -> list[tuple[Row, Row]]:
+    """Pairs, each with the passage on its document side; what holds for every task is checked here."""
+    by_id = {row["passage_id"]: row for row in passages.collect()}
+    pairs = sample_pairs(task, passages, documents, CONFIG, seed).collect()
+    assert len({pair["pair_id"] for pair in pairs}) == len(pairs) > 20
+    for pair in pairs:
+        assert pair["title"] == by_id[pair["document"]]["title_tokens"]
+        assert 0 < len(pair["query"]) <= CONFIG.query_tokens - 2
+        assert 0 < len(pair["passage"]) <= CONFIG.document_tokens - 3 - len(pair["title"])
+    return [(pair, by_id[pair["document"]]) for pair in pairs]
+
+
+def cut(sentence: list[int]) -> list[int]:
+    return sentence[: CONFIG.query_tokens - 2]
+
+
+def test_ict_pairs_a_sentence_with_the_rest_of_its_passage(passages: DataFrame, documents: DataFrame) -> None:
+    pairs = drawn("ict", passages, documents)
+    assert {passage["passage_id"] for _, passage in pairs} == {
+        row["passage_id"] for row in passages.collect() if len({tuple(s) for s in sentences(row)}) > 1
+    }
+    for pair, passage in pairs:
+        said = sentences(passage)
+        place = int(pair["pair_id"].rpartition(":")[2])
+        assert pair["query"] == cut(said[place])
+        assert pair["passage"] == [token for sentence in said if sentence != said[place] for token in sentence]
+
+
+def test_bfs_pairs_a_sentence_of_the_first_section_with_another_passage(
+    passages: DataFrame, documents: DataFrame
+) -> None:
+    first = first_sections(documents)
+    pairs = drawn("bfs", passages, documents)
+    asked = {passage["passage_id"] for _, passage in pairs}
+    for pair, passage in pairs:
+        queries = [sentence for sentence in first[passage["doc_id"]] if sentence not in sentences(passage)]
+        assert pair["query"] in [cut(query) for query in queries]
+        assert pair["passage"] == passage["tokens"][: len(pair["passage"])]
+    for row in passages.collect():
+        others = [sentence for sentence in first[row["doc_id"]] if sentence not in sentences(row)]
+        assert (row["passage_id"] in asked) == bool(others)
+
+
+def test_wlp_pairs_a_sentence_of_the_page_linked_to_with_the_passage_that_links(
+    passages: DataFrame, documents: DataFrame
+) -> None:
+    first = first_sections(documents)
+    pairs = drawn("wlp", passages, documents)
+    expected = {(row["passage_id"], target) for row in passages.collect() for target in row["links"] if first[target]}
+    found = []
+    for pair, passage in pairs:
+        task, target = pair["pair_id"].split(f":{passage['passage_id']}:")
+        assert task == "wlp"
+        assert target != passage["doc_id"]
+        assert pair["query"] in [cut(sentence) for sentence in first[target]]
+        assert pair["passage"] == passage["tokens"][: len(pair["passage"])]
+        found.append((passage["passage_id"], target))
+    assert sorted(found) == sorted(expected)
+
+
+def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
+    """One token a word; 12 tokens less 3 special ones and 2 of the title leave 7 to a passage."""
+    links: dict[str, str | None] = {"birch": "en:2", "cedar": "en:3", "delta": "en:1", "ember": "en:4", "fjord": "en:5"}
+    pages = [
+        # Its first section is one passage; the second links twice to en:2, and to itself.
+        Made("en:1", 0, ["amber amber amber", "grove"], 0),
+        Made("en:1", 1, ["birch heath", "delta birch cedar"], 1, links=links),
+        # No first section: nothing to ask with, though en:1 links to it.
+        Made("en:3", 1, ["inlet jetty", "ember"], 1, links=links),
+        # One sentence, longer than a passage; en:5 is no page of the corpus.
+        Made("en:2", 0, ["knoll " * 8 + "fjord"], 0, links=links),
+        Made("en:4", 0, ["larch"], 0),
+    ]
+    paragraphs = table(spark, pages)
+    config = TwoTowerSampling(document_tokens=12, query_tokens=8, files=1)
+    documents = tokenize_paragraphs(paragraphs, vocabulary)
+    packed = pack_passages(documents, paragraphs, config)
+    tokenizer, _ = load_tokenizer(vocabulary)
+    found = {
+        task: {
+            (tokenizer.decode(row["query"]), tokenizer.decode(row["passage"]), row["document"])
+            for row in sample_pairs(task, packed, documents, config, 3).collect()
+        }
+        for task in TASKS
+    }
+    body = "birch heath delta birch cedar"
+    assert found["wlp"] == {("knoll " * 5 + "knoll", body, "en:1#1"), ("larch", "inlet jetty ember", "en:3#0")}
+    assert len(found["bfs"]) == 1
+    assert found["bfs"] <= {(query, body, "en:1#1") for query in ("amber amber amber", "grove")}
+    assert sorted(document for *_, document in found["ict"]) == ["en:1#0", "en:1#1", "en:3#0"]
+    assert found["ict"] <= {
+        ("amber amber amber", "grove", "en:1#0"),
+        ("grove", "amber amber amber", "en:1#0"),
+        ("birch heath", "delta birch cedar", "en:1#1"),
+        ("delta birch cedar", "birch heath", "en:1#1"),
+        ("inlet jetty", "ember", "en:3#0"),
+        ("ember", "inlet jetty", "en:3#0"),
+    }
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_pairs_do_not_depend_on_partitions_and_cores(task: Task, passages: DataFrame, documents: DataFrame) -> None:
+    tables = []
+    for partitions, shuffles, adaptive, batch in ((1, "1", "true", "4"), (3, "7", "false", "1"), (7, "2", "true", "0")):
+        with settings(
+            documents.sparkSession,
+            spark__sql__shuffle__partitions=shuffles,
+            spark__sql__adaptive__enabled=adaptive,
+            spark__sql__autoBroadcastJoinThreshold="-1" if partitions == 3 else "10485760",
+            spark__sql__execution__arrow__maxRecordsPerBatch=batch,
+        ):
+            pairs = sample_pairs(
+                task, passages.repartition(partitions, "text"), documents.repartition(partitions), CONFIG, 11
+            )
+            assert pairs.rdd.getNumPartitions() == CONFIG.files
+            tables.append(pairs.collect())
+    assert tables[0] == tables[1] == tables[2]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_another_seed_gives_other_pairs_in_another_order(task: Task, passages: DataFrame, documents: DataFrame) -> None:
+    first, second = (sample_pairs(task, passages, documents, CONFIG, seed).collect() for seed in (1, 2))
+    assert {(row["document"], *row["query"]) for row in first} != {(row["document"], *row["query"]) for row in second}
+    common = {row["pair_id"] for row in first} & {row["pair_id"] for row in second}
+    orders = [[row["pair_id"] for row in rows if row["pair_id"] in common] for rows in (first, second)]
+    assert orders[0] != orders[1] != sorted(common)
+
+
+def test_a_page_linked_from_everywhere_gets_each_of_its_sentences_asked(spark: SparkSession, vocabulary: Path) -> None:
+    pages = [Made("en:0", 0, list(WORDS))]
+    pages += [Made(f"en:{i}", 0, ["amber birch"], 1, links={"birch": "en:0"}) for i in range(1, 1201)]
+    paragraphs = table(spark, pages)
+    documents = tokenize_paragraphs(paragraphs, vocabulary)
+    pairs = sample_pairs("wlp", pack_passages(documents, paragraphs, CONFIG), documents, CONFIG, 1).collect()
+    assert len({pair["document"] for pair in pairs}) == len(pairs) == 1200
+    asked = Counter(tuple(pair["query"]) for pair in pairs)
+    assert len(asked) == len(WORDS)
+    assert all(60 < count < 140 for count in asked.values())
+
+
+def test_counts_are_those_of_table_1(spark: SparkSession, passages: DataFrame, documents: DataFrame) -> None:
+    rows: list[Any] = [("a", [1, 2], [7, 7, 7], [3, 4, 5], "en:1#0", 1), ("b", [1], [], [2, 2, 2, 2], "en:1#1", 1)]
+    pairs = sample_pairs("ict", passages, documents, CONFIG, 1)
+    assert count_pairs(spark.createDataFrame(rows, pairs.schema)) == {
+        "pairs": 2,
+        "tokens": 10,
+        "mean_query_tokens": 1.5,
+        "mean_document_tokens": 3.5,
+    }
+    none = {"pairs": 0, "tokens": 0, "mean_query_tokens": 0.0, "mean_document_tokens": 0.0}
+    assert count_pairs(spark.createDataFrame([], pairs.schema)) == none
+
+
+@pytest.mark.parametrize("task", ["ict", "bfs", "wlp"])
+def test_a_documents_pairs_are_counted(task: Any, passages: DataFrame, documents: DataFrame) -> None:
+    rows = sample_pairs(task, passages, documents, CONFIG, 1).select("document", "document_pairs").collect()
+    count = Counter(row.document for row in rows)
+    assert rows and all(row.document_pairs == count[row.document] for row in rows)
+
+
+def test_a_task_that_is_not_known_is_refused(passages: DataFrame, documents: DataFrame) -> None:
+    with pytest.raises(ValueError, match="no task 'mlm'"):
+        sample_pairs("mlm", passages, documents, CONFIG, 1)  # type: ignore[arg-type]

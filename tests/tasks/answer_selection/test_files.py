@@ -1,0 +1,141 @@
+"""The WikiQA reader: the real files, their official relevance judgements, and every way to be wrong."""
+
+import gzip
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contexture.tasks.answer_selection.files import clean, read_wikiqa
+from contexture.tasks.missing import BenchmarkMissing
+
+HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel"
+ROWS = [
+    'Q1\thow deep?\tD1\tSea\tD1-0\tA "sea".\t0',
+    "Q1\thow deep?\tD1\tSea\tD1-1\tSix\x85miles\u2028deep.\t1",
+    "Q2\twhy?\tD2\tSky\tD2-0\tBecause.\t1",
+]
+
+
+def write(folder: Path, text: str, name: str = "WikiQA-train.tsv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def read(folder: Path, *lines: str) -> pd.DataFrame:
+    return read_wikiqa({"train": write(folder, "\n".join(lines) + "\n")})
+
+
+def test_a_row_becomes_a_row(tmp_path: Path):
+    table = read(tmp_path, HEADER, *ROWS)
+    assert table.columns.tolist() == [
+        "split",
+        "question_id",
+        "question",
+        "candidate_id",
+        "candidate",
+        "label",
+        "title",
+        "position",
+    ]
+    assert table.iloc[1].tolist() == ["train", "Q1", "how deep?", "D1-1", "Six\x85miles\u2028deep.", 1, "Sea", 1]
+    assert table["position"].tolist() == [0, 1, 0]
+    assert table["candidate"].iloc[0] == 'A "sea".'
+    assert table["label"].dtype == table["position"].dtype == "int64"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_marks_gzip_and_column_order_do_not_matter(tmp_path: Path, end: str, mark: str):
+    lines = [HEADER, *ROWS]
+    for split in ("train", "dev"):
+        write(tmp_path, mark + end.join(lines) + end, f"WikiQA-{split}.tsv")
+    turned = ["\t".join(reversed(line.split("\t"))) for line in lines]
+    with gzip.open(tmp_path / "WikiQA-test.tsv.gz", "wb") as file:
+        file.write((mark + end.join(turned)).encode())
+    table = read_wikiqa(tmp_path)
+    parts = [part.drop(columns="split").reset_index(drop=True) for _, part in table.groupby("split")]
+    for part in parts:
+        pd.testing.assert_frame_equal(part, read(tmp_path, *lines).drop(columns="split"))
+
+
+def test_published_counts(shared_data: Path):
+    folder = shared_data / "answer_selection" / "wikiqa"
+    raw = read_wikiqa(folder)
+    assert _counts(raw) == {"train": (2_118, 20_360), "dev": (296, 2_733), "test": (633, 6_165)}
+    assert _counts(clean(raw)) == {"train": (2_118, 20_360), "dev": (122, 1_126), "test": (237, 2_341)}
+    assert raw["label"].sum() == 1_473
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_official_judgements(shared_data: Path, split: str):
+    """The qrels number the questions of a split from 1 (dev) or in file order, and the candidates from 0."""
+    folder = shared_data / "answer_selection" / "wikiqa"
+    table = read_wikiqa(folder)
+    table = table[table["split"] == split]
+    order = {question: number for number, question in enumerate(table["question_id"].unique(), start=1)}
+    for kept, name in ((table, f"WikiQA-{split}.ref"), (clean(table), f"WikiQA-{split}-filtered.ref")):
+        ours = [(order[row.question_id], row.position, row.label) for row in kept.itertuples()]
+        lines = [line.split() for line in (folder / name).read_text().splitlines()]
+        assert ours == [(int(question), int(candidate), int(label)) for question, _, candidate, label in lines]
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=5), min_size=1, max_size=12))
+def test_clean_keeps_what_can_be_ranked(labels: list[list[bool]]):
+    splits = ["train", "dev", "test"]
+    table = pd.DataFrame(
+        [(splits[i % 3], f"Q{i // 3}", int(label)) for i, row in enumerate(labels) for label in row],
+        columns=["split", "question_id", "label"],
+    )
+    kept = clean(table)
+    expected = [(splits[i % 3], f"Q{i // 3}") for i, row in enumerate(labels) if i % 3 == 0 or len(set(row)) == 2]
+    assert list(kept[["split", "question_id"]].drop_duplicates().itertuples(index=False, name=None)) == expected
+    assert len(kept) == sum(len(row) for i, row in enumerate(labels) if i % 3 == 0 or len(set(row)) == 2)
+
+
+def test_absent_data_is_named_with_a_remedy(tmp_path: Path):
+    with pytest.raises(BenchmarkMissing, match=r"WikiQA is not here: looked for .*nowhere.*\. Download") as caught:
+        read_wikiqa(tmp_path / "nowhere")
+    assert isinstance(caught.value, FileNotFoundError)
+    write(tmp_path, HEADER + "\n")
+    with pytest.raises(BenchmarkMissing, match=r"WikiQA-dev\.tsv"):
+        read_wikiqa(tmp_path)
+    with pytest.raises(BenchmarkMissing, match=r"mine\.tsv"):
+        read_wikiqa({"test": tmp_path / "mine.tsv"})
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            ["QuestionID\tQuestion\tSentenceID\tSentence"],
+            r"line 1: no column Label, DocumentTitle; the first line must",
+        ),
+        ([""], r"line 1: no column QuestionID"),
+        ([HEADER, ROWS[0], ROWS[1] + "\textra"], r"line 3: 8 fields where the header has 7; remove tabs"),
+        ([HEADER, ROWS[0], "Q1\thow"], r"line 3: 2 fields"),
+        ([HEADER, ROWS[0][:-1] + "2"], r"line 2: Label is '2'; it must be 0 or 1"),
+        ([HEADER, ROWS[0][:-1]], r"line 2: Label is ''"),
+        ([HEADER, ROWS[0], ROWS[0]], r"question Q1 has two candidates D1-0"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, lines: list[str], message: str):
+    with pytest.raises(ValueError, match=rf"WikiQA-train\.tsv.*{message}"):
+        read(tmp_path, *lines)
+
+
+def test_damaged_files_are_named(tmp_path: Path):
+    whole = gzip.compress("\n".join([HEADER, *ROWS]).encode())
+    for name, data in {"cut.tsv.gz": whole[:-12], "plain.tsv.gz": b"no gzip", "latin.tsv": b"QuestionID\xe9"}.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=rf"{name} is damaged"):
+            read_wikiqa({"train": tmp_path / name})
+
+
+def _counts(table: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    return {
+        str(split): (part["question_id"].nunique(), len(part)) for split, part in table.groupby("split", sort=False)
+    }

@@ -1,0 +1,125 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexture.metrics.ranking import METRICS, question_metrics
+from contexture.tasks.answer_selection.protocols import group_candidates, rerank, top_k_by
+
+Rows = list[tuple[str, str, int, float]]
+RUN = {"variant": "mspp_ae", "seed": 1, "split": "test", "protocol": "reranked"}
+NAN = float("nan")
+
+
+def table(rows: Rows) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["question_id", "candidate_id", "label", "score"])
+
+
+@settings(deadline=None)  # the cores may be shared
+@given(st.integers(0, 60), st.integers(1, 9))
+def test_groups_are_consecutive_and_full_but_the_last(n: int, k: int) -> None:
+    groups = group_candidates(n, k)
+    assert [i for group in groups for i in group] == list(range(n))
+    assert all(len(group) == k for group in groups[:-1])
+    assert all(0 < len(group) <= k for group in groups)
+
+
+def test_groups_refuse_impossible_sizes() -> None:
+    for n, k in ((3, 0), (-1, 5)):
+        with pytest.raises(ValueError, match="cannot cut"):
+            group_candidates(n, k)
+
+
+def test_top_k_is_best_first_and_keeps_short_lists_whole() -> None:
+    rows = [("Q2", "d", 1, -3.0), ("Q1", "a", 0, 0.1), ("Q1", "b", 1, 0.9), ("Q1", "c", 0, 0.5)]
+    scores = table(rows).set_index(pd.Index([7, 7, 8, 9]))  # positions count, whatever the index says
+    assert [group.tolist() for group in top_k_by(scores, 2)] == [[2, 3], [0]]
+    with pytest.raises(ValueError, match="top 0"):
+        top_k_by(scores, 0)
+
+
+def test_ties_at_the_border_leave_the_positive_out_whatever_the_order() -> None:
+    rows = [("Q1", "a", 1, 0.5), ("Q1", "b", 0, 0.5), ("Q1", "c", 0, 0.5), ("Q1", "d", 0, 0.7)]
+    for order in (rows, rows[::-1]):
+        (top,) = top_k_by(table(order), 3)
+        assert table(order)["candidate_id"].iloc[top].tolist() == ["d", "b", "c"]
+
+
+def test_reranked_top_stands_before_the_rest_in_pairwise_order() -> None:
+    pairwise = table(
+        [
+            ("Q1", "e", 0, 5.0),
+            ("Q1", "d", 1, 6.0),
+            ("Q1", "c", 1, 7.0),
+            ("Q1", "b", 0, 8.0),
+            ("Q1", "a", 0, 9.0),
+        ]
+    )
+    # the joint model's scores lie far below the pairwise ones and must still stand in front
+    merged = rerank(pairwise, [NAN, NAN, -10.0, -20.0, -30.0])
+    assert merged["candidate_id"].tolist() == ["e", "d", "c", "b", "a"]
+    assert merged["score"].tolist() == [1, 2, 5, 4, 3]
+    # positives at ranks 1 and 4
+    assert question_metrics(merged.assign(**RUN))[METRICS].to_numpy().tolist() == [[1.0, 0.75, 1.0]]
+
+
+def test_ties_stay_ties_within_their_part() -> None:
+    rows = [("Q1", "a", 1, 9.0), ("Q1", "b", 0, 8.0), ("Q1", "c", 1, 1.0), ("Q1", "d", 0, 1.0)]
+    assert rerank(table(rows), [0.0, 0.0, NAN, NAN])["score"].tolist() == [2, 2, 1, 1]
+
+
+@st.composite
+def pairwise_tables(draw: st.DrawFn) -> pd.DataFrame:
+    scored = st.tuples(st.integers(0, 1), st.sampled_from([-1.0, 0.0, 1e-30, 2.0]))
+    rows = [
+        (f"Q{question}", f"c{i}", *row)
+        for question in range(draw(st.integers(1, 3)))
+        for i, row in enumerate(draw(st.lists(scored, min_size=1, max_size=7)))
+    ]
+    return table(draw(st.permutations(rows)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(pairwise_tables(), st.integers(1, 8), st.integers(0, 2**32 - 1))
+def test_rerank_for_any_k(pairwise: pd.DataFrame, k: int, seed: int) -> None:
+    groups = top_k_by(pairwise, k)
+    top = np.concatenate(groups)
+    joint = np.full(len(pairwise), NAN)
+    joint[top] = np.random.default_rng(seed).integers(-2, 3, len(top))
+    merged = rerank(pairwise, joint)
+    pd.testing.assert_frame_equal(merged.drop(columns="score"), pairwise.drop(columns="score"))
+    for chosen in groups:
+        question = merged["question_id"] == merged["question_id"].iloc[chosen[0]]
+        rest = np.setdiff1d(np.flatnonzero(question), chosen)
+        assert len(chosen) == min(k, question.sum())
+        assert all(merged["score"].iloc[rest] < merged["score"].iloc[chosen].min())
+        for part, source in ((chosen, joint), (rest, pairwise["score"].to_numpy())):
+            own, new = pd.Series(source[part]), pd.Series(merged["score"].to_numpy()[part])
+            # same order and same ties as in the model's own scores
+            assert own.rank(method="dense").tolist() == new.rank(method="dense").tolist()
+
+
+@settings(deadline=None)  # the cores may be shared
+@given(pairwise_tables())
+def test_the_order_of_the_rows_does_not_choose_the_top(pairwise: pd.DataFrame) -> None:
+    reversed_rows = pairwise[::-1]
+    for k in (1, 3):
+        one, other = (
+            [t["candidate_id"].iloc[rows].tolist() for rows in top_k_by(t, k)] for t in (pairwise, reversed_rows)
+        )
+        assert one == other
+
+
+def test_rerank_refuses_scores_of_another_top() -> None:
+    pairwise = table([("Q1", "a", 0, 9.0), ("Q1", "b", 0, 8.0), ("Q1", "c", 1, 7.0), ("Q2", "a", 1, 7.0)])
+    rerank(pairwise, [1.0, 2.0, NAN, 0.0])
+    for joint in ([1.0, NAN, 2.0, 0.0], [NAN, NAN, NAN, 0.0], [1.0, float("inf"), NAN, 0.0]):
+        with pytest.raises(ValueError, match=r"question 'Q1' are not .*top_k_by"):
+            rerank(pairwise, joint)
+    with pytest.raises(ValueError, match="question 'Q2'"):
+        rerank(pairwise, [1.0, 2.0, NAN, NAN])
+    with pytest.raises(ValueError, match=r"one joint score a row, 4, got the shape \(2,\)"):
+        rerank(pairwise, [1.0, 2.0])
+    with pytest.raises(ValueError, match="not finite"):
+        rerank(pairwise.assign(score=NAN), [1.0, 2.0, NAN, 0.0])

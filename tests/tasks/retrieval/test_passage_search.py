@@ -1,0 +1,211 @@
+"""A search folder: it finds the passage, and says what is wrong with it where something is."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from contexture.encoders.config import BagOfWordsTowers, PairLayoutConfig
+from contexture.encoders.tower_files import load_towers, save_towers
+from contexture.encoders.towers import BagOfWordsTower, build_towers
+from contexture.folders import UNFINISHED
+from contexture.metrics.search_index import IndexConfig
+from contexture.tasks.retrieval import passage_search
+from contexture.tasks.retrieval.passage_search import PassageSearch, build_passage_index
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+
+PASSAGES = {
+    "Whales": "whales sing of distant islands",
+    "Ferries": "ferries cross the cold strait",
+    "Gulls": "gulls wait on wooden piers",
+    "Lamps": "brass lamps burn yellow oil",
+}
+LAYOUT = PairLayoutConfig(query_tokens=16, document_tokens=32)
+
+
+def toy_towers(folder: Path, scale: float = 4.0) -> Path:
+    """Towers whose inner product counts the tokens that two texts share."""
+    vocabulary = folder.parent / f"{folder.name}-tokenizer"
+    train_tokenizer([" ".join([*PASSAGES, *PASSAGES.values()])] * 3, VocabularyConfig(size=300), vocabulary)
+    tokens = load_tokenizer(vocabulary)[1]
+    size = tokens.vocab_size
+    towers = build_towers(BagOfWordsTowers("bag_of_words", size, size, size), LAYOUT, tokens)
+    tower = towers.document
+    assert isinstance(tower, BagOfWordsTower)
+    with torch.no_grad():
+        for layer in (tower.words, tower.hidden, tower.output):
+            layer.weight.copy_(torch.eye(size))
+        tower.words.weight[[tokens.cls, tokens.sep, tokens.pad]] = 0
+        tower.output.weight.mul_(scale)
+        tower.hidden.bias.zero_()
+        tower.output.bias.zero_()
+    folder.mkdir(parents=True)
+    save_towers(towers, vocabulary, folder)
+    return folder
+
+
+def toy_passages(folder: Path, towers: Path) -> Path:
+    """The passages in two files, as the sampling stage writes them."""
+    vocabulary = load_tokenizer(towers)[0]
+
+    def ids(text: str) -> list[int]:
+        found: list[int] = vocabulary.encode(text, add_special_tokens=False).ids
+        return found
+
+    rows = [
+        {
+            "passage_id": f"{number}#0",
+            "doc_id": str(number),
+            "title": title,
+            "text": text,
+            "title_tokens": ids(title),
+            "tokens": ids(text),
+        }
+        for number, (title, text) in enumerate(PASSAGES.items())
+    ]
+    folder.mkdir(parents=True)
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2]), folder / f"part-{part}.parquet")
+    return folder
+
+
+def toy_index(folder: Path) -> Path:
+    """A search folder over PASSAGES."""
+    towers = toy_towers(folder / "towers")
+    build_passage_index(toy_passages(folder / "passages", towers), towers, folder / "search")
+    return folder / "search"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_index(tmp_path_factory.mktemp("index"))
+
+
+@pytest.fixture
+def index(built: Path, tmp_path: Path) -> Path:
+    """A copy to damage."""
+    return Path(shutil.copytree(built, tmp_path / "search"))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
+def test_the_right_passage_comes_first(kind: str, index: Path) -> None:
+    search = PassageSearch(index, IndexConfig(kind=kind))  # type: ignore[arg-type]
+    for title, text in PASSAGES.items():
+        hits = search(" ".join(text.split()[1:4]), k=2)
+        assert (hits[0].title, hits[0].text) == (title, text)
+        assert hits[0].score > hits[1].score
+
+
+def test_there_are_no_more_hits_than_passages(index: Path) -> None:
+    search = PassageSearch(index)
+    assert sorted(hit.title for hit in search("whales", k=50)) == sorted(PASSAGES)
+    assert len(search("whales", k=1)) == 1
+
+
+@pytest.mark.parametrize("query", ["", "  \n"])
+def test_a_query_without_a_word_is_refused(query: str, index: Path) -> None:
+    with pytest.raises(ValueError, match="the query is empty"):
+        PassageSearch(index)(query)
+
+
+def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Path, tmp_path: Path) -> None:
+    before = contents(index)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(ValueError, match="none holds no passage: there is nothing to search"):
+        build_passage_index(tmp_path / "none", index / "towers", index)
+    empty = pq.read_table(index / "passages.parquet").slice(0, 0)
+    pq.write_table(empty, tmp_path / "none" / "part-0.parquet")
+    with pytest.raises(ValueError, match="none holds no passage"):
+        build_passage_index(tmp_path / "none", index / "towers", index)
+    assert contents(index) == before
+    assert not list(tmp_path.glob(f"*{UNFINISHED}"))
+
+
+def test_vectors_of_other_towers_are_refused(index: Path, tmp_path: Path) -> None:
+    shutil.rmtree(index / "towers")
+    toy_towers(index / "towers", scale=3.0)
+    before = contents(index)
+    with pytest.raises(ValueError, match="was made for another towers"):
+        PassageSearch(index)
+    assert contents(index) == before
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("towers/towers.json", "towers holds no whole towers"),
+        ("towers/model.safetensors", "towers holds no whole towers"),
+        ("vectors/00000.npy", r"00000\.npy is missing or damaged"),
+        ("vectors/vectors.json", r"vectors\.json is damaged"),
+        ("passages.parquet", r"passages\.parquet is damaged"),
+    ],
+)
+def test_parts_that_were_cut_off_are_named(part: str, said: str, index: Path) -> None:
+    file = index / part
+    file.write_bytes(file.read_bytes()[:50])
+    before = contents(index)
+    with pytest.raises(ValueError, match=said):
+        PassageSearch(index)
+    assert contents(index) == before
+
+
+@pytest.mark.parametrize("part", ["towers", "vectors", "passages.parquet"])
+def test_parts_that_are_missing_are_told(part: str, index: Path) -> None:
+    file = index / part
+    if file.is_dir():
+        shutil.rmtree(file)
+    else:
+        file.unlink()
+    with pytest.raises(ValueError, match=f"{index}"):
+        PassageSearch(index)
+
+
+def test_passages_and_vectors_must_be_as_many(index: Path) -> None:
+    table = pq.read_table(index / "passages.parquet")
+    pq.write_table(table.slice(1), index / "passages.parquet")
+    with pytest.raises(ValueError, match="3 passages, 4 vectors: build the index again"):
+        PassageSearch(index)
+
+
+def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp_path: Path) -> None:
+    passages = toy_passages(tmp_path / "passages", index / "towers")
+    towers = Path(shutil.copytree(index / "towers", tmp_path / "towers"))
+    before = contents(index)
+    (index / "left").write_text("by something else")
+    build_passage_index(passages, towers, index)
+    assert contents(index) == before
+
+
+def test_a_killed_build_leaves_the_old_index_and_is_resumed(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(index)
+    passages = toy_passages(tmp_path / "passages", index / "towers")
+    towers = toy_towers(tmp_path / "towers", scale=3.0)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(passage_search, "embed", die)
+        with pytest.raises(KeyboardInterrupt):
+            build_passage_index(passages, towers, index)
+    assert contents(index) == before
+    build_passage_index(passages, towers, index)
+    assert PassageSearch(index)("cold strait")[0].title == "Ferries"
+    assert not list(tmp_path.glob(f"*{UNFINISHED}"))
+
+
+def test_what_lies_in_the_folder(index: Path) -> None:
+    assert pd.read_parquet(index / "passages.parquet")["title"].tolist() == ["Whales", "Gulls", "Ferries", "Lamps"]
+    assert json.loads((index / "vectors" / "vectors.json").read_text())["shards"][0]["rows"] == 4
+    assert load_towers(index / "towers").config.shared

@@ -1,0 +1,126 @@
+"""Candidates, questions and splits of ReQA."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables, reqa_tuples, split_questions
+
+SEA = "The sea is deep. Ships cross it. The sea is deep. Few sink."
+SKY = "The sky is high.  Birds cross it."
+
+
+def passage(text: str, *questions: tuple[str, list[int]], title: str = "") -> Passage:
+    return Passage(title, text, tuple(Question(question, tuple(starts)) for question, starts in questions))
+
+
+def test_each_sentence_of_each_passage_is_a_candidate_once():
+    questions, candidates = reqa_tables(
+        [passage(SEA, ("How deep?", [11]), title="Sea"), passage(SKY), passage(SEA, ("Who sinks?", [SEA.index("Few")]))]
+    )
+    assert candidates.columns.tolist() == ["candidate_id", "passage_id", "title", "sentence", "passage"]
+    assert candidates["sentence"].tolist() == [
+        "The sea is deep.",
+        "Ships cross it.",
+        "Few sink.",
+        "The sky is high.",
+        "Birds cross it.",
+    ]
+    assert candidates["candidate_id"].is_unique and candidates["passage_id"].nunique() == 2
+    assert candidates["title"].tolist() == ["Sea"] * 3 + [""] * 2
+    assert questions["question"].tolist() == ["How deep?", "Who sinks?"]
+    gold = reqa_tuples(questions, candidates)
+    assert gold[["question", "sentence", "passage"]].to_numpy().tolist() == [
+        ["How deep?", "The sea is deep.", SEA],
+        ["Who sinks?", "Few sink.", SEA],
+    ]
+
+
+def test_a_question_asked_twice_is_one_with_all_its_answers():
+    questions, candidates = reqa_tables(
+        [
+            passage(SEA, ("What is high or deep?", [0, 11, 34]), ("What crosses?", [SEA.index("Ships")])),
+            passage(SKY, ("What is high or deep?", [4]), ("Unanswered?", [])),
+            passage(SKY, ("What is high or deep?", [4])),
+        ]
+    )
+    assert questions["question"].tolist() == ["What is high or deep?", "What crosses?"]
+    text = candidates.set_index("candidate_id")["sentence"]
+    assert [text[answer] for answer in questions["answers"][0]] == ["The sea is deep.", "The sky is high."]
+    assert reqa_counts(questions, candidates) == {
+        "queries": 2,
+        "candidates": 5,
+        "tuples": 4,
+        "passages": 2,
+        "query_words": 3.5,
+        "document_words": pytest.approx((3 * 13 + 4 + 3 + 2 + 2 * 7 + 4 + 3) / 5),
+    }
+
+
+def test_an_answer_belongs_to_the_sentence_it_starts_in():
+    starts = {0: 0, 15: 0, 16: 1, 17: 1, 18: 1, len(SKY) - 1: 1, len(SKY): 1}
+    for start, sentence in starts.items():
+        questions, candidates = reqa_tables([passage(SKY, ("q", [start]))])
+        assert questions["answers"][0] == [candidates["candidate_id"][sentence]]
+
+
+def test_ids_depend_on_the_texts_alone():
+    first = reqa_tables([passage(SEA, ("How deep?", [0]))])
+    second = reqa_tables([passage(SKY, ("How high?", [0])), passage(SEA, ("How deep?", [0]), title="Other")])
+    for small, large, key in zip(first, second, ("question_id", "candidate_id"), strict=True):
+        assert set(small[key]) < set(large[key])
+
+
+def test_nothing_to_retrieve_and_nothing_to_ask_are_refused():
+    with pytest.raises(ValueError, match="no candidate to retrieve"):
+        reqa_tables([passage("  ", ("q", [0]))])
+    with pytest.raises(ValueError, match="no question has an answer"):
+        reqa_tables([passage(SEA, ("q", []))])
+
+
+IDS = [f"{number:016x}" for number in range(2400)]
+
+
+def test_splits_have_the_papers_sizes_and_smaller_ones_lie_in_larger_ones():
+    sizes, parts = {}, {}
+    for share in (0.01, 0.05, 0.8):
+        split = split_questions(IDS, share, seed=3)
+        assert split.index.tolist() == IDS and split.name == "split" and split.index.name == "question_id"
+        sizes[share] = split.value_counts().to_dict()
+        parts[share] = {name: set(split.index[split == name]) for name in ("train", "dev", "test")}
+    assert sizes == {
+        0.01: {"train": 21, "dev": 3, "test": 2376},
+        0.05: {"train": 108, "dev": 12, "test": 2280},
+        0.8: {"train": 1728, "dev": 192, "test": 480},
+    }
+    for name in ("train", "dev"):
+        assert parts[0.01][name] < parts[0.05][name] < parts[0.8][name]
+    assert parts[0.8]["test"] < parts[0.05]["test"] < parts[0.01]["test"]
+
+
+def test_splits_depend_on_seed_and_ids_and_not_on_their_order():
+    split = split_questions(IDS, 0.05, seed=3)
+    assert split_questions(IDS[::-1], 0.05, seed=3)[IDS].equals(split)
+    assert not split_questions(IDS, 0.05, seed=4).equals(split)
+
+
+@given(st.sets(st.text(max_size=4), min_size=2, max_size=60), st.floats(0.001, 0.999), st.integers(0, 9))
+def test_no_split_is_without_training_or_test(ids: set[str], share: float, seed: int):
+    counts = split_questions(sorted(ids), share, seed).value_counts().to_dict()
+    assert counts["train"] >= 1 and counts["test"] >= 1
+    trained = counts["train"] + counts.get("dev", 0)
+    assert trained < 2 or 1 <= counts["dev"] <= trained / 10 + 1
+
+
+@pytest.mark.parametrize(
+    ("ids", "share", "message"),
+    [
+        (["a", "b"], 0.0, "share is 0"),
+        (["a", "b"], 1.0, "share is 1"),
+        (["a"], 0.5, "1 questions"),
+        (["a"] * 2, 0.5, "twice"),
+    ],
+)
+def test_splits_that_cannot_be_are_refused(ids: list[str], share: float, message: str):
+    with pytest.raises(ValueError, match=message):
+        split_questions(ids, share, seed=0)

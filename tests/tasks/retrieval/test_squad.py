@@ -1,0 +1,125 @@
+"""The SQuAD reader: both layouts, what the real files give, and every way to be wrong."""
+
+import gzip
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables
+from contexture.tasks.retrieval.squad import read_squad
+
+CONTEXT = "Ash met Fen. Fen met Ash."
+
+
+def squad(*answers: tuple[str, int], context: str = CONTEXT) -> dict[str, Any]:
+    given = [{"text": text, "answer_start": start} for text, start in answers]
+    question = {"id": "q1", "question": "Who met Ash?", "answers": given}
+    return {"version": "1.1", "data": [{"title": "Old_Days", "paragraphs": [{"context": context, "qas": [question]}]}]}
+
+
+def write(path: Path, content: object) -> Path:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_the_published_layout(tmp_path: Path):
+    path = write(tmp_path / "dev.json", squad(("Fen", 13), ("Fen", 8)))
+    assert list(read_squad(path)) == [Passage("Old Days", CONTEXT, (Question("Who met Ash?", (13, 8)),))]
+
+
+def test_the_list_layout_takes_the_first_occurrence(tmp_path: Path):
+    rows = [
+        {"context": CONTEXT, "question": "Who met Ash?", "answer": "Fen"},
+        {"context": "Elsewhere.", "question": "Where?", "answer": "Else"},
+        {"context": CONTEXT, "question": "Who met Fen?", "answer": "Ash"},
+    ]
+    assert list(read_squad(write(tmp_path / "slice.json", rows))) == [
+        Passage("", CONTEXT, (Question("Who met Ash?", (8,)), Question("Who met Fen?", (0,)))),
+        Passage("", "Elsewhere.", (Question("Where?", (0,)),)),
+    ]
+
+
+def test_several_files_and_folders(tmp_path: Path):
+    write(tmp_path / "b.json", squad(("Fen", 13)))
+    with gzip.open(tmp_path / "a.json.gz", "wb") as file:
+        file.write(b"\xef\xbb\xbf" + json.dumps([{"context": "Étés.", "question": "?", "answer": "tés"}]).encode())
+    (tmp_path / "notes.txt").write_text("no JSON")
+    (tmp_path / ".c.json").write_text("being written")
+    expected = [Passage("", "Étés.", (Question("?", (1,)),)), *read_squad(tmp_path / "b.json")]
+    assert list(read_squad(tmp_path)) == expected
+    assert list(read_squad([tmp_path / "a.json.gz", tmp_path / "b.json"])) == expected
+
+
+def test_an_answer_elsewhere_is_looked_for_nearby_and_one_nowhere_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    path = write(tmp_path / "dev.json", squad(("Fen", 12), ("Fen", 9), ("Fen", 900), ("Fen", -4), ("Oak", 0), ("", 99)))
+    with caplog.at_level(logging.WARNING):
+        (passage,) = read_squad(path)
+    assert passage.questions[0].starts == (13, 8, 13, 8)
+    assert "dev.json: 2 answers do not occur" in caplog.text
+
+
+def test_absent_files_say_how_to_get_them(tmp_path: Path):
+    for source in (tmp_path, tmp_path / "dev.json", [tmp_path / "dev.json"], []):
+        with pytest.raises(BenchmarkMissing, match=r"SQuAD is not here: looked for .*\.json\. Download train-v1\.1"):
+            list(read_squad(source))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"data":\n [{"title"', r"dev\.json, line 2, column 11: broken JSON .* fetch the file again"),
+        (b"", "line 1, column 1: broken JSON"),
+        (b'[\n"\xff"]', "line 2, byte 3: no UTF-8"),
+        (b"[" * 200_000, "nested too deep"),
+        (b'{"questions": []}', r"dev\.json: no list under the key 'data'; a file must be"),
+        (b'"text"', "no list under the key 'data'"),
+        (b'{"data": [{"title": "A"}]}', r"data\[0\]: no list under the key 'paragraphs'"),
+        (b'{"data": [7]}', r"data\[0\]: no list under the key 'paragraphs'"),
+        (b'{"data": [{"paragraphs": [{"qas": []}]}]}', r"data\[0\]\.paragraphs\[0\]: no text under the key 'context'"),
+        (b'[{"context": "a", "question": "b"}]', r"\[0\]: no text under the key 'answer'"),
+    ],
+)
+def test_other_content_is_refused_by_place(tmp_path: Path, data: bytes, message: str):
+    (tmp_path / "dev.json").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        list(read_squad(tmp_path))
+
+
+def test_a_wrong_answer_is_refused_by_place(tmp_path: Path):
+    content = squad(("Fen", 13))
+    del content["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"]
+    with pytest.raises(ValueError, match=r"qas\[0\]\.answers\[0\]: no whole number under the key 'answer_start'"):
+        list(read_squad(write(tmp_path / "dev.json", content)))
+
+
+def test_a_file_cut_off_is_refused(tmp_path: Path):
+    (tmp_path / "dev.json.gz").write_bytes(gzip.compress(json.dumps(squad(("Fen", 13))).encode())[:-20])
+    with pytest.raises(ValueError, match=r"dev\.json\.gz, after line \d+: damaged or cut off"):
+        list(read_squad(tmp_path))
+
+
+#: What the files here give; in the dev file 302 of the 10,570 questions have lost their answers and 29 occur twice.
+REAL = {
+    "squad_v1.1_dev": {"asked": 10570, "queries": 10237, "candidates": 10203, "tuples": 10268, "passages": 2067},
+    "squad_train_slice_mrqa": {"asked": 4330, "queries": 4330, "candidates": 19207, "tuples": 4330, "passages": 3902},
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files(shared_data: Path, name: str):
+    folder = shared_data / "question_answering" / name
+    if not folder.is_dir():
+        pytest.skip(f"real data absent: {folder}")
+    passages = list(read_squad(folder))
+    questions, candidates = reqa_tables(passages)
+    counts = reqa_counts(questions, candidates)
+    asked = sum(len(passage.questions) for passage in passages)
+    assert {"asked": asked, **{key: counts[key] for key in REAL[name] if key != "asked"}} == REAL[name]
+    assert 10 < counts["query_words"] < 11 and 160 < counts["document_words"] < 170
+    assert candidates["candidate_id"].is_unique and questions["question_id"].is_unique

@@ -1,0 +1,199 @@
+"""Probes against the loops of the published scripts, written out with scikit-learn."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import shuffle
+
+from contexture.tasks.sentences.probe import accuracy, f1, measure, probe
+from contexture.tasks.sentences.probe_protocols import PROTOCOLS, SENTEVAL, SKIP_THOUGHTS, pair_features, rounds
+from contexture.tasks.sentences.tables import ClassificationTask
+
+DIMENSION = 6
+Folds = Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def vectors(texts: Sequence[str]) -> NDArray[np.float32]:
+    """Sums of words' vectors, which the words' letters alone decide."""
+    words = {word: np.random.default_rng(zlib.crc32(word.encode())) for text in texts for word in text.split()}
+    known = {word: rng.standard_normal(DIMENSION) for word, rng in words.items()}
+    return np.array([np.sum([known[word] for word in text.split()], 0) for text in texts], np.float32)
+
+
+def sentences(count: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    words = ["ash", "bay", "cedar", "dogwood", "elm", "fir", "gum", "holly", "ivy", "juniper"]
+    return [" ".join(rng.choice(words, rng.integers(1, 7))) for _ in range(count)]
+
+
+def task(splits: dict[str, int], classes: int = 2, pairs: bool = False) -> ClassificationTask:
+    """Labels follow a direction of the vectors, with much noise; of a task without splits, class 0 stands first."""
+    count, rng = sum(splits.values()), np.random.default_rng(len(splits) + classes)
+    table = pd.DataFrame({"split": np.repeat(list(splits), list(splits.values())), "text": sentences(count, 1)})
+    seen = vectors(table["text"])
+    if pairs:
+        table["text2"] = sentences(count, 2)
+        seen = np.abs(seen - vectors(table["text2"]))
+    score = seen[:, 0] + rng.normal(0, 2, count)
+    table["label"] = pd.qcut(score, classes, labels=False).astype(np.int64)
+    if set(splits) == {"all"}:
+        table = table.sort_values("label", kind="stable", ignore_index=True)
+    return ClassificationTask("cedars", tuple(map(str, range(classes))), table)
+
+
+def features(table: pd.DataFrame) -> NDArray[np.float64]:
+    u = vectors(table["text"])
+    if "text2" not in table:
+        return u.astype(np.float64)
+    v = vectors(table["text2"])
+    return np.hstack([np.abs(u - v), u * v]).astype(np.float64)
+
+
+def senteval_order(table: pd.DataFrame) -> pd.DataFrame:
+    second = table["text2"] if "text2" in table else pd.Series([""] * len(table), index=table.index)
+    rows = zip(table.index, table["text"], second, table["label"], strict=True)
+    order = sorted(rows, key=lambda row: (len(row[1].split()), len(row[2].split()), row[3]))
+    return table.loc[[row[0] for row in order]]
+
+
+def skip_thoughts_order(table: pd.DataFrame) -> pd.DataFrame:
+    files = [table[table["label"] == 1], table[table["label"] == 0]] if (table["split"] == "all").all() else [table]
+    return shuffle(pd.concat(files), random_state=1234)
+
+
+ORDERS = {"senteval": senteval_order, "skip_thoughts": skip_thoughts_order}
+
+
+def folds(protocol: str, labels: NDArray[np.int64]) -> Folds:
+    cut: Any = KFold(10) if protocol == "skip_thoughts" else StratifiedKFold(10, shuffle=True, random_state=1111)
+    return cut.split(labels, labels)
+
+
+def fitted(x: NDArray[np.float64], y: NDArray[np.int64], strength: float) -> LogisticRegression:
+    return LogisticRegression(C=strength, tol=1e-8, max_iter=5000).fit(x, y)
+
+
+def best_by_folds(
+    protocol: str, x: NDArray[np.float64], y: NDArray[np.int64], strengths: Sequence[float], by_f1: bool = False
+) -> float:
+    means = []
+    for strength in strengths:
+        scores = []
+        for train, held in folds(protocol, y):
+            predicted = fitted(x[train], y[train], strength).predict(x[held])
+            scores.append(f1_score(y[held], predicted) if by_f1 else np.mean(predicted == y[held]))
+        means.append(np.mean(scores))
+    if protocol == "senteval":
+        means = [round(100 * mean, 2) for mean in means]
+    return strengths[int(np.argmax(means))]
+
+
+@pytest.mark.parametrize("protocol", ["senteval", "skip_thoughts"])
+def test_a_task_without_splits_equals_the_nested_loops(protocol: str) -> None:
+    given = task({"all": 130})
+    table = ORDERS[protocol](given.table)
+    x, y = features(table), table["label"].to_numpy()
+    strengths = [2.0**p for p in (range(-2, 4) if protocol == "senteval" else range(9))]
+    chosen, accuracies, tested = [], [], []
+    for train, test in folds(protocol, y):
+        chosen.append(best_by_folds(protocol, x[train], y[train], strengths))
+        accuracies.append(fitted(x[train], y[train], chosen[-1]).score(x[test], y[test]))
+        tested += table.index[test].tolist()
+    result = probe(given, vectors, PROTOCOLS[protocol])
+    assert result.chosen == tuple(chosen)
+    assert len(set(chosen)) > 1
+    assert result.metrics == {"accuracy": pytest.approx(np.mean(accuracies), abs=1e-12)}
+    assert result.rows.tolist() == tested
+    assert sorted(tested) == list(range(130))
+    assert result.labels.tolist() == given.table["label"].iloc[tested].tolist()
+    assert np.bincount(result.folds).tolist() == [13] * 10
+    assert result.protocol == protocol
+
+
+@pytest.mark.parametrize("protocol", ["senteval", "skip_thoughts"])
+@pytest.mark.parametrize(("classes", "pairs"), [(4, False), (2, True)])
+def test_a_task_without_a_development_part_equals_the_loop_over_folds(protocol: str, classes: int, pairs: bool) -> None:
+    given = task({"train": 140, "test": 45}, classes, pairs)
+    train, test = (given.table[given.table["split"] == part] for part in ("train", "test"))
+    strengths = [2.0**p for p in (range(-1, 6) if protocol == "senteval" else range(9))]
+    ordered = ORDERS[protocol](train)
+    by_f1 = pairs and protocol == "skip_thoughts"
+    c = best_by_folds(protocol, features(ordered), ordered["label"].to_numpy(), strengths, by_f1)
+    model = fitted(features(train), train["label"].to_numpy(), c)
+    result = probe(given, vectors, PROTOCOLS[protocol])
+    assert result.chosen == (c,)
+    expected = {"accuracy": model.score(features(test), test["label"])}
+    if pairs:
+        expected["f1"] = f1_score(test["label"], model.predict(features(test)))
+    assert result.metrics == pytest.approx(expected, abs=1e-12)
+    np.testing.assert_allclose(np.exp(result.log_probabilities), model.predict_proba(features(test)), atol=2e-3)
+
+
+def test_a_development_part_chooses() -> None:
+    given = task({"train": 90, "dev": 40, "test": 50}, 3, pairs=True)
+    parts = {name: given.table[given.table["split"] == name] for name in ("train", "dev", "test")}
+    models = [fitted(features(parts["train"]), parts["train"]["label"].to_numpy(), 2.0**p) for p in range(-2, 4)]
+    scores = [model.score(features(parts["dev"]), parts["dev"]["label"]) for model in models]
+    best = int(np.argmax(scores))
+    result = probe(given, vectors, SENTEVAL)
+    assert result.chosen == (2.0 ** (best - 2),)
+    assert result.validation == pytest.approx(scores[best])
+    expected = models[best].score(features(parts["test"]), parts["test"]["label"])
+    assert result.metrics == {"accuracy": pytest.approx(expected)}
+    assert result.rows.tolist() == list(range(130, 180))
+
+
+def test_folds_are_disjoint_and_inner_folds_are_of_the_training_part() -> None:
+    table = task({"all": 104}).table
+    for protocol in PROTOCOLS.values():
+        outer = rounds(table, protocol)
+        assert sorted(np.concatenate([part.test for part in outer]).tolist()) == list(range(104))
+        for part in outer:
+            assert len(part.inner) == 10
+            assert not set(part.train) & set(part.test)
+            assert sorted(np.concatenate([held for _, held in part.inner]).tolist()) == sorted(part.train.tolist())
+            for fitting, held in part.inner:
+                assert sorted([*fitting, *held]) == sorted(part.train.tolist())
+
+
+def test_features_of_pairs_by_hand() -> None:
+    u, v = torch.tensor([[1.0, -2.0]]), torch.tensor([[3.0, 0.5]])
+    assert pair_features(u, v).tolist() == [[2, 2.5, 3, -1]]
+    assert pair_features(u, v, with_vectors=True).tolist() == [[1, -2, 3, 0.5, 2, 2.5, 3, -1]]
+
+
+def test_metrics_by_hand() -> None:
+    labels, predicted = np.array([1, 1, 1, 0, 0]), np.array([1, 0, 1, 1, 0])
+    assert accuracy(labels, predicted) == 0.6
+    assert f1(labels, predicted) == pytest.approx(2 / 3)  # 2 true, 1 false positive, 1 false negative
+    assert f1(np.zeros(3, np.int64), np.zeros(3, np.int64)) == 0
+    log_probs = np.log(np.eye(2, dtype=np.float32)[predicted] * 0.8 + 0.1)
+    metrics = measure(labels, np.array([0, 0, 0, 0, 1]), log_probs, with_f1=True)
+    assert metrics == {"accuracy": pytest.approx((0.5 + 1) / 2), "f1": pytest.approx(2 / 3)}  # a mean over the folds
+    assert measure(labels, np.zeros(5), log_probs, with_f1=False) == {"accuracy": pytest.approx(0.6)}
+
+
+def test_bad_input_is_named() -> None:
+    given = task({"all": 40})
+    with pytest.raises(ValueError, match=r"cedars: the vector of '.*' is not finite"):
+        probe(given, lambda texts: np.full((len(texts), 2), np.nan, np.float32), SENTEVAL)
+    with pytest.raises(ValueError, match=r"cedars: 40 sentences have vectors of shape \(3, 2\)"):
+        probe(given, lambda texts: np.ones((3, 2), np.float32), SENTEVAL)
+    alike = ClassificationTask("cedars", ("0", "1"), given.table.assign(label=0))
+    with pytest.raises(ValueError, match=r"cedars: a training part of .* rows has but one class"):
+        probe(alike, vectors, SKIP_THOUGHTS)
+    with pytest.raises(ValueError, match=r"cedars: the splits are \['dev', 'test'\]: expected"):
+        probe(task({"dev": 20, "test": 20}), vectors, SENTEVAL)
+    with pytest.raises(ValueError, match="cedars: 7 rows cannot be cut into 10 folds"):
+        probe(task({"all": 7}), vectors, SKIP_THOUGHTS)
+    with pytest.raises(ValueError, match="cedars"):
+        probe(task({"all": 12}), vectors, SENTEVAL)  # no class has ten rows

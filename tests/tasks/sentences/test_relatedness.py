@@ -1,0 +1,90 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.optimize
+from numpy.typing import NDArray
+from scipy.stats import pearsonr
+
+from contexture.tasks.sentences.probe_protocols import SENTEVAL
+from contexture.tasks.sentences.relatedness import correlation, distributions, expected, measure_degrees, relatedness
+from contexture.tasks.sentences.tables import RelatednessTask
+
+LEVELS = np.arange(1.0, 6.0)
+
+
+def vectors(texts: list[str]) -> NDArray[np.float32]:
+    """Two numbers a text."""
+    return np.array([text.split() for text in texts], np.float32)
+
+
+def task() -> RelatednessTask:
+    rng = np.random.default_rng(0)
+    u, v = rng.standard_normal((2, 90, 2)).round(2)
+    score = np.clip(4.5 - np.abs(u - v).sum(1) + rng.normal(0, 0.4, 90), 1, 5).round(1)
+    texts = [[f"{a} {b}" for a, b in side] for side in (u, v)]
+    split = ["train"] * 50 + ["dev"] * 20 + ["test"] * 20
+    table = {"split": split, "text": texts[0], "text2": texts[1], "score": score}
+    return RelatednessTask("elms", 1, 5, pd.DataFrame(table))
+
+
+def slow(x: NDArray[np.float64], scores: NDArray[np.float64], strength: float) -> NDArray[np.float64]:
+    """The softmax's weights and, in the last row, intercepts, by scipy."""
+    targets = np.array([[max(0.0, 1 - abs(score - level)) for level in LEVELS] for score in scores])
+
+    def objective(w: NDArray[np.float64]) -> float:
+        columns = w.reshape(-1, 5)
+        logits = x @ columns[:-1] + columns[-1]
+        losses = np.log(np.exp(logits).sum(1)) - (targets * logits).sum(1)
+        return float(0.5 * (columns[:-1] ** 2).sum() + strength * losses.sum())
+
+    best = scipy.optimize.minimize(objective, np.zeros((x.shape[1] + 1) * 5), method="BFGS", options={"gtol": 1e-4})
+    found: NDArray[np.float64] = best.x.reshape(-1, 5)
+    return found
+
+
+def test_equals_a_slow_minimisation_for_each_strength() -> None:
+    given = task()
+    u, v = (vectors(given.table[column].tolist()).astype(np.float64) for column in ("text", "text2"))
+    x, scores = np.hstack([np.abs(u - v), u * v]), given.table["score"].to_numpy()
+    predictions = []
+    for strength in SENTEVAL.nested:
+        w = slow(x[:50], scores[:50], strength)
+        masses = np.exp(x @ w[:-1] + w[-1])
+        predictions.append(masses @ LEVELS / masses.sum(1))
+    by_dev = [pearsonr(predicted[50:70], scores[50:70]).statistic for predicted in predictions]
+    best = int(np.argmax(by_dev))
+    result = relatedness(given, vectors, SENTEVAL)
+    assert result.chosen == (SENTEVAL.nested[best],)
+    assert result.validation == pytest.approx(by_dev[best], abs=1e-4)
+    assert result.rows.tolist() == list(range(70, 90))
+    np.testing.assert_allclose(expected(result.log_probabilities, LEVELS), predictions[best][70:], atol=5e-3)
+    ranks = [pd.Series(numbers).rank() for numbers in (predictions[best][70:], scores[70:])]
+    assert result.metrics == {
+        "pearson": pytest.approx(pearsonr(predictions[best][70:], scores[70:]).statistic, abs=1e-3),
+        "spearman": pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-2),
+        "mse": pytest.approx(np.mean((predictions[best][70:] - scores[70:]) ** 2), abs=5e-3),
+    }
+
+
+def test_targets_and_predictions_by_hand() -> None:
+    targets = distributions(np.array([1.0, 3.7, 5.0]), LEVELS)
+    np.testing.assert_allclose(targets, [[1, 0, 0, 0, 0], [0, 0, 0.3, 0.7, 0], [0, 0, 0, 0, 1]], atol=1e-12)
+    log_probs = np.log(np.array([[0.1, 0.3], [0.2, 0.2]], np.float32))  # as of an ensemble: not normalised
+    np.testing.assert_allclose(expected(log_probs, np.array([1.0, 2.0])), [1.75, 1.5], rtol=1e-6)
+    metrics = measure_degrees(log_probs, np.array([1.0, 2.0]), np.array([2.0, 1.0]))
+    assert metrics == pytest.approx({"pearson": 1, "spearman": 1, "mse": (0.25**2 + 0.5**2) / 2}, rel=1e-6)
+    assert correlation(pearsonr, np.ones(3), np.arange(3.0)) == 0
+
+
+def test_bad_input_is_named() -> None:
+    given = task()
+    with pytest.raises(ValueError, match=r"elms: the score 5.5 is not between 1 and 5"):
+        relatedness(replace(given, table=given.table.assign(score=5.5 - np.arange(90) / 90)), vectors, SENTEVAL)
+    with pytest.raises(ValueError, match="elms: the part dev has 0 rows"):
+        relatedness(replace(given, table=given.table[given.table["split"] != "dev"]), vectors, SENTEVAL)
+    with pytest.raises(ValueError, match=r"elms: the score nan is not"):
+        relatedness(
+            replace(given, table=given.table.assign(score=[np.nan, *given.table["score"][1:]])), vectors, SENTEVAL
+        )

@@ -1,0 +1,71 @@
+"""Sentences of all tasks are embedded once, into a folder that outlives the run."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contexture.metrics.vectors import open_vectors
+from contexture.tasks.sentences.vectors import SentenceVectors, distinct, embed_sentences, sentences_checksum
+from tests.tasks.sentences.sentence_toys import CountingModel
+
+TABLES = (["a", "bbb", "a"], ["cc", "bbb"], [], ["", "a", "dddd"])
+SENTENCES = ["a", "bbb", "cc", "", "dddd"]
+
+
+def test_a_sentence_of_three_tables_stands_once_where_it_came_first() -> None:
+    assert distinct(TABLES) == SENTENCES
+
+
+def test_each_is_embedded_once_and_found_by_its_text(tmp_path: Path) -> None:
+    model = CountingModel("toy", [1.0, -0.5])
+    vectors = embed_sentences(model, SENTENCES, tmp_path / "deep" / "v", 2)
+    assert model.asked == SENTENCES
+    found = vectors(["dddd", "a", "a", "", "cc"])
+    np.testing.assert_array_equal(found, [[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]])
+    assert found.dtype == np.float32
+    assert vectors([]).shape == (0, 2)
+    assert vectors.zeros() == 1
+    with pytest.raises(KeyError, match="never seen"):
+        vectors(["never seen"])
+
+
+def test_a_second_time_embeds_nothing(tmp_path: Path) -> None:
+    first = embed_sentences(CountingModel("toy", [1.0]), SENTENCES, tmp_path / "v")
+    again = CountingModel("toy", [1.0])
+    np.testing.assert_array_equal(embed_sentences(again, SENTENCES, tmp_path / "v")(SENTENCES), first(SENTENCES))
+    assert again.asked == []
+
+
+def test_other_sentences_or_another_model_are_embedded_anew(tmp_path: Path) -> None:
+    embed_sentences(CountingModel("toy", [1.0]), SENTENCES, tmp_path / "v")
+    model = CountingModel("toy", [1.0])
+    embed_sentences(model, SENTENCES[::-1], tmp_path / "v")
+    assert model.asked == SENTENCES[::-1]
+    model = CountingModel("other", [1.0])
+    embed_sentences(model, SENTENCES[::-1], tmp_path / "v")
+    assert model.asked == SENTENCES[::-1]
+
+
+def test_a_kill_costs_one_shard(tmp_path: Path) -> None:
+    broken = CountingModel("toy", [1.0], breaks_at="dddd")
+    with pytest.raises(KeyboardInterrupt):
+        embed_sentences(broken, SENTENCES, tmp_path / "v", 2)
+    assert broken.asked == SENTENCES[:4]
+    resumed = CountingModel("toy", [1.0])
+    embed_sentences(resumed, SENTENCES, tmp_path / "v", 2)
+    assert resumed.asked == SENTENCES[4:]
+
+
+def test_sentences_must_be_distinct_and_as_many_as_vectors(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="3 vectors for 3 sentences, 2 of them distinct"):
+        embed_sentences(CountingModel("toy", [1.0]), ["a", "b", "a"], tmp_path / "v")
+    with pytest.raises(ValueError, match="3 vectors for 2 sentences"):
+        SentenceVectors(["a", "b"], open_vectors(tmp_path / "v"))
+    with pytest.raises(ValueError, match="no candidates to embed"):
+        embed_sentences(CountingModel("toy", [1.0]), [], tmp_path / "w")
+
+
+def test_where_sentences_end_matters_to_their_checksum() -> None:
+    assert sentences_checksum(["ab", "c"]) != sentences_checksum(["a", "bc"]) != sentences_checksum(["abc"])
+    assert sentences_checksum(SENTENCES) == sentences_checksum(iter(SENTENCES))

@@ -1,0 +1,257 @@
+"""The vocabulary: what is written, that it is the same each time, and what bad input says."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from tokenizers import Tokenizer, models, normalizers
+
+from contexture.vocabulary.tokenizers import (
+    CONFIG_FILE,
+    TOKENIZER_FILE,
+    VocabularyConfig,
+    load_tokenizer,
+    paragraph_texts,
+    train_tokenizer,
+)
+
+KINDS = ["wordpiece", "bpe"]
+
+
+def texts_with_ties(seed: int = 0, words: int = 400) -> list[str]:
+    """Random words: most pairs of characters are equally frequent, so that ties decide the merges."""
+    rng = random.Random(seed)
+    letters = "abcdefghijklmnopqrstuvwxyzéàü"
+    lexicon = ["".join(rng.choices(letters, k=rng.randint(2, 8))) for _ in range(words)]
+    return [" ".join(rng.choices(lexicon, k=12)) + "." for _ in range(100)]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    made = {kind: tmp_path_factory.mktemp("vocabulary") / kind for kind in KINDS}
+    for kind, folder in made.items():
+        train_tokenizer(texts_with_ties(), VocabularyConfig(kind=kind, size=400), folder)  # type: ignore[arg-type]
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_transformers_loads_the_folder_with_all_special_tokens(kind: str, folders: dict[str, Path]) -> None:
+    from transformers import AutoTokenizer
+
+    published = AutoTokenizer.from_pretrained(folders[kind])
+    tokenizer, specials = load_tokenizer(folders[kind])
+    assert published.is_fast
+    assert published.cls_token_id == specials.cls
+    assert published.sep_token_id == specials.sep
+    assert published.pad_token_id == specials.pad
+    assert published.mask_token_id == specials.mask
+    assert published.unk_token_id == specials.unk
+    assert len(published) == specials.vocab_size == tokenizer.get_vocab_size() == 400
+    assert len({specials.cls, specials.sep, specials.pad, specials.mask, specials.unk}) == 5
+    text = texts_with_ties()[0]
+    assert published(text)["input_ids"] == [specials.cls, *tokenizer.encode(text).ids[1:-1], specials.sep]
+
+
+def test_special_tokens_come_first_in_the_published_order(folders: dict[str, Path]) -> None:
+    vocabularies = {kind: load_tokenizer(folder)[0] for kind, folder in folders.items()}
+    assert [vocabularies["wordpiece"].id_to_token(i) for i in range(5)] == [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+    ]
+    assert [vocabularies["bpe"].id_to_token(i) for i in range(5)] == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_bytes_in_another_process_with_other_threads_and_order(
+    kind: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    texts = tmp_path / "texts.json"
+    texts.write_text(json.dumps(texts_with_ties()[::-1]))
+    program = (
+        "import json, sys; from pathlib import Path; from contexture.vocabulary.tokenizers import *;"
+        "texts = json.loads(Path(sys.argv[1]).read_text());"
+        "train_tokenizer(texts, VocabularyConfig(kind=sys.argv[2], size=400), Path(sys.argv[3]))"
+    )
+    for threads in ("1", "2"):
+        folder = tmp_path / threads
+        environment = {**os.environ, "RAYON_NUM_THREADS": threads}
+        subprocess.run([sys.executable, "-c", program, texts, kind, folder], env=environment, check=True)
+        for name in (TOKENIZER_FILE, CONFIG_FILE):
+            assert (folder / name).read_bytes() == (folders[kind] / name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_text_it_was_trained_on_is_encoded_without_unknowns(kind: str, folders: dict[str, Path]) -> None:
+    tokenizer, specials = load_tokenizer(folders[kind])
+    for text in texts_with_ties():
+        assert specials.unk not in tokenizer.encode(text).ids
+
+
+def test_byte_level_gives_back_any_text(folders: dict[str, Path]) -> None:
+    tokenizer, _ = load_tokenizer(folders["bpe"])
+    for text in ("naïve 你好", "a  b\n", "<s> is </s> no token here", "\U0001f600"):
+        assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False).ids) == text
+
+
+def test_a_special_tokens_name_in_a_text_is_ordinary_text(folders: dict[str, Path]) -> None:
+    for kind, text in (("wordpiece", "abc [SEP] [MASK]"), ("bpe", "abc </s><mask>")):
+        tokenizer, specials = load_tokenizer(folders[kind])
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        assert not {specials.cls, specials.sep, specials.mask, specials.pad} & set(ids)
+
+
+def test_lowercase_is_a_choice(tmp_path: Path) -> None:
+    texts = ["Abc abc ABC Äb äb"] * 5
+    for kind in KINDS:
+        for lowercase in (True, False):
+            config = VocabularyConfig(kind=kind, size=300, lowercase=lowercase)  # type: ignore[arg-type]
+            train_tokenizer(texts, config, tmp_path / f"{kind}{lowercase}")
+            tokenizer, _ = load_tokenizer(tmp_path / f"{kind}{lowercase}")
+            assert (tokenizer.encode("ABC").ids == tokenizer.encode("abc").ids) == lowercase
+
+
+@given(st.characters(exclude_categories=["Cs"]), st.booleans())
+def test_normalization_is_a_matter_of_single_characters(character: str, lowercase: bool) -> None:
+    """The alphabet is counted on single characters; the trainer sees whole texts."""
+    normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    alone = normalizer.normalize_str(character)
+    assert normalizer.normalize_str(f"a{character}b{character}").split() == f"a{alone}b{alone}".split()
+
+
+def test_rare_characters_do_not_fill_the_vocabulary(tmp_path: Path) -> None:
+    common = texts_with_ties()
+    rare = ["".join(chr(0x4E00 + i) for i in range(2000))]
+    train_tokenizer(common + rare, VocabularyConfig(size=300), tmp_path)
+    tokenizer, specials = load_tokenizer(tmp_path)
+    single = [token for token in tokenizer.get_vocab() if len(token.removeprefix("##")) == 1]
+    assert specials.vocab_size == 300
+    assert len(single) <= 128
+    assert specials.unk not in tokenizer.encode(common[0]).ids
+
+
+def test_a_published_tokenizer_is_taken_from_a_folder(folders: dict[str, Path], tmp_path: Path) -> None:
+    train_tokenizer([], VocabularyConfig(published=str(folders["bpe"])), tmp_path / "copy")
+    mine, specials = load_tokenizer(tmp_path / "copy")
+    theirs, expected = load_tokenizer(folders["bpe"])
+    assert specials == expected
+    assert mine.get_vocab() == theirs.get_vocab()
+    text = texts_with_ties()[3]
+    assert mine.encode(text).ids == theirs.encode(text).ids
+
+
+def test_padding_and_truncation_of_a_published_tokenizer_are_undone(folders: dict[str, Path], tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(folders["wordpiece"] / TOKENIZER_FILE))
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=50)
+    tokenizer.save(str(tmp_path / TOKENIZER_FILE))
+    (tmp_path / CONFIG_FILE).write_text((folders["wordpiece"] / CONFIG_FILE).read_text())
+    text = texts_with_ties()[0]
+    assert load_tokenizer(tmp_path)[0].encode(text).ids == load_tokenizer(folders["wordpiece"])[0].encode(text).ids
+
+
+def test_special_tokens_may_be_written_out_and_ids_may_have_holes(tmp_path: Path) -> None:
+    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 9, "word": 40}
+    Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]")).save(str(tmp_path / TOKENIZER_FILE))
+    roles = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    config = {f"{role}_token": {"content": token, "lstrip": True} for role, token in roles.items()}
+    (tmp_path / CONFIG_FILE).write_text(json.dumps(config))
+    _, specials = load_tokenizer(tmp_path)
+    assert (specials.mask, specials.vocab_size) == (9, 41)
+
+
+@pytest.mark.parametrize("published", ["no-such-owner/no-such-tokenizer", "/no/such/folder", "empty"])
+def test_a_published_tokenizer_that_is_not_there_is_named(
+    published: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    if published == "empty":
+        (tmp_path / "empty").mkdir()
+        published = str(tmp_path / "empty")
+    with pytest.raises(ValueError, match=rf"published tokenizer '{published}' cannot be loaded"):
+        train_tokenizer([], VocabularyConfig(published=published), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_published_tokenizer_without_a_mask_token_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+    config = json.loads((folders["bpe"] / CONFIG_FILE).read_text())
+    del config["mask_token"]
+    (tmp_path / TOKENIZER_FILE).write_text((folders["bpe"] / TOKENIZER_FILE).read_text())
+    (tmp_path / CONFIG_FILE).write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="no usable 'mask_token'"):
+        train_tokenizer([], VocabularyConfig(published=str(tmp_path)), tmp_path / "out")
+
+
+def test_texts_must_be_readable_twice_and_not_empty(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="read twice"):
+        train_tokenizer(iter(["a b"]), VocabularyConfig(), tmp_path)
+    for texts in ([], ["", " \n"]):
+        for kind in KINDS:
+            with pytest.raises(ValueError, match="corpus is empty"):
+                train_tokenizer(texts, VocabularyConfig(kind=kind), tmp_path)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("values", [{"size": 200}, {"kind": "unigram"}, {"sise": 8000}, {"size": "many"}])
+def test_impossible_configuration_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        VocabularyConfig(**values)  # type: ignore[arg-type]
+
+
+def test_missing_and_damaged_files_are_named(folders: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=TOKENIZER_FILE):
+        load_tokenizer(tmp_path)
+    (tmp_path / TOKENIZER_FILE).write_text('{"version": ')
+    with pytest.raises(FileNotFoundError, match=CONFIG_FILE):
+        load_tokenizer(tmp_path)
+    (tmp_path / CONFIG_FILE).write_text("{")
+    with pytest.raises(ValueError, match=f"{TOKENIZER_FILE}: not a tokenizer"):
+        load_tokenizer(tmp_path)
+    (tmp_path / TOKENIZER_FILE).write_text((folders["bpe"] / TOKENIZER_FILE).read_text())
+    with pytest.raises(ValueError, match=f"{CONFIG_FILE}: not valid JSON"):
+        load_tokenizer(tmp_path)
+
+
+def write_parquet(path: Path, **columns: list[str | None]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+
+
+def test_paragraph_texts_come_in_file_order_and_can_be_read_again(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "part-00001.parquet", text=["c", None, "d"])
+    write_parquet(tmp_path / "part-00000.parquet", text=["a", "", "b"], title=["x", "y", "z"])
+    write_parquet(tmp_path / "_temporary" / "part-00000.parquet", text=["half-written"])
+    texts = paragraph_texts(tmp_path)
+    assert list(texts) == list(texts) == ["a", "b", "c", "d"]
+
+
+def test_paragraph_texts_name_the_bad_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="run the corpus stage"):
+        paragraph_texts(tmp_path)
+    write_parquet(tmp_path / "a.parquet", title=["x"])
+    with pytest.raises(ValueError, match=r"a\.parquet: no column 'text' \(found: title\)"):
+        list(paragraph_texts(tmp_path))
+    write_parquet(tmp_path / "a.parquet", text=["word"] * 1000)
+    whole = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"a\.parquet: not a whole Parquet file"):
+        list(paragraph_texts(tmp_path))
+
+
+def test_neither_transformers_nor_torch_is_needed_to_load(folders: dict[str, Path]) -> None:
+    program = (
+        "import sys; from pathlib import Path; from contexture.vocabulary.tokenizers import load_tokenizer;"
+        "load_tokenizer(Path(sys.argv[1])); assert not {'torch', 'transformers', 'pyspark'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program, folders["bpe"]], check=True)
