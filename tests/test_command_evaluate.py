@@ -42,11 +42,11 @@ def test_tables_are_printed_and_written(
     assert figures["zero_vectors"] == 1
     assert "stsb" in figures["missing"]
     assert len(figures["chosen"]["mr"]) == 10
-    rows = {(row["task"], row["split"], row["metric"]): row["value"] for row in figures["rows"]}
+    rows = {(row["task"], row["protocol"], row["metric"]): row["value"] for row in figures["rows"]}
     assert rows["trec", "senteval", "accuracy"] == 1
     header = next(number for number, line in enumerate(lines) if "Pearson mean" in line)
     assert lines[header + 1].split()[0] == "sts12"
-    assert lines[header + 1].split()[2] == f"{100 * rows['sts12', 'all', 'pearson_mean']:.2f}"
+    assert lines[header + 1].split()[2] == f"{100 * rows['sts12', 'cosine', 'pearson_mean']:.2f}"
 
 
 def test_only_what_is_asked_for_by_the_other_protocol(
@@ -69,7 +69,7 @@ def test_vectors_are_kept(
     def fails(*_: object) -> None:
         raise AssertionError("embedded again")
 
-    monkeypatch.setattr(sentence_models.WordAverage, "__call__", fails)
+    monkeypatch.setattr(sentence_models.WordAverage, "embed", fails)
     assert printed(capsys, *arguments) == first
 
 
@@ -92,13 +92,13 @@ def test_a_published_model_of_sentence_transformers(
     )
     assert out.startswith("tiny-bert: 16 dimensions, ")
     rows = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))["rows"]
-    found = {(row["split"], row["metric"]): row["value"] for row in rows}
+    found = {(row["data"], row["metric"]): row["value"] for row in rows}
     # By the library alone.
     pairs = [line.split("\t") for line in (tasks / "STS/STS12-en-test/STS.input.MSRpar.txt").read_text().splitlines()]
     scores = [float(line) for line in (tasks / "STS/STS12-en-test/STS.gs.MSRpar.txt").read_text().splitlines()]
     peer = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
     cosines = [float(peer.similarity(*peer.encode(pair))[0, 0]) for pair in pairs]
-    assert found["MSRpar", "pearson"] == pytest.approx(np.corrcoef(cosines, scores)[0, 1], abs=1e-4)
+    assert found["senteval/MSRpar", "pearson"] == pytest.approx(np.corrcoef(cosines, scores)[0, 1], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,7 @@ def test_a_published_model_of_sentence_transformers(
     [
         (("{model}", "--tasks", "{tasks}"), r"rt-polarity\.neg has 40 rows where the published file has 5,331"),
         (("{model}", "--tasks", "{tasks}/nowhere"), "nowhere: there is no such folder"),
+        (("{model}", "--tasks", "{tasks}", "--only", "cr"), r"holds none of the tasks: CR is not here"),
         (("{model}", "--tasks", "{tasks}", "--only", "imdb"), "no task is called imdb; there are mr, "),
         (("./nowhere", "--tasks", "{tasks}", "--counts", "any"), "./nowhere: there is no such folder"),
         (("{model}", "--tasks", "{tasks}", "--counts", "any", "--output", "{tasks}/no/f.json"), "no such folder to"),

@@ -8,14 +8,19 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-DEFAULT_INDEX = Path("data/06_models/two_tower/search")
+MODEL_HELP = (
+    "a folder with an encoder of this project or word vectors, or a sentence-transformers model by name or folder; "
+    "several joined by + are combined"
+)
+DEFAULT_INDEX = Path("data/06_models/search")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The passages that answer a question (`search`), or the published tasks on a model of sentences (`evaluate`)."""
+    """Passages that answer a question (`search`), texts as vectors (`embed`), SentEval and STS figures (`evaluate`)."""
     parser = argparse.ArgumentParser(prog="contexture", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     _add_search(commands.add_parser("search", help="print the best passages for a question"))
+    _add_embed(commands.add_parser("embed", help="write the vectors of texts"))
     _add_evaluate(commands.add_parser("evaluate", help="print SentEval and STS figures of any model of sentences"))
     given = parser.parse_args(arguments)
     if given.command == "search" and given.k < 1:
@@ -40,7 +45,7 @@ def _add_search(search: argparse.ArgumentParser) -> None:
 
 
 def _search(given: argparse.Namespace) -> None:
-    from contexture.metrics.search_index import IndexConfig
+    from contexture.metrics.config import IndexConfig
     from contexture.tasks.retrieval.passage_search import PassageSearch
 
     hits = PassageSearch(given.index, IndexConfig(kind=given.approximate or "flat"))(given.question, given.k)
@@ -49,13 +54,36 @@ def _search(given: argparse.Namespace) -> None:
         print(f"{place}. {hit.title}  ({hit.score:.3f}, {hit.passage_id})\n{text}")
 
 
+def _add_embed(embed: argparse.ArgumentParser) -> None:
+    embed.set_defaults(work=_embed)
+    embed.add_argument("texts", metavar="FILE", help="a text a line, UTF-8; -: the standard input")
+    embed.add_argument("--model", required=True, help=MODEL_HELP)
+    embed.add_argument("--output", type=Path, required=True, help="a NumPy file: float32 (lines, dimension)")
+    embed.add_argument("--role", choices=["query", "document"], help="what the texts are, to models that tell them")
+
+
+def _embed(given: argparse.Namespace) -> None:
+    import numpy as np
+
+    from contexture.encoders.models import load_model
+
+    _check_folder(given.output)
+    data = sys.stdin.buffer.read() if given.texts == "-" else Path(given.texts).read_bytes()
+    lines = data.decode("utf-8-sig").removesuffix("\n").split("\n") if data else []
+    vectors = load_model(given.model).embed([line.removesuffix("\r") for line in lines], given.role)
+    with given.output.open("wb") as file:
+        np.save(file, vectors)
+
+
+def _check_folder(output: Path | None) -> None:
+    """Raise ValueError, before any work, where a file cannot be written."""
+    if output is not None and not output.absolute().parent.is_dir():
+        raise ValueError(f"{output}: there is no such folder to write to")
+
+
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.set_defaults(work=_evaluate)
-    evaluate.add_argument(
-        "model",
-        help="a folder with encoders of this project or word vectors, or a sentence-transformers model by name or "
-        "folder; several joined by + are combined",
-    )
+    evaluate.add_argument("model", help=MODEL_HELP)
     evaluate.add_argument("--tasks", type=Path, required=True, help="folder that SentEval calls data/downstream")
     evaluate.add_argument(
         "--protocol", choices=["senteval", "skip_thoughts"], default="senteval", help="of the probes (%(default)s)"
@@ -78,9 +106,12 @@ def _evaluate(given: argparse.Namespace) -> None:
     from contexture.tasks.sentences.text_tables import evaluation_text
     from contexture.tasks.sentences.vectors import embed_sentences
 
-    if given.output is not None and not given.output.absolute().parent.is_dir():
-        raise ValueError(f"{given.output}: there is no such folder to write to")
+    _check_folder(given.output)
+    if not given.tasks.is_dir():
+        raise ValueError(f"{given.tasks}: there is no such folder; name the one that SentEval calls data/downstream")
     tasks = SentenceTasks.read(given.tasks, given.counts, given.only or NAMES)
+    if not tasks:
+        raise ValueError(f"{given.tasks} holds none of the tasks: {' '.join(tasks.missing.values())}")
     sentences = tasks.sentences()
     model = load_model(given.model)
     with tempfile.TemporaryDirectory() as temporary:
@@ -97,7 +128,7 @@ def _evaluate(given: argparse.Namespace) -> None:
         print("\n".join(f"{name}  {reason}" for name, reason in tasks.missing.items()))
     if given.output is not None:
         summary |= {"identity": model.identity, "protocol": evaluation.protocol, "missing": tasks.missing}
-        found = {**summary, "chosen": evaluation.chosen(), "rows": evaluation.rows()}
+        found = {**summary, "chosen": evaluation.chosen(), "rows": evaluation.rows("senteval")}
         given.output.write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
 
 

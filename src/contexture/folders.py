@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 UNFINISHED = ".unfinished"
+IDENTITY = "identity.json"
 
 
 @contextmanager
@@ -19,7 +20,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     has nothing to resume.
     """
     work = folder.with_name(folder.name + UNFINISHED)
-    marker = work / "identity.json"
+    marker = work / IDENTITY
     wanted = json.loads(json.dumps(identity))
     if identity is not None and marker.exists() and len(list(work.iterdir())) > 1:
         found = json.loads(marker.read_text(encoding="utf-8"))
@@ -39,10 +40,19 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     replace(work, folder)
 
 
+def finished(folder: Path, identity: dict[str, Any]) -> bool:
+    """Whether `folder` is whole and was made with this identity, so that it need not be made again."""
+    marker = folder / IDENTITY
+    if not marker.exists():
+        return False
+    found: bool = json.loads(marker.read_text(encoding="utf-8")) == json.loads(json.dumps(identity))
+    return found
+
+
 def discard_other(folder: Path, identity: dict[str, Any]) -> None:
     """Throw away unfinished work on `folder` of another identity: of a cache, which is only made again."""
     work = folder.with_name(folder.name + UNFINISHED)
-    marker = work / "identity.json"
+    marker = work / IDENTITY
     if marker.exists() and json.loads(marker.read_text(encoding="utf-8")) != json.loads(json.dumps(identity)):
         shutil.rmtree(work)
 

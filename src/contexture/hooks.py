@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,9 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
-from contexture.config import ConfigurationError, Parameters, check_parameters
+from contexture.config import ConfigurationError
 from contexture.pipelines.datasets import SparkTable
-from contexture.training.config import MsppSystem
-from contexture.training.systems import System
+from contexture.pipelines.parameters import check
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -23,43 +22,13 @@ RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytor
 class CheckParameters:
     """Refuse unknown keys and impossible values before any work starts."""
 
-    @hook_impl
+    @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
         """Raises KedroCliError with the file and the key of every fault."""
-        loader: Any = context.config_loader
-        root = Path(loader.conf_source)
-        folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
         try:
-            parameters = check_parameters(context.params, folders, loader.runtime_params or {})
-            check_systems(parameters)
+            check(context.config_loader)
         except ConfigurationError as error:
             raise KedroCliError(str(error)) from None
-
-
-def check_systems(parameters: Parameters) -> None:
-    """Raise ConfigurationError where runs or variants of a system are not those that its pipeline has."""
-    from contexture.pipeline_registry import SYSTEMS
-    from contexture.pipelines.sentences.nodes import WORD_AVERAGE
-
-    for name, system in SYSTEMS.items():
-        config: System = getattr(parameters, name)
-        named: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
-            ("pretrain.runs", config.pretrain.runs, system.runs)
-        ]
-        if isinstance(config, MsppSystem):
-            named.append(("finetune.variants", config.finetune.variants, system.variants))
-        for key, given, known in named:
-            if set(given) != set(known):
-                raise ConfigurationError(
-                    f"the configuration was refused: {name}.{key} has {sorted(given)}, the pipeline has {sorted(known)}"
-                )
-    asked, frozen = parameters.quick_thoughts.evaluation, {*SYSTEMS["quick_thoughts"].frozen, WORD_AVERAGE}
-    for key, variants in (("ensemble", asked.ensemble), ("neighbours.variants", asked.neighbours.variants)):
-        if unknown := sorted(set(variants) - frozen):
-            raise ConfigurationError(
-                f"the configuration was refused: quick_thoughts.evaluation.{key} has {unknown}; there are "
-                f"{sorted(frozen)}"
-            )
 
 
 class StartSpark:
@@ -87,7 +56,7 @@ class RecordRun:
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         """Remember what to record."""
-        self.parameters = context.params
+        self.parameters = dict(context.config_loader["parameters"])
         self.project = context.project_path
 
     @hook_impl(trylast=True)
@@ -100,6 +69,9 @@ class RecordRun:
         if mlflow.active_run() is None:
             return
         mlflow.set_tags(git_tags(self.project))
+        run = {name.split(".")[0] for name in pipeline.datasets() if "." in name}
+        flat = {key: str(value)[:250] for key, value in flattened(self.parameters) if key.split(".")[0] in run}
+        mlflow.log_params(flat)
         mlflow.log_dict(self.parameters, "configuration/parameters.yml")
         mlflow.log_dict(
             {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES},
@@ -115,6 +87,16 @@ class RecordRun:
 
         if mlflow.active_run() is not None and catalog.exists("sources"):
             mlflow.log_dict(catalog.load("sources"), "data/sources.json")
+
+
+def flattened(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of nested parameters by their dotted keys."""
+    for key, value in values.items():
+        name = f"{before}{key}".replace("=", "_")
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{name}.")
+        else:
+            yield name, value
 
 
 def git_tags(project: Path) -> dict[str, str]:

@@ -8,20 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from contexture.encoders.config import BagOfWordsSentences, GruSentences, SentenceLayoutConfig
-from contexture.encoders.models import (
-    Combined,
-    EncoderModel,
-    SentenceTransformersModel,
-    TowerModel,
-    WordAverage,
-    load_model,
-)
-from contexture.encoders.sentence_encoder_files import save_sentence_encoders
-from contexture.encoders.sentence_encoders import build_sentence_encoders
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import BagOfWordsConfig, GruConfig, Lengths
+from contexture.encoders.files import save_encoder
+from contexture.encoders.models import Combined, SentenceTransformersModel, WordAverage, load_model
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import WordsConfig, train_words
-from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_towers
 from tests.tasks.sentences.sentence_toys import CountingModel
 
 TEXTS = ["whales sing", "Ferries cross the cold strait .", "a gull waits", "lamps", "oil lamps burn yellow oil " * 3]
@@ -44,7 +37,7 @@ def tiny_bert(folder: Path) -> Path:
     """A random BERT of two layers and the mean of its states, as sentence-transformers saves it."""
     transformers = pytest.importorskip("transformers")
     sentence_transformers = pytest.importorskip("sentence_transformers")
-    train_tokenizer([" ".join(PASSAGES.values())] * 3, VocabularyConfig(size=300), folder / "bert")
+    train_tokenizer([" ".join(TEXTS)] * 3, VocabularyConfig(size=300), folder / "bert")
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=load_tokenizer(folder / "bert")[1].vocab_size,
@@ -65,23 +58,24 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(tmp_path_factory.mktemp("published"))
 
 
-def encoders(folder: Path, words: Path, kind: str) -> Path:
+def encoder(folder: Path, words: Path, kind: str = "gru") -> Path:
+    """f and g of words."""
     torch.manual_seed(2)
-    config = GruSentences(word_size=5, embedding_size=6, bidirectional=True) if kind == "gru" else None
-    _, tokens = load_tokenizer(words)
-    made = build_sentence_encoders(
-        config or BagOfWordsSentences("bag_of_words", 4), SentenceLayoutConfig(), tokens, tokens.vocab_size, None, True
-    )
-    save_sentence_encoders(made, words, folder)
+    gru = GruConfig("gru", word_size=5, embedding_size=6, bidirectional=True, shared=False, plain="both")
+    config = gru if kind == "gru" else BagOfWordsConfig("bag_of_words", 4, shared=False, plain="both")
+    save_encoder(build_encoder(config, Lengths(query=50, document=50), Vocabulary.load(words)), folder)
     return folder
 
 
 def test_the_average_of_words(words: Path) -> None:
     model = WordAverage(words)
     assert model.dimension == 2
-    found = model(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
+    found = model.embed(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
     np.testing.assert_allclose(found, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
     assert found.dtype == np.float32
+    # Of two parts: the mean over the words of both, whatever the role.
+    np.testing.assert_allclose(model.embed([("sing sing,", "whales!"), "sing"], "query"), [[7 / 3, 8 / 3], [3, 4]])
+    assert model.embed([]).shape == (0, 2)
 
 
 def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
@@ -106,7 +100,7 @@ def test_combined_vectors_stand_side_by_side() -> None:
     both = Combined([lengths, signs])
     assert (both.name, both.dimension) == ("lengths+signs", 3)
     assert both.identity == {"combined": [lengths.identity, signs.identity]}
-    np.testing.assert_array_equal(both(["ab", "a"]), [[2, 4, -2], [1, 2, -1]])
+    np.testing.assert_array_equal(both.embed(["ab", "a"]), [[2, 4, -2], [1, 2, -1]])
     with pytest.raises(ValueError, match="nothing to combine"):
         Combined([])
 
@@ -114,10 +108,13 @@ def test_combined_vectors_stand_side_by_side() -> None:
 def test_what_the_library_gives_is_kept(published: Path) -> None:
     model = SentenceTransformersModel(str(published))
     assert (model.name, model.dimension) == ("tiny-bert", 16)
-    found = model(TEXTS)
+    found = model.embed(TEXTS)
     np.testing.assert_allclose(found, model.model.encode(TEXTS, batch_size=1), atol=1e-6)
     assert np.abs(np.linalg.norm(found, axis=1) - 1).min() > 0.01  # nothing was normalised
-    assert model([]).shape == (0, 16)
+    assert model.embed([]).shape == (0, 16)
+    np.testing.assert_array_equal(
+        model.embed([("whales sing", "a gull waits")]), model.embed(["whales sing a gull waits"])
+    )
     # Without the library: mean of BERT's states over the tokens, special ones included, cut to 12.
     bert = model.model[0].model
     ids = load_tokenizer(published)[0].encode(TEXTS[1]).ids[:12]
@@ -142,41 +139,44 @@ def test_another_weight_or_length_is_another_model(published: Path) -> None:
     assert _model_checksum(again.model) != model.identity["sentence_transformers"]
 
 
-def test_towers_give_vectors_of_documents(tmp_path: Path) -> None:
-    model = load_model(str(toy_towers(tmp_path / "towers")))
-    assert isinstance(model, TowerModel)
-    texts = list(PASSAGES.values())
-    found = model([*texts, ""])
-    assert found.shape == (len(texts) + 1, model.dimension)
-    # Its inner product counts shared words: none are shared but with itself.
-    products = found[:-1] @ found[:-1].T
-    assert (products.argmax(axis=1) == np.arange(len(texts))).all()
+def test_the_prompts_of_a_role_are_used(published: Path) -> None:
+    model = SentenceTransformersModel(str(published))
+    model.model.prompts = {"query": "whales: ", "passage": "lamps: "}
+    model.model.default_prompt_name = None
+    for role, prompt in (("query", "whales: "), ("document", "lamps: "), (None, "")):
+        expected = model.model.encode([prompt + TEXTS[0]], prompt="")
+        np.testing.assert_allclose(model.embed(TEXTS[:1], role), expected, atol=1e-6)
+    model.model.prompts = {"title": "gulls: "}
+    np.testing.assert_allclose(model.embed(TEXTS[:1], "query"), model.model.encode(TEXTS[:1]), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["gru", "bag_of_words"])
-def test_encoders_of_words(kind: str, words: Path, tmp_path: Path) -> None:
-    model = load_model(str(encoders(tmp_path / "e", words, kind)))
-    assert isinstance(model, EncoderModel)
-    assert model.dimension == (12 if kind == "gru" else 8)
-    found = model([*TEXTS, " "])
-    alone = np.concatenate([model([text]) for text in TEXTS])
+def test_encoders_of_this_project(kind: str, words: Path, tmp_path: Path) -> None:
+    model = load_model(encoder(tmp_path / "e", words, kind))
+    assert isinstance(model, Encoder) and not model.training
+    assert (model.name, model.dimension) == ("e", 12 if kind == "gru" else 8)
+    found = model.embed([*TEXTS, " "])
+    alone = np.concatenate([model.embed([text]) for text in TEXTS])
     np.testing.assert_allclose(found[:-1], alone, atol=1e-6)
     half = model.dimension // 2
     for part in (alone[:, :half], alone[:, half:]):
         np.testing.assert_allclose(np.linalg.norm(part, axis=1), 1, rtol=1e-5)
     assert not found[-1].any()
+    asked = model.embed(TEXTS, "query")
+    lengths = np.linalg.norm(asked, axis=1, keepdims=True)
+    np.testing.assert_allclose(asked / lengths, alone[:, :half], atol=1e-6)
 
 
 def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: Path) -> None:
-    assert isinstance(load_model(str(words)), WordAverage)
+    assert isinstance(load_model(words), WordAverage)
     assert isinstance(load_model(str(published)), SentenceTransformersModel)
     both = load_model(f"{words}+{published}")
     assert isinstance(both, Combined)
     assert both.dimension == 18
-    # A folder of encoders with word vectors in it is one of encoders.
-    folder = encoders(tmp_path / "e", words, "gru")
+    # A folder of an encoder with word vectors in it is an encoder's.
+    folder = encoder(tmp_path / "e", words)
     (folder / "word_vectors.npy").write_bytes((words / "word_vectors.npy").read_bytes())
-    assert isinstance(load_model(str(folder)), EncoderModel)
+    assert isinstance(load_model(folder), Encoder)
 
 
 @pytest.mark.parametrize("name", ["nowhere/at/all", "./nowhere", "/nowhere", "nowhere/"])

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.metrics.bm25 import Bm25, Bm25Config
+from contexture.metrics.bm25 import Bm25
+from contexture.metrics.config import Bm25Config
 from contexture.tasks.retrieval.ranks import question_ranks, recalls
 from contexture.tasks.retrieval.reqa import reqa_tables
 from contexture.tasks.retrieval.squad import read_squad

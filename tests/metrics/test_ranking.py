@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from contexture.metrics.ranking import METRICS, average, mean_average_precision, question_metrics
+from contexture.metrics.ranking import METRICS, mean_average_precision, question_metrics
+from contexture.metrics.scores import to_records
 
 RUN = {"variant": "mspp_ie", "seed": 0, "split": "test", "protocol": "grouped"}
 
@@ -109,14 +110,16 @@ def test_runs_are_kept_apart_and_sorted() -> None:
     ]
 
 
-def test_average_makes_records() -> None:
-    scores = table({"Q1": [(1.0, 1), (0.0, 0)], "Q2": [(1.0, 0), (0.0, 1)]}, seed=3)
-    records = average(question_metrics(scores), "mspp", "wikiqa")
-    common = {"system": "mspp", "variant": "mspp_ie", "task": "wikiqa", "split": "test", "seed": 3}
+def test_records_are_means_of_a_run() -> None:
+    questions = {"Q1": [(1.0, 1), (0.0, 0)], "Q2": [(1.0, 0), (0.0, 1)]}
+    scores = pd.concat([table(questions, seed=3), table({"Q1": [(1.0, 1)]}, seed=3, protocol="reranked")])
+    records = to_records(question_metrics(scores), METRICS, "answer_selection", "wikiqa")
+    common = {"variant": "mspp_ie", "seed": 3, "task": "answer_selection", "data": "wikiqa", "split": "test"}
     assert records == [
-        {**common, "metric": "p_at_1", "value": 0.5},
-        {**common, "metric": "map", "value": 0.75},
-        {**common, "metric": "mrr", "value": 0.75},
+        {**common, "protocol": "grouped", "metric": "p_at_1", "value": 0.5},
+        {**common, "protocol": "grouped", "metric": "map", "value": 0.75},
+        {**common, "protocol": "grouped", "metric": "mrr", "value": 0.75},
+        *({**common, "protocol": "reranked", "metric": metric, "value": 1.0} for metric in METRICS),
     ]
     assert type(records[0]["seed"]) is int  # numpy's integers cannot be written as JSON
     assert type(records[0]["value"]) is float
@@ -126,12 +129,7 @@ def test_no_scores_no_metrics() -> None:
     nothing = pd.DataFrame(columns=[*RUN, "question_id", "candidate_id", "label", "score"])
     assert question_metrics(nothing).columns.tolist() == [*RUN, "question_id", *METRICS]
     assert question_metrics(nothing).empty
-
-
-def test_average_refuses_to_mix_protocols() -> None:
-    scores = pd.concat([table({"Q1": [(1.0, 1)]}), table({"Q1": [(1.0, 1)]}, protocol="reranked")])
-    with pytest.raises(ValueError, match=r"\['grouped', 'reranked'\]"):
-        average(question_metrics(scores), "mspp", "wikiqa")
+    assert to_records(question_metrics(nothing), METRICS, "answer_selection", "wikiqa") == []
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf")])

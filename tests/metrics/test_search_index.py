@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from contexture.metrics import search_index
-from contexture.metrics.search_index import ApproximateIndex, IndexConfig, compare_indexes, open_index, search_exact
+from contexture.metrics.config import IndexConfig
+from contexture.metrics.search_index import ApproximateIndex, compare_indexes, open_index, search_exact
 from contexture.metrics.vectors import Vectors, write_vectors
 
 Floats = NDArray[np.float32]

@@ -16,9 +16,10 @@ SMALLEST: dict[str, Any] = {
     "demo": {"pages": 25, "novels": 2},
     "vocabulary": {"size": 1000},
     "corpus": {"files": 2},
+    "compute": {"processes": 1},
     "mspp": {
-        "sampling": {"examples_per_paragraph": 2, "files": 2},
-        "encoder": {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 16},
+        "streams": {"joint": {"sampling": {"examples_per_paragraph": 2, "files": 2}}},
+        "encoders": {"transformer": {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 16}},
         "pretrain": {
             "batch_size": 8,
             "precision": "fp32",
@@ -30,7 +31,7 @@ SMALLEST: dict[str, Any] = {
                 "mspp_ae": {"schedule": [{"steps": 4, "weights": {"mlm": 1, "mspp": 1}}]},
             },
         },
-        "finetune": {"epochs": 1, "precision": "fp32"},
+        "tasks": {"answer_selection": {"epochs": 1, "precision": "fp32"}},
     },
 }
 

@@ -1,11 +1,17 @@
-"""What an encoder is made of: sizes, or published weights, and how sentences are laid out in its input."""
+"""What an encoder is made of: its architecture and sizes, or published weights, and how texts are cut and pooled."""
 
-from typing import Annotated, Literal
+from dataclasses import dataclass as plain_dataclass
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
+
+#: What a text is to an encoder of two networks. Quick-Thoughts calls them f and g.
+Role = Literal["query", "document"]
+ROLES: tuple[Role, Role] = ("query", "document")
+Size = Annotated[int, Field(gt=0)]
 
 #: Evidence heads of the MSPP paper (section 3.3).
 HeadKind = Literal["ie_k", "ae_k", "ie_1"]
@@ -14,21 +20,54 @@ HeadStyle = Literal["linear", "released"]
 
 
 @dataclass(config=STRICT, frozen=True)
-class EncoderConfig:
-    """A Transformer encoder, from scratch at the sizes below or continued from published weights."""
+class Lengths:
+    """Tokens at which an encoder cuts a text, special ones included where it has some."""
 
+    query: Annotated[int, Field(ge=3)]
+    document: Annotated[int, Field(ge=3)]
+
+    def of(self, role: Role) -> int:
+        """The length of a role."""
+        return self.query if role == "query" else self.document
+
+
+@dataclass(config=STRICT, frozen=True)
+class EncoderConfig:
+    """What every architecture has."""
+
+    # One network for queries and documents, or one for each (f and g).
+    shared: bool = Field(default=True, kw_only=True)
+    # The vector of a text of no role: the document's, the query's, or both, one behind the other (Quick-Thoughts).
+    plain: Literal["document", "query", "both"] = Field(default="document", kw_only=True)
+    # With both: each is brought to length 1 before (released code of Quick-Thoughts), or not (its paper).
+    unit: bool = Field(default=True, kw_only=True)
+    #: Whether it has a state for each token, which masked language models and joint models read.
+    has_states: ClassVar[bool] = False
+
+
+@dataclass(config=STRICT, frozen=True)
+class TransformerConfig(EncoderConfig):
+    """A Transformer, from scratch at the sizes below or continued from published weights."""
+
+    kind: Literal["transformer"] = "transformer"
     # Name or folder of published masked-language-model weights (roberta-base, …); sizes then come from it.
     init_from: str | None = None
     # Width of the hidden states.
-    hidden_size: Annotated[int, Field(gt=0)] = 128
+    hidden_size: Size = 128
     # Number of Transformer layers.
-    layers: Annotated[int, Field(gt=0)] = 2
+    layers: Size = 2
     # Attention heads per layer; must divide hidden_size.
-    heads: Annotated[int, Field(gt=0)] = 2
+    heads: Size = 2
     # Width of the feed-forward layers.
-    intermediate_size: Annotated[int, Field(gt=0)] = 512
+    intermediate_size: Size = 512
     # Dropout on hidden states and attention probabilities.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    # What stands for a text: the state of [CLS] (papers), or the mean over the tokens, which small models trained from
+    # scratch learn far sooner.
+    pooling: Literal["cls", "mean"] = "mean"
+    # Length of the vectors: a linear layer on the pooled state (two-tower paper, section 4.1); null: that state itself.
+    embedding_size: Size | None = None
+    has_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.init_from is None and self.hidden_size % self.heads:
@@ -36,61 +75,27 @@ class EncoderConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class TransformerTowers:
-    """Towers that are Transformers: a linear layer on the pooled states (two-tower paper, section 4.1)."""
+class BagOfWordsMlpConfig(EncoderConfig):
+    """BoW-MLP (two-tower paper, section 4.2): the mean of the tokens' embeddings through two tanh layers."""
 
-    encoder: EncoderConfig
-    kind: Literal["transformer"] = "transformer"
-    # Length of the vectors.
-    embedding_size: Annotated[int, Field(gt=0)] = 512
-    # What the linear layer reads: the state of [CLS] (paper), or the mean over the tokens, which small models trained
-    # from scratch learn far sooner.
-    pooling: Literal["cls", "mean"] = "cls"
-    # One network for queries and documents, or one for each.
-    shared: bool = True
-
-
-@dataclass(config=STRICT, frozen=True)
-class BagOfWordsTowers:
-    """The paper's BoW-MLP (section 4.2): the mean of the tokens' embeddings through two tanh layers."""
-
-    kind: Literal["bag_of_words"]
+    kind: Literal["bag_of_words_mlp"]
     # Length of a token's embedding; 4,096 makes it as large as BERT-base.
-    word_size: Annotated[int, Field(gt=0)] = 4096
+    word_size: Size = 4096
     # Width of the first layer.
-    hidden_size: Annotated[int, Field(gt=0)] = 512
+    hidden_size: Size = 512
     # Length of the vectors: the width of the second.
-    embedding_size: Annotated[int, Field(gt=0)] = 512
-    shared: bool = True
-
-
-TowersConfig = Annotated[TransformerTowers | BagOfWordsTowers, Field(discriminator="kind")]
+    embedding_size: Size = 512
 
 
 @dataclass(config=STRICT, frozen=True)
-class PairLayoutConfig:
-    """Inputs of the two towers (two-tower paper, section 4.1), special tokens included."""
+class GruConfig(EncoderConfig):
+    """A GRU whose last state is the text (Quick-Thoughts, section 3)."""
 
-    # Queries are cut to this length …
-    query_tokens: Annotated[int, Field(ge=8)] = 64
-    # … and documents (title and passage, or sentence and passage) to this one.
-    document_tokens: Annotated[int, Field(ge=16)] = 288
-
-    @property
-    def longest(self) -> int:
-        """Positions that a tower needs."""
-        return max(self.query_tokens, self.document_tokens)
-
-
-@dataclass(config=STRICT, frozen=True)
-class GruSentences:
-    """A GRU whose last state is the sentence (Quick-Thoughts, section 3)."""
-
-    kind: Literal["gru"] = "gru"
+    kind: Literal["gru"]
     # Length of a word's embedding; fixed ones have the length of the word vectors.
-    word_size: Annotated[int, Field(gt=0)] = 620
+    word_size: Size = 620
     # Length of the vector, both directions together.
-    embedding_size: Annotated[int, Field(gt=0)] = 1200
+    embedding_size: Size = 1200
     bidirectional: bool = False
     # trained: embeddings of its own for the trained words. fixed: word vectors, never changed (MC-QT's other channel).
     words: Literal["trained", "fixed"] = "trained"
@@ -101,42 +106,17 @@ class GruSentences:
 
 
 @dataclass(config=STRICT, frozen=True)
-class BagOfWordsSentences:
+class BagOfWordsConfig(EncoderConfig):
     """The sum of the words' embeddings (Quick-Thoughts, appendix B)."""
 
     kind: Literal["bag_of_words"]
     # Length of an embedding, hence of the vector.
-    embedding_size: Annotated[int, Field(gt=0)] = 300
+    embedding_size: Size = 300
 
 
-@dataclass(config=STRICT, frozen=True)
-class TransformerSentences:
-    """A Transformer over words, from scratch: the mean of its states through a linear layer."""
-
-    kind: Literal["transformer"]
-    encoder: EncoderConfig
-    # Length of the vector.
-    embedding_size: Annotated[int, Field(gt=0)] = 512
-
-    def __post_init__(self) -> None:
-        if self.encoder.init_from is not None:
-            raise ValueError("a Transformer over words starts from scratch: init_from must be null")
-
-
-SentenceEncoderConfig = Annotated[
-    GruSentences | BagOfWordsSentences | TransformerSentences, Field(discriminator="kind")
+AnyEncoderConfig = Annotated[
+    TransformerConfig | BagOfWordsMlpConfig | GruConfig | BagOfWordsConfig, Field(discriminator="kind")
 ]
-
-
-@dataclass(config=STRICT, frozen=True)
-class SentenceLayoutConfig:
-    """Sentences of a corpus in their order (Quick-Thoughts, section 4.3)."""
-
-    # Sentences are cut to so many words.
-    sentence_words: Annotated[int, Field(ge=3)] = 50
-    # documents: the neighbours of a sentence are of its own document. cross: whatever stands next to it in the batch,
-    # such as the first sentence of the next document (released code).
-    boundaries: Literal["documents", "cross"] = "documents"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -144,7 +124,7 @@ class LayoutConfig:
     """The joint input of k+1 sentences (MSPP paper, section 3.2)."""
 
     # k, the number of candidates that are read together with s0.
-    candidates: Annotated[int, Field(gt=0)] = 5
+    candidates: Size = 5
     # L, the slot of every sentence: cut to it, special tokens included.
     sentence_tokens: Annotated[int, Field(ge=3)] = 64
     # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
@@ -158,3 +138,14 @@ class LayoutConfig:
     def width(self) -> int:
         """Positions of the whole input, padding included."""
         return self.sentence_tokens * (self.candidates + 1)
+
+
+@plain_dataclass(frozen=True)
+class Needs:
+    """The rows of its tables that batches need of a Transformer."""
+
+    positions: int = 1
+    types: int = 1
+
+    def __or__(self, other: "Needs") -> "Needs":
+        return Needs(max(self.positions, other.positions), max(self.types, other.types))

@@ -5,7 +5,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from contexture.encoders.sentence_encoders import SentenceEncoders, embedding_of
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import GruConfig, TransformerConfig
+from contexture.encoders.words import embedding_of
 
 
 def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
@@ -46,14 +48,14 @@ def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tenso
     return torch.cat([trained.detach(), torch.from_numpy(more).to(trained)])
 
 
-def expand_words(encoders: SentenceEncoders, vectors: NDArray[np.float32], unknown: int) -> None:
-    """Give encoders, in place, embeddings for all words that have a vector; fixed words are left as they are.
+def expand_words(encoder: Encoder, vectors: NDArray[np.float32]) -> None:
+    """Give an encoder, in place, embeddings for all words that have a vector; fixed words are left as they are.
 
     Raises ValueError where `expand` does, and for Transformers, whose words scale with their positions.
     """
-    if encoders.config.kind == "transformer":
-        raise ValueError("vocabulary expansion is for a gru or a bag_of_words: a Transformer's words are left alone")
-    if encoders.config.kind == "gru" and encoders.config.words == "fixed":
+    if isinstance(encoder.config, TransformerConfig):
+        raise ValueError("vocabulary expansion is for a gru or a bag of words: a Transformer's words are left alone")
+    if isinstance(encoder.config, GruConfig) and encoder.config.words == "fixed":
         return
-    for encoder in encoders.encoders:
-        encoder.words = embedding_of(expand(encoder.words.weight, vectors, unknown))
+    for network in encoder.networks.values():
+        network.words = embedding_of(expand(network.words.weight, vectors, encoder.vocabulary.tokens.unk))

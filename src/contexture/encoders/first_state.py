@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from transformers.masking_utils import create_bidirectional_mask
 
-from contexture.encoders.transformer import ROBERTA_LIKE
-
+#: Families whose position table starts behind the padding index and whose pairs have two separators.
+ROBERTA_LIKE = {"roberta", "xlm-roberta", "camembert"}
 #: Families whose layers are made of the modules that `first_state` takes apart.
 BERT_LIKE = {"bert", *ROBERTA_LIKE}
 

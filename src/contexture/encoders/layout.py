@@ -171,11 +171,11 @@ def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once
 
 
 def row_lengths(batch: Mapping[str, Any]) -> Tensor:
-    """Real tokens of every row of a batch, or of all rows of the chunks in a batch of pairs or of sentences."""
+    """Real tokens of every row of a batch: of tokens, of texts in chunks, or of texts by role."""
     if "attention_mask" in batch:
         return torch.sum(batch["attention_mask"], dim=1)
-    chunks = [batch[side] for side in ("queries", "documents", "sentences") if side in batch]
-    return torch.cat([row_lengths(chunk) for side in chunks for chunk in side])
+    parts = batch.get("chunks") or [batch[name] for name in ("texts", "query", "document") if name in batch]
+    return torch.cat([row_lengths(part) for part in parts])
 
 
 def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:

@@ -1,7 +1,6 @@
-"""Anything that turns sentences into vectors, under one protocol: encoders of this project, of sentence-transformers, …
+"""Anything that turns texts into vectors, told by a name or a folder: our encoders, published ones, averages of words.
 
-A model gives the same text the same vector whatever is beside it (but for rounding), and has an identity, by which
-vectors that were stored know what made them.
+All are a `TextEncoder`. A text of two parts is to the models that know none the two joined by a space.
 """
 
 import hashlib
@@ -14,25 +13,22 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from contexture.encoders import sentence_encoder_files
-from contexture.encoders.embedding import TOKENS_AT_ONCE, TOKENS_AT_ONCE_ON_CPU, embed
-from contexture.encoders.layout import select
-from contexture.encoders.sentence_encoder_files import is_sentence_encoders, load_sentence_encoders
-from contexture.encoders.tower_files import checksum, is_towers, load_towers
-from contexture.tasks.retrieval.data import plain_texts
-from contexture.tasks.retrieval.model import on_device
-from contexture.tasks.sentences.vectors import Array, SentenceModel
+from contexture.encoders.base import Array, Text, TextEncoder, on_device
+from contexture.encoders.config import Role
+from contexture.encoders.files import is_encoder, load_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
 
-#: Sentences of one forward pass of a recurrent encoder or one of sentence-transformers.
-SENTENCES_AT_ONCE = 128
+#: Texts of one forward pass of a model of sentence-transformers.
+TEXTS_AT_ONCE = 128
+#: The prompts of sentence-transformers that belong to a role, the first one that a model has.
+PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage")}
 
 
 class Combined:
     """Several models' vectors one behind the other: combine-QT, MC-QT (Quick-Thoughts, sections 4.3 and 4.4)."""
 
-    def __init__(self, models: Sequence[SentenceModel]) -> None:
+    def __init__(self, models: Sequence[TextEncoder]) -> None:
         if not models:
             raise ValueError("nothing to combine: give one model or more")
         self.models = tuple(models)
@@ -40,13 +36,13 @@ class Combined:
         self.dimension = sum(model.dimension for model in models)
         self.identity: dict[str, Any] = {"combined": [model.identity for model in models]}
 
-    def __call__(self, texts: Sequence[str]) -> Array:
+    def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
         """Vectors (N, D1 + D2 + …)."""
-        return np.concatenate([model(texts) for model in self.models], axis=1)
+        return np.concatenate([model.embed(texts, role) for model in self.models], axis=1)
 
 
 class WordAverage:
-    """The mean of the vectors of a sentence's words; words without a vector do not count, none at all make it zero."""
+    """The mean of the vectors of a text's words; words without a vector do not count, none at all make it zero."""
 
     def __init__(self, folder: Path) -> None:
         """`folder`: a tokenizer of words and `word_vectors.npy`, (V, W), row = id, zero where a word has no vector.
@@ -61,11 +57,12 @@ class WordAverage:
             "word_average": _files_checksum(folder / VECTORS_FILE, folder / TOKENIZER_FILE)
         }
 
-    def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, W)."""
-        sentences = plain_texts(texts, self.tokenizer)
-        rows = np.repeat(np.arange(len(texts)), sentences.lengths[:, 0])
-        words, place = np.unique(sentences.tokens, return_inverse=True)
+    def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
+        """Vectors (N, W), the same for every role."""
+        encodings = self.tokenizer.encode_batch_fast(list(map(joined, texts)), add_special_tokens=False)
+        ids = [np.asarray(encoding.ids, np.int64) for encoding in encodings]
+        rows = np.repeat(np.arange(len(ids)), [len(some) for some in ids])
+        words, place = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
         vectors = np.asarray(self.vectors[words], np.float32)
         has_vector = np.flatnonzero((vectors != 0).any(axis=1)[place])
         rows, place = rows[has_vector], place[has_vector]
@@ -74,63 +71,8 @@ class WordAverage:
         return np.asarray(weights @ vectors, np.float32)
 
 
-class TowerModel:
-    """The document tower of two towers that were trained."""
-
-    def __init__(self, folder: Path) -> None:
-        """Raises ValueError, naming the folder, where something is missing or damaged."""
-        self.towers = on_device(load_towers(folder))
-        self.tokenizer, tokens = load_tokenizer(folder)
-        self.specials = self.towers.specials(tokens)
-        self.name = folder.resolve().name
-        self.dimension = self.towers.config.embedding_size
-        self.identity: dict[str, Any] = {"towers": checksum(folder)}
-
-    def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, D)."""
-        sentences = plain_texts(texts, self.tokenizer)
-        return embed(self.towers.document, sentences, self.specials, self.towers.layout.document_tokens)
-
-
-class EncoderModel:
-    """Encoders of words, as Quick-Thoughts and Skip-Thought train them: [f; g], or f alone."""
-
-    def __init__(self, folder: Path, f_alone: bool = False, unit: bool = True) -> None:
-        """`unit`: f's and g's vectors have length 1. Raises ValueError, naming the folder, where it is damaged."""
-        self.unit = unit
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.encoders = load_sentence_encoders(folder).to(self.device).eval()
-        if f_alone:
-            self.encoders.g = None
-        self.tokenizer, self.tokens = load_tokenizer(folder)
-        self.name = folder.resolve().name
-        self.dimension = self.encoders.size
-        files = (sentence_encoder_files.SETTINGS, sentence_encoder_files.WEIGHTS, TOKENIZER_FILE)
-        self.identity: dict[str, Any] = {
-            "sentence_encoders": _files_checksum(*(folder / file for file in files)),
-            "encoders": len(self.encoders.encoders),
-            "unit": unit,
-        }
-
-    @torch.inference_mode()
-    def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, D), zero for a text without a word; sentences of like length are computed together."""
-        sentences = plain_texts(texts, self.tokenizer)
-        lengths = sentences.lengths[:, 0]
-        tokens_at_once = TOKENS_AT_ONCE_ON_CPU if self.device == "cpu" else TOKENS_AT_ONCE
-        order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        for start in range(0, len(order), SENTENCES_AT_ONCE):
-            rows = order[start : start + SENTENCES_AT_ONCE]
-            batch = self.encoders.batch(select(sentences, rows), self.tokens, tokens_at_once)
-            chunks = [{name: part.to(self.device) for name, part in chunk.items()} for chunk in batch["sentences"]]
-            there = batch | {"sentences": chunks, "rows": batch["rows"].to(self.device)}
-            vectors[rows] = self.encoders.test_vectors(there, self.unit).cpu().numpy()
-        return vectors
-
-
 class SentenceTransformersModel:
-    """A model of sentence-transformers, as it was published: its own length, prompt and normalisation, none added."""
+    """A model of sentence-transformers, as it was published: its own length, prompts and normalisation, none added."""
 
     def __init__(self, name_or_folder: str) -> None:
         """Raises ValueError where the package or the model is not there, or its weights are not safetensors."""
@@ -154,35 +96,41 @@ class SentenceTransformersModel:
         self.dimension = int(self._encode(["a"]).shape[1])
         self.identity: dict[str, Any] = {"sentence_transformers": _model_checksum(self.model)}
 
-    def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, D); the library computes texts of like length together."""
-        return self._encode(texts) if len(texts) else np.empty((0, self.dimension), np.float32)
+    def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
+        """Vectors (N, D), with the role's prompt where the model has one; like lengths are computed together."""
+        if not len(texts):
+            return np.empty((0, self.dimension), np.float32)
+        prompts = (name for name in PROMPTS[role] if name in self.model.prompts) if role else iter(())
+        return self._encode(list(map(joined, texts)), next(prompts, None))
 
-    def _encode(self, texts: Sequence[str]) -> Array:
-        found = self.model.encode(list(texts), batch_size=SENTENCES_AT_ONCE, show_progress_bar=False)
+    def _encode(self, texts: list[str], prompt: str | None = None) -> Array:
+        found = self.model.encode(texts, prompt_name=prompt, batch_size=TEXTS_AT_ONCE, show_progress_bar=False)
         return np.asarray(found, np.float32)
 
 
-def load_model(name_or_folder: str) -> SentenceModel:
+def load_model(name_or_folder: str | Path) -> TextEncoder:
     """The model that a folder holds, told by its files, or that sentence-transformers knows by a name.
 
-    `sentence_encoder.json`: encoders of words; `towers.json`: two towers; `word_vectors.npy`: the average of words'
-    vectors; everything else is for sentence-transformers. Several, joined by `+`, are combined.
+    `encoder.json`: an encoder of this project, which goes to the GPU where there is one; `word_vectors.npy`: the
+    average of words' vectors; everything else is for sentence-transformers. Several, joined by `+`, are combined.
 
     Raises ValueError, naming the model or the file, where it cannot be loaded.
     """
-    folder = Path(name_or_folder)
-    if not folder.exists() and "+" in name_or_folder:
-        return Combined([load_model(part) for part in name_or_folder.split("+")])
-    if is_sentence_encoders(folder):
-        return EncoderModel(folder)
-    if is_towers(folder):
-        return TowerModel(folder)
+    name, folder = str(name_or_folder), Path(name_or_folder)
+    if not folder.exists() and "+" in name:
+        return Combined([load_model(part) for part in name.split("+")])
+    if is_encoder(folder):
+        return on_device(load_encoder(folder))
     if (folder / VECTORS_FILE).exists():
         return WordAverage(folder)
-    if not folder.exists() and _is_path(name_or_folder):
-        raise ValueError(f"{name_or_folder}: there is no such folder, and no model is named so")
-    return SentenceTransformersModel(name_or_folder)
+    if not folder.exists() and _is_path(name):
+        raise ValueError(f"{name}: there is no such folder, and no model is named so")
+    return SentenceTransformersModel(name)
+
+
+def joined(text: Text) -> str:
+    """A text of two parts as one."""
+    return text if isinstance(text, str) else " ".join(text)
 
 
 def _is_path(name: str) -> bool:

@@ -1,6 +1,6 @@
 """Transformer encoders of Hugging Face's layout, from scratch or from published weights."""
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,30 +16,75 @@ from transformers import (
     PreTrainedModel,
 )
 
-from contexture.encoders.config import EncoderConfig
-from contexture.encoders.layout import Batch, Specials
-from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer
+from contexture.encoders.config import Needs, TransformerConfig
+from contexture.encoders.first_state import BERT_LIKE, ROBERTA_LIKE, first_state, spared
+from contexture.encoders.layout import Batch, Sentences, Specials, text_chunks
+from contexture.encoders.network import Network
+from contexture.encoders.pooling import pool
+from contexture.encoders.words import known
+from contexture.vocabulary.tokenizers import SpecialTokens
 
-#: Families whose position table starts behind the padding index and whose pairs have two separators.
-ROBERTA_LIKE = {"roberta", "xlm-roberta", "camembert"}
 
+class Transformer(Network):
+    """A Transformer taken apart: hidden states, vectors of texts, and logits only where they are asked for.
 
-class TransformerEncoder(nn.Module):
-    """A masked-language model taken apart: hidden states first, logits only where they are asked for."""
+    `model` is a masked language model, or, where no objective predicts tokens, one without that head.
+    """
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
+    def __init__(self, model: PreTrainedModel, config: TransformerConfig, tokens: SpecialTokens) -> None:
+        super().__init__(tokens)
         self.model: Any = model
+        self.pooling = config.pooling
+        hidden = model.config.hidden_size
+        self.size = config.embedding_size or hidden
+        self.projection: nn.Linear | None = None
+        if config.embedding_size is not None:
+            self.projection = nn.Linear(hidden, config.embedding_size)
+            nn.init.normal_(self.projection.weight, std=hidden**-0.5)
+            nn.init.zeros_(self.projection.bias)
 
     @property
-    def config(self) -> Any:
-        """The Hugging Face configuration of the model."""
-        return self.model.config
+    def base(self) -> Any:
+        """The model without a head."""
+        return self.model.base_model
 
-    def forward(self, batch: Batch) -> Tensor:
+    @property
+    def has_head(self) -> bool:
+        """Whether it predicts tokens."""
+        return self.base is not self.model
+
+    @property
+    def words(self) -> nn.Embedding:  # type: ignore[override]
+        """The embeddings of its tokens."""
+        found: nn.Embedding = self.base.get_input_embeddings()
+        return found
+
+    def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
+        """Batch of `text_layout` → vectors (B, D); `words` (B, T, H) are the embeddings of its tokens, if at hand."""
+        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
+        inputs |= {"input_ids": self._known(batch)} if words is None else {"inputs_embeds": words}
+        if self.reads_first_only:
+            pooled = first_state(self.base, **inputs)
+        else:
+            pooled = pool(self.base(**inputs).last_hidden_state, batch["attention_mask"], self.pooling)
+        vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
+        return vectors
+
+    def vectors(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → vectors (B, D). One look-up of all words: its gradient is as large as the vocabulary."""
+        shapes = [batch["input_ids"].shape for batch in batches]
+        words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
+        parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
+        return torch.cat([self(batch, part.view(*shape, -1)) for batch, part, shape in parts])
+
+    def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
+        """Batches of texts of like length, with special tokens; see `Network.chunks`."""
+        return text_chunks(texts, self.specials, limit, tokens_at_once)
+
+    def states(self, batch: Batch) -> Tensor:
         """Batch of `encoders.layout` → hidden states (B, T, H)."""
-        inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "position_ids", "token_type_ids")}
-        states: Tensor = self.model.base_model(**inputs).last_hidden_state
+        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
+        states: Tensor = self.base(input_ids=self._known(batch), **inputs).last_hidden_state
         return states
 
     def token_logits(self, states: Tensor) -> Tensor:
@@ -48,25 +93,30 @@ class TransformerEncoder(nn.Module):
         logits: Tensor = head(states)
         return logits
 
-    def specials(self, tokens: SpecialTokens) -> Specials:
+    @property
+    def reads_first_only(self) -> bool:
+        """Whether a text's vector needs of the last layer the first token alone."""
+        return self.pooling == "cls" and self.model.config.model_type in BERT_LIKE
+
+    @property
+    def specials(self) -> Specials:
         """How this family places special tokens and positions."""
-        return specials_of(self.config, tokens)
+        roberta = self.model.config.model_type in ROBERTA_LIKE
+        return Specials(
+            cls=self.tokens.cls,
+            sep=self.tokens.sep,
+            pad=self.tokens.pad,
+            first_position=self.model.config.pad_token_id + 1 if roberta else 0,
+            pair_separators=2 if roberta else 1,
+        )
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the layers for rows of `lengths` (B,) tokens."""
-        return layer_flops(self.model.base_model, lengths)
+        """Forward and backward FLOPs of the layers for the vectors of texts of `lengths` (B,) tokens."""
+        flops = layer_flops(self.base, lengths)
+        return flops - spared(self.base, lengths) if self.reads_first_only else flops
 
-
-def specials_of(config: Any, tokens: SpecialTokens) -> Specials:
-    """How the family of a Hugging Face configuration places special tokens and positions."""
-    roberta = config.model_type in ROBERTA_LIKE
-    return Specials(
-        cls=tokens.cls,
-        sep=tokens.sep,
-        pad=tokens.pad,
-        first_position=config.pad_token_id + 1 if roberta else 0,
-        pair_separators=2 if roberta else 1,
-    )
+    def _known(self, batch: Batch) -> Tensor:
+        return known(batch["input_ids"], self.words, self.tokens.unk)
 
 
 def layer_flops(model: Any, lengths: Tensor) -> Tensor:
@@ -82,37 +132,39 @@ def layer_flops(model: Any, lengths: Tensor) -> Tensor:
     return flops
 
 
-def scratch_config(encoder: EncoderConfig, positions: int, types: int, tokens: SpecialTokens) -> BertConfig:
-    """A BERT of the configured sizes with so many positions and token types."""
+def scratch_config(encoder: TransformerConfig, needs: Needs, words: int, tokens: SpecialTokens) -> BertConfig:
+    """A BERT of the configured sizes with so many positions, token types and words."""
     return BertConfig(
-        vocab_size=tokens.vocab_size,
+        vocab_size=words,
         hidden_size=encoder.hidden_size,
         num_hidden_layers=encoder.layers,
         num_attention_heads=encoder.heads,
         intermediate_size=encoder.intermediate_size,
         hidden_dropout_prob=encoder.dropout,
         attention_probs_dropout_prob=encoder.dropout,
-        max_position_embeddings=positions,
-        type_vocab_size=types,
+        max_position_embeddings=needs.positions,
+        type_vocab_size=needs.types,
         pad_token_id=tokens.pad,
     )
 
 
-def build_encoder(encoder: EncoderConfig, positions: int, types: int, tokens: SpecialTokens) -> TransformerEncoder:
-    """A new encoder with so many positions and token types, from scratch or continued from `init_from`.
+def build_transformer(
+    config: TransformerConfig, needs: Needs, words: int, tokens: SpecialTokens, head: bool
+) -> Transformer:
+    """A new network, from scratch or continued from `init_from`, with a masked-language-model head if asked for.
 
     Raises ValueError where the published model cannot take the vocabulary or the positions.
     """
-    if encoder.init_from is None:
-        model = BertForMaskedLM(scratch_config(encoder, positions, types, tokens))
+    if config.init_from is None:
+        model: Any = BertForMaskedLM(scratch_config(config, needs, words, tokens))
         initialise_for_width(model)
-        return TransformerEncoder(model)
-    config = AutoConfig.from_pretrained(encoder.init_from)
-    check_fits(config, positions, tokens, encoder.init_from)
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = encoder.dropout
-    model = AutoModelForMaskedLM.from_pretrained(encoder.init_from, config=config)
-    resize_token_types(model, types)
-    return TransformerEncoder(model)
+    else:
+        published = AutoConfig.from_pretrained(config.init_from)
+        check_fits(published, needs.positions, tokens, config.init_from)
+        published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout
+        model = AutoModelForMaskedLM.from_pretrained(config.init_from, config=published)
+        resize_token_types(model, needs.types)
+    return Transformer(model if head else model.base_model, config, tokens)
 
 
 def initialise_for_width(model: Any) -> None:
@@ -133,14 +185,15 @@ def initialise_for_width(model: Any) -> None:
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
 
 
-def start_from_frequencies(encoder: TransformerEncoder, ids: npt.NDArray[np.int64]) -> None:
+def start_from_frequencies(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
     """Set the bias of a new language-model head to the log-frequencies of the tokens in `ids`.
 
     So training does not spend its first hundreds of steps on learning how often each word occurs.
     """
-    counts = np.bincount(ids, minlength=encoder.config.vocab_size) + 1.0
+    size = network.words.num_embeddings
+    counts = np.bincount(ids[ids < size], minlength=size) + 1.0
     with torch.no_grad():
-        encoder.model.cls.predictions.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
+        network.model.cls.predictions.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
 def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, name: str) -> None:
@@ -174,14 +227,3 @@ def resize_token_types(model: Any, types: int) -> None:
             new.weight[: old.num_embeddings] = old.weight
         embeddings.token_type_embeddings = new
         model.config.type_vocab_size = types
-
-
-def load_encoder(folder: Path) -> TransformerEncoder:
-    """An encoder that `save_encoder` wrote."""
-    return TransformerEncoder(AutoModelForMaskedLM.from_pretrained(folder, local_files_only=True))
-
-
-def save_encoder(encoder: TransformerEncoder, tokenizer: Path, folder: Path) -> None:
-    """Write weights (safetensors), configuration and the tokenizer in Hugging Face's layout."""
-    encoder.model.save_pretrained(folder)
-    copy_tokenizer(tokenizer, folder)

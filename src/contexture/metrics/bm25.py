@@ -1,46 +1,13 @@
 """BM25, the baseline of lexical matching (two-tower paper, section 4.2), as bm25s computes it."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
 
 import bm25s
 import numpy as np
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 from tqdm import tqdm
 
+from contexture.metrics.config import Bm25Config
 from contexture.metrics.top import NOTHING, Rows, Scores, best
-from contexture.strict import STRICT
-
-#: Languages whose function words bm25s knows.
-StopWords = Literal[
-    "chinese",
-    "danish",
-    "dutch",
-    "english",
-    "french",
-    "german",
-    "italian",
-    "korean",
-    "norwegian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "swedish",
-    "turkish",
-]
-
-
-@dataclass(config=STRICT, frozen=True)
-class Bm25Config:
-    """Lucene's BM25 at the library's defaults; the paper does not say which it used."""
-
-    # How soon another occurrence of a word ceases to count.
-    k1: Annotated[float, Field(ge=0)] = 1.5
-    # How much longer texts are held back, 0 to 1.
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    # Language whose function words are left out; null keeps all words.
-    stop_words: StopWords | None = "english"
 
 
 class Bm25:

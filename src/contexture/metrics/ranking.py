@@ -22,7 +22,7 @@ from torchmetrics.functional.retrieval import (
     retrieval_reciprocal_rank,
 )
 
-from contexture.metrics.scores import QUESTION, check_scores, to_records
+from contexture.metrics.scores import QUESTION, check_scores
 
 #: The columns of `question_metrics` and the metric names of the records.
 METRICS = ["p_at_1", "map", "mrr"]
@@ -46,27 +46,6 @@ def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     rankings = _rankings(scores, QUESTION)
     values = [(*question, *_metrics_of(labels)) for question, labels in rankings.items()]
     return pd.DataFrame(values, columns=[*QUESTION, *METRICS])
-
-
-def average(metrics: pd.DataFrame, system: str, task: str) -> list[dict[str, Any]]:
-    """Average the metrics of questions into the records of `metrics.json`.
-
-    Args:
-        metrics: what `question_metrics` returns, of one protocol.
-        system: such as "mspp".
-        task: such as "wikiqa", or "wikiqa_rerank" for the protocol "reranked".
-
-    Returns:
-        One record a variant, seed, split and metric, with the keys system, variant, task, split, metric,
-        value (0..1), seed.
-
-    Raises:
-        ValueError: if the rows are of several protocols, which are different tasks.
-    """
-    protocols = sorted(metrics["protocol"].unique())
-    if len(protocols) != 1:
-        raise ValueError(f"one task is one protocol, but the metrics of {task!r} are of {protocols}")
-    return to_records(metrics, METRICS, system, task)
 
 
 def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index: ArrayLike) -> float:

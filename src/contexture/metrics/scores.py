@@ -1,7 +1,7 @@
-"""The table of scores that a ranking model leaves behind, and what must hold before it is measured.
+"""Tables of what runs left behind: what must hold before they are measured, and the records that they make.
 
-One row a candidate: `variant`, `seed`, `split`, `protocol`, `question_id`, `candidate_id`, `label` (0 or 1),
-`score` (finite, higher is better).
+A table of scores has one row a candidate: `variant`, `seed`, `split`, `protocol`, `question_id`, `candidate_id`,
+`label` (0 or 1), `score` (finite, higher is better).
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: What tells one ranked list from another in a table of several runs.
-QUESTION = ["variant", "seed", "split", "protocol", "question_id"]
+#: What tells one run from another in a table of several.
+RUN = ["variant", "seed", "split", "protocol"]
+#: What tells one ranked list from another.
+QUESTION = [*RUN, "question_id"]
 
 
 def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> None:
@@ -42,29 +44,29 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
             raise ValueError(f"{what}: score {row['score']}, label {row['label']} ({place})")
 
 
-def to_records(table: pd.DataFrame, metrics: Sequence[str], system: str, task: str) -> list[dict[str, Any]]:
-    """Average the metrics of questions into the records of `metrics.json`.
+def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str) -> list[dict[str, Any]]:
+    """Average the metrics of questions.
 
     Args:
-        table: one row a question: variant, seed, split, and a column for each of the metrics.
+        table: one row a question: the columns `RUN`, and one for each of the metrics.
         metrics: the columns to average.
-        system: such as "mspp".
-        task: such as "wikiqa".
+        task: such as "retrieval".
+        data: what was measured on, such as "squad".
 
     Returns:
-        One record a variant, seed, split and metric, with the keys system, variant, task, split, metric,
-        value (0..1), seed.
+        One record a run and metric, with the keys variant, seed, task, data, protocol, split, metric, value.
     """
-    means = table.groupby(["variant", "seed", "split"], sort=True)[list(metrics)].mean().reset_index()
+    means = table.groupby(RUN, sort=True)[list(metrics)].mean().reset_index()
     return [
         {
-            "system": system,
             "variant": str(run["variant"]),
+            "seed": int(run["seed"]),
             "task": task,
+            "data": data,
+            "protocol": str(run["protocol"]),
             "split": str(run["split"]),
             "metric": metric,
             "value": float(run[metric]),
-            "seed": int(run["seed"]),
         }
         for run in means.to_dict("records")
         for metric in metrics

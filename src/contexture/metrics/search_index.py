@@ -13,21 +13,17 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import faiss
 import numpy as np
 import pandas as pd
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 from tqdm import tqdm
 
 from contexture.folders import work_folder
+from contexture.metrics.config import IndexConfig
 from contexture.metrics.top import NOTHING, Rows, Scores, best
 from contexture.metrics.vectors import Array, Vectors
-from contexture.strict import STRICT
-
-Positive = Annotated[int, Field(gt=0)]
 
 #: Vectors in memory at a time.
 BLOCK = 32_768
@@ -38,24 +34,6 @@ _GATHERED = 2**21
 # Vectors that a list's centroid is found from; FAISS warns of fewer.
 _PER_LIST = 39
 _INDEX, _DESCRIPTION = "index.faiss", "index.json"
-
-
-@dataclass(config=STRICT, frozen=True)
-class IndexConfig:
-    """How to search."""
-
-    # flat: exact. ivf: only the lists of vectors near the query. hnsw: along a graph of near vectors.
-    kind: Literal["flat", "ivf", "hnsw"] = "flat"
-    # ivf: number of lists; null: four times the root of the number of vectors.
-    lists: Positive | None = None
-    # ivf: lists that are searched for a query.
-    probes: Positive = 32
-    # hnsw: neighbours of a vector in the graph.
-    neighbours: Annotated[int, Field(gt=1)] = 32
-    # hnsw: breadth of the search for neighbours when the graph is built.
-    construction: Positive = 40
-    # hnsw: breadth of the search for a query.
-    breadth: Positive = 256
 
 
 def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:

@@ -138,6 +138,13 @@ def open_vectors(folder: Path) -> Vectors:
     return vectors
 
 
+def unit(vectors: Array) -> Array:
+    """Vectors [n, dimension] at length 1, so that inner products are cosines; 0 stays 0."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    out: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return out
+
+
 def check_identity(vectors: Vectors, expected: Mapping[str, Any]) -> None:
     """Raise ValueError, naming what differs, unless the vectors were made for what is `expected` of them.
 

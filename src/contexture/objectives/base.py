@@ -1,15 +1,15 @@
-"""What a pre-training objective is."""
+"""What a training objective is."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
-from contexture.vocabulary.tokenizers import SpecialTokens
+from contexture.encoders.base import Encoder
+from contexture.objectives.config import ObjectiveConfig
 
 
 @dataclass(frozen=True)
@@ -20,28 +20,33 @@ class Loss:
     metrics: dict[str, Tensor] = field(default_factory=dict)
 
 
-class Objective(nn.Module, ABC):
-    """One training signal: it may change the input first (`corrupt`), then judges the encoder's states.
+#: What an encoder made of a batch: states (B, T, H) of tokens, or vectors (B, D) of texts by role.
+States = Any
+#: A batch of one stream; see `training.streams`.
+StreamBatch = Mapping[str, Any]
 
-    Objectives of one schedule share a forward pass over one batch, so `corrupt` must leave alone what others read.
+
+class Objective(nn.Module, ABC):
+    """One training signal: it may change a batch first (`corrupt`), then judges what the encoder makes of it.
+
+    Objectives of one stream share a batch and its encoding, so `corrupt` must leave alone what others read.
     """
 
     #: Judge the states of the batch as it was before any objective corrupted it, at the price of a second pass.
     wants_clean_input: bool = False
 
-    def corrupt(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def __init__(self, config: ObjectiveConfig, encoder: Encoder) -> None:
+        """Make it from its settings, for an encoder."""
+        super().__init__()
+
+    def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """The batch that the encoder sees; every random choice comes from `generator`."""
         return batch
 
-    @abstractmethod
-    def __init__(self, config: Any, encoder: TransformerEncoder, tokens: SpecialTokens) -> None:
-        """Make it from its settings, for an encoder and a vocabulary."""
-        super().__init__()
-
-    def flops(self, lengths: Tensor) -> Tensor | float:
-        """Forward and backward FLOPs of layers of its own for rows of `lengths` (B,) tokens, where they count."""
+    def flops(self, batch: StreamBatch) -> Tensor | float:
+        """Forward and backward FLOPs of layers of its own for a batch, where they count."""
         return 0.0
 
     @abstractmethod
-    def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
-        """The loss of states (B, T, H) that `encoder` made of `batch`."""
+    def forward(self, encoder: Encoder, states: States, batch: StreamBatch) -> Loss:
+        """The loss of what `encoder` made of `batch`."""

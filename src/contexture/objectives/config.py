@@ -1,6 +1,6 @@
 """Settings of every objective, without torch: a run is checked before torch is loaded."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -10,8 +10,37 @@ from contexture.strict import STRICT
 
 
 @dataclass(config=STRICT, frozen=True)
-class MlmConfig:
+class ObjectiveConfig:
+    """What the settings of every objective tell."""
+
+    # The stream that it reads; null: the first of those that it can read and that the system has.
+    stream: str | None = Field(default=None, kw_only=True)
+    #: Where its class is: module and name.
+    implementation: ClassVar[str]
+    #: Streams that it can read.
+    streams: ClassVar[tuple[str, ...]]
+    #: Whether it reads states of tokens, which not every architecture has …
+    reads_states: ClassVar[bool] = False
+    #: … and predicts tokens from them.
+    predicts_tokens: ClassVar[bool] = False
+    #: What its loss is counted in, for the curves; its title there.
+    unit: ClassVar[str] = "nats"
+    title: ClassVar[str] = ""
+    #: In plain words, for those who know none of the papers: "learns by …".
+    explained: ClassVar[str] = ""
+
+
+@dataclass(config=STRICT, frozen=True)
+class MlmConfig(ObjectiveConfig):
     """How tokens are masked."""
+
+    implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
+    streams: ClassVar[tuple[str, ...]] = ("joint", "passages")
+    reads_states: ClassVar[bool] = True
+    predicts_tokens: ClassVar[bool] = True
+    title: ClassVar[str] = "MLM"
+    unit: ClassVar[str] = "nats per masked token"
+    explained: ClassVar[str] = "guesses masked words"
 
     # Share of the tokens, special ones aside, that the model must predict.
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.15
@@ -26,8 +55,15 @@ class MlmConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class MsppConfig:
+class MsppConfig(ObjectiveConfig):
     """How the k predictions are made."""
+
+    implementation: ClassVar[str] = "contexture.objectives.mspp:MultiSentencesInParagraph"
+    streams: ClassVar[tuple[str, ...]] = ("joint",)
+    reads_states: ClassVar[bool] = True
+    title: ClassVar[str] = "MSPP"
+    unit: ClassVar[str] = "nats per candidate"
+    explained: ClassVar[str] = "tells which sentences share a paragraph, reading them together"
 
     # ie_k reads each candidate's state, ae_k the question's state beside it.
     head: Literal["ie_k", "ae_k"] = "ie_k"
@@ -39,16 +75,28 @@ class MsppConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class InBatchNegativesConfig:
+class InBatchNegativesConfig(ObjectiveConfig):
     """The softmax over the documents of a batch."""
+
+    implementation: ClassVar[str] = "contexture.objectives.in_batch_negatives:InBatchNegatives"
+    streams: ClassVar[tuple[str, ...]] = ("pairs",)
+    title: ClassVar[str] = "In-batch softmax"
+    unit: ClassVar[str] = "nats per query"
+    explained: ClassVar[str] = "finds the passage that a sentence was taken from"
 
     # Subtract the logarithm of each document's frequency, so that frequent ones are not pushed away the more.
     log_q: bool = False
 
 
 @dataclass(config=STRICT, frozen=True)
-class QuickThoughtsConfig:
+class QuickThoughtsConfig(ObjectiveConfig):
     """The softmax over the sentences of a batch."""
+
+    implementation: ClassVar[str] = "contexture.objectives.quick_thoughts:QuickThoughts"
+    streams: ClassVar[tuple[str, ...]] = ("contiguous",)
+    title: ClassVar[str] = "Quick-Thoughts"
+    unit: ClassVar[str] = "nats per sentence"
+    explained: ClassVar[str] = "picks a sentence's neighbours among others"
 
     # Sentences on each side that are a sentence's context: 1 is the paper's context size 3.
     window: Annotated[int, Field(gt=0)] = 1
@@ -61,12 +109,18 @@ class QuickThoughtsConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class SkipThoughtConfig:
+class SkipThoughtConfig(ObjectiveConfig):
     """Decoders of the sentences before and after, which start from the sentence's vector; nothing to turn."""
 
+    implementation: ClassVar[str] = "contexture.objectives.skip_thought:SkipThought"
+    streams: ClassVar[tuple[str, ...]] = ("contiguous",)
+    title: ClassVar[str] = "Skip-Thought"
+    unit: ClassVar[str] = "nats per word"
+    explained: ClassVar[str] = "writes a sentence's neighbours word by word"
 
-#: name in a schedule → its settings; `registry.py` has the class to each.
-OBJECTIVE_CONFIGS: dict[str, type] = {
+
+#: Every objective by its name in a schedule: its settings, which tell where its class is.
+OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
     "in_batch_negatives": InBatchNegativesConfig,
     "mlm": MlmConfig,
     "mspp": MsppConfig,

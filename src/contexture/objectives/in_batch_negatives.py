@@ -4,25 +4,30 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.distributed.nn.functional import all_gather
 
-from contexture.objectives.base import Loss, Objective
+from contexture.encoders.base import Encoder
+from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import InBatchNegativesConfig
 
 
 class InBatchNegatives(Objective):
     """The document of each query among the documents of all queries, those of all devices included.
 
-    Reads embeddings (2, B, D), queries first, and of the batch `document_ids` (B,), equal where the document is the
+    Reads vectors (B, D) of queries and documents, and of the batch `document_ids` (B,), equal where the document is the
     same, and, with `log_q`, `log_q` (B,), the logarithm of the probability that a pair of the batch has this document.
     """
 
-    def __init__(self, config: InBatchNegativesConfig, *_: object) -> None:
-        nn.Module.__init__(self)
-        self.config = config
+    def __init__(self, config: InBatchNegativesConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.config, self.size = config, encoder.query.size
 
-    def forward(self, encoder: nn.Module, states: Tensor, batch: dict[str, Tensor]) -> Loss:
+    def flops(self, batch: StreamBatch) -> float:
+        """The products of all queries with all documents of this device."""
+        return 6.0 * len(batch["document_ids"]) ** 2 * self.size
+
+    def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over this device's queries; also the share of queries whose document scores highest."""
         log_q = batch["log_q"] if self.config.log_q else None
-        scores, targets = in_batch_scores(states[0], states[1], batch["document_ids"], log_q)
+        scores, targets = in_batch_scores(states["query"], states["document"], batch["document_ids"], log_q)
         right = (scores.argmax(dim=1) == targets).float().mean()
         return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": right})
 

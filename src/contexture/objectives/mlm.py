@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
-from contexture.objectives.base import Loss, Objective
+from contexture.encoders.base import Encoder
+from contexture.encoders.layout import row_lengths
+from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import MlmConfig
-from contexture.vocabulary.tokenizers import SpecialTokens
 
 IGNORED = -100
 
@@ -34,21 +33,26 @@ def mask_tokens(
 class MaskedLanguageModel(Objective):
     """Cross-entropy of the masked tokens; logits are computed at those positions only."""
 
-    def __init__(self, config: MlmConfig, encoder: TransformerEncoder, tokens: SpecialTokens) -> None:
-        super().__init__(config, encoder, tokens)
-        self.config = config
+    def __init__(self, config: MlmConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.config, tokens = config, encoder.vocabulary.tokens
         self.mask_id = tokens.mask
+        self.per_token = 6.0 * config.probability * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
         special = torch.zeros(tokens.vocab_size, dtype=torch.bool)
         special[[tokens.cls, tokens.sep, tokens.pad, tokens.mask, tokens.unk]] = True
         self.register_buffer("special", special, persistent=False)
         self.special: Tensor
 
-    def corrupt(self, batch: Batch, generator: torch.Generator) -> Batch:
+    def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Mask the input anew and add `mlm_targets` (B, T)."""
         ids, targets = mask_tokens(batch["input_ids"], self.special, self.mask_id, self.config, generator)
-        return batch | {"input_ids": ids, "mlm_targets": targets}
+        return {**batch, "input_ids": ids, "mlm_targets": targets}
 
-    def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
+    def flops(self, batch: StreamBatch) -> Tensor:
+        """Those of the head and the logits of as many tokens as are masked on average."""
+        return self.per_token * row_lengths(batch).sum()
+
+    def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the masked tokens of the batch; 0 where none was masked."""
         chosen = batch["mlm_targets"] != IGNORED
         logits = encoder.token_logits(states[chosen])

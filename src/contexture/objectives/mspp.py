@@ -3,12 +3,10 @@
 import torch
 from torch import Tensor
 
+from contexture.encoders.base import Encoder
 from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
-from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
-from contexture.objectives.base import Loss, Objective
+from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import MsppConfig
-from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class MultiSentencesInParagraph(Objective):
@@ -17,12 +15,12 @@ class MultiSentencesInParagraph(Objective):
     Reads `pooling` (B, k+1, T) and `labels` (B, k) of the batch.
     """
 
-    def __init__(self, config: MsppConfig, encoder: TransformerEncoder, tokens: SpecialTokens) -> None:
-        super().__init__(config, encoder, tokens)
+    def __init__(self, config: MsppConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
         self.wants_clean_input = not config.masked_input
-        self.head = EvidenceHead(config.head, encoder.config.hidden_size, config.style)
+        self.head = EvidenceHead(config.head, encoder.hidden_size, config.style)
 
-    def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
+    def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over all candidates; also the share of candidates judged rightly."""
         logits = self.head(sentence_states(states, batch["pooling"]))
         labels = batch["labels"]

@@ -1,28 +1,33 @@
 """Quick-Thoughts: pick a sentence's neighbours out of the sentences of the batch (section 3, equations 1 and 2)."""
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
 from torch.distributed.nn.functional import all_gather
 
-from contexture.objectives.base import Loss, Objective
+from contexture.encoders.base import Encoder
+from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import QuickThoughtsConfig
 
 
 class QuickThoughts(Objective):
-    """Reads vectors (2, B, D) of f and g, and of the batch `document_numbers`, `positions` (R·B,) and `first`.
+    """Reads vectors (B, D) of queries (f) and documents (g), and `document_numbers`, `positions` (R·B,) and `first`.
 
     The candidates are the sentences of all R devices, in the order of the corpus.
     """
 
-    def __init__(self, config: QuickThoughtsConfig, *_: object) -> None:
-        nn.Module.__init__(self)
-        self.config = config
+    def __init__(self, config: QuickThoughtsConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.config, self.size = config, encoder.query.size
 
-    def forward(self, encoder: nn.Module, states: Tensor, batch: dict[str, Tensor]) -> Loss:
+    def flops(self, batch: StreamBatch) -> float:
+        """The products of this device's sentences with all sentences."""
+        return 6.0 * len(batch["texts"]["rows"]) * len(batch["positions"]) * self.size
+
+    def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over the sentences that have a context; also the share of them whose best candidate is of it."""
         context = context_of(batch["document_numbers"], batch["positions"], self.config.window)
-        rows = torch.arange(states.shape[1], device=states.device) + batch["first"]
-        scores = neighbour_scores(states[0], _gather(states[1]), rows, self.config.self_score)
+        rows = torch.arange(len(states["query"]), device=context.device) + batch["first"]
+        scores = neighbour_scores(states["query"], _gather(states["document"]), rows, self.config.self_score)
         mine = context[rows]
         # Devices may have different numbers of sentences with a context: what they average must be the whole's mean.
         share = len(context) / len(rows) / context.any(dim=1).sum().clamp(min=1)

@@ -1,48 +1,87 @@
 """MLflow child runs: one for every training under the run of `kedro run`."""
 
 import importlib.metadata
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import mlflow
 from mlflow import MlflowClient
+from mlflow.entities import Metric
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-from contexture.training.trainer import Tracking
+from contexture.folders import UNFINISHED
+from contexture.training.curves import read_curves
 
-MODEL_FILES = ("*.json", "*.safetensors")
+#: Seconds between two looks at the curves of a training that is under way.
+POLL = 30.0
+#: Numbers that MLflow takes at a time.
+BATCH = 1000
 
 
 @contextmanager
-def child_run(name: str, tags: dict[str, str]) -> Iterator[Tracking | None]:
-    """A run named `name` under the active one, marked FAILED where the block raises; None where nothing is tracked."""
+def child_run(name: str, tags: dict[str, str], folder: Path) -> Iterator[None]:
+    """A run under the active one that gets the curves of the training in `folder`, while it goes on and at its end.
+
+    It is marked FAILED where the block raises. Nothing happens where nothing is tracked.
+    """
     parent = mlflow.active_run()
     if parent is None:
-        yield None
+        yield
         return
-    client = MlflowClient()
+    client, kept = MlflowClient(), (folder / "identity.json").exists()
     tags = tags | {MLFLOW_PARENT_RUN_ID: parent.info.run_id}
     run = client.create_run(parent.info.experiment_id, run_name=name, tags=tags)
+    curves = _Curves(client, run.info.run_id, folder, begun=not kept)
     try:
-        yield Tracking(uri=mlflow.get_tracking_uri(), run_id=run.info.run_id)
+        yield
     except BaseException:
+        curves.end()
         client.set_terminated(run.info.run_id, "FAILED")
         raise
+    curves.end()
     client.set_terminated(run.info.run_id, "FINISHED")
 
 
-def log_model(tracking: Tracking | None, folder: Path) -> None:
-    """Keep weights, tokenizer and settings of a trained model as artifacts of its run."""
-    if tracking is None:
-        return
-    for pattern in MODEL_FILES:
-        for file in sorted(folder.glob(pattern)):
-            MlflowClient().log_artifact(tracking.run_id, str(file), "model")
+class _Curves:
+    """Follows the files of a training, as it need not know MLflow, and runs in another process."""
+
+    def __init__(self, client: MlflowClient, run_id: str, folder: Path, begun: bool) -> None:
+        self.client, self.run_id, self.folder = client, run_id, folder
+        self.last, self.over = -1, threading.Event()
+        self.thread = threading.Thread(target=self._follow, daemon=True)
+        if begun:
+            self.thread.start()
+
+    def end(self) -> None:
+        """Log what is left."""
+        self.over.set()
+        if self.thread.is_alive():
+            self.thread.join()
+        self._log(self.folder)
+
+    def _follow(self) -> None:
+        while not self.over.wait(POLL):
+            self._log(self.folder.with_name(self.folder.name + UNFINISHED))
+
+    def _log(self, folder: Path) -> None:
+        table = read_curves(folder)
+        table = table[table["step"] > self.last]
+        if table.empty:
+            return
+        points = [
+            Metric(str(name), float(value), 0, int(row["step"]))
+            for _, row in table.iterrows()
+            for name, value in row.drop("step").dropna().items()
+        ]
+        for start in range(0, len(points), BATCH):
+            self.client.log_batch(self.run_id, metrics=points[start : start + BATCH])
+        self.last = int(table["step"].max())
 
 
-def log_encoder(towers: Path) -> None:
-    """Keep towers in the active run as a model that `mlflow models serve` can serve; nothing where nothing is tracked.
+def log_encoder(encoder: Path) -> None:
+    """Keep an encoder in the active run as a model that `mlflow models serve` can serve; nothing where none is tracked.
 
     Its code is logged as a file and its weights as safetensors: nothing is pickled.
     """
@@ -51,7 +90,7 @@ def log_encoder(towers: Path) -> None:
     mlflow.pyfunc.log_model(
         name="encoder",
         python_model=str(Path(__file__).with_name("served_encoder.py")),
-        artifacts={"towers": str(towers)},
+        artifacts={"encoder": str(encoder)},
         pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
         input_example=["a text to embed"],
     )

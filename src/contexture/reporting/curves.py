@@ -42,22 +42,15 @@ class Series:
     scale: float = 1.0
 
 
+#: The series that training of any kind has.
 SERIES = {
     "train/loss": Series("Training loss", "nats"),
-    "train/mlm": Series("MLM loss", "nats per masked token"),
-    "train/mspp": Series("MSPP loss", "nats per candidate"),
-    "train/mspp_accuracy": Series("MSPP accuracy", "percent of candidates", 100),
-    "train/in_batch_negatives": Series("In-batch softmax loss", "nats per query"),
-    "train/in_batch_negatives_accuracy": Series("In-batch accuracy", "percent of queries", 100),
-    "train/quick_thoughts": Series("Quick-Thoughts loss", "nats per sentence"),
-    "train/quick_thoughts_accuracy": Series("Neighbours guessed", "percent of neighbours", 100),
-    "train/skip_thought": Series("Skip-Thought loss", "nats per word"),
-    "train/answer_selection": Series("Answer selection loss", "nats per candidate"),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
     "train/tflops": Series("Speed", "TFLOP per second"),
     "dev/map": Series("MAP on the development split", "percent", 100),
     "dev/loss": Series("Loss on the questions held out", "nats per answer"),
 }
+ACCURACY = "_accuracy"
 
 
 def look(place: int) -> dict[str, Any]:
@@ -73,12 +66,19 @@ def look(place: int) -> dict[str, Any]:
     }
 
 
-def learning_curves(histories: Sequence[History], order: Sequence[str] = ()) -> dict[str, Figure]:
+def learning_curves(
+    histories: Sequence[History], order: Sequence[str] = (), shown: Mapping[str, Series] | None = None
+) -> dict[str, Figure]:
     """Draw every series `train/…` and `dev/…` of the histories that has a finite value.
 
     Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
     colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out where
     a single objective makes it up.
+
+    Args:
+        histories: of all stages.
+        order: variants in the order of colours.
+        shown: how the series of objectives are drawn, by their name after "train/".
 
     Returns:
         Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns; other
@@ -95,11 +95,21 @@ def learning_curves(histories: Sequence[History], order: Sequence[str] = ()) -> 
     for stage in dict.fromkeys(history.stage for history in histories):
         runs = [history for history in histories if history.stage == stage]
         for series in _series(runs):
-            shown = SERIES.get(series, Series(series, ""))
-            if curves := _curves(runs, series, shown.scale):
+            drawn = _drawn(series, shown or {})
+            if curves := _curves(runs, series, drawn.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
-                figures[name] = _draw(curves, variants, f"{shown.title} · {stage}", shown.unit)
+                figures[name] = _draw(curves, variants, f"{drawn.title} · {stage}", drawn.unit)
     return figures
+
+
+def _drawn(series: str, shown: Mapping[str, Series]) -> Series:
+    """As it is told, or as its name tells."""
+    name = series.partition("/")[2]
+    known = SERIES | {f"train/{objective}": as_told for objective, as_told in shown.items()}
+    if series in known:
+        return known[series]
+    title = name[:1].upper() + name[1:].replace("_", " ")
+    return Series(title, "percent", 100) if name.endswith(ACCURACY) else Series(title, "")
 
 
 def _series(runs: Sequence[History]) -> list[str]:

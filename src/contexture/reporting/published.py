@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from contexture.reporting.names import DATA
+from contexture.reporting.records import Place
+
 
 @dataclass(frozen=True)
 class Score:
@@ -18,10 +21,9 @@ class Row:
     """One model of a published table."""
 
     variant: str  # our variant that corresponds to it
-    task: str  # and the task of our records that does
+    protocol: str  # and the protocol of our records that does
     label: str
     scores: Mapping[str, Score]  # by metric
-    split: str = "test"  # and their split
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,11 @@ class PublishedTable:
 
     title: str
     source: str  # empty: the paper has no such table, all rows are ours
-    task: str  # rows that the paper does not have are taken from our records of this task
+    task: str
+    data: str  # what the paper measured on; ours of other data stand beside it all the same, and it is said
     rows: tuple[Row, ...]
     metrics: tuple[str, ...]
+    protocol: str = ""  # of our rows that the paper does not have, in a table without headings
     labels: Mapping[str, str] = field(default_factory=dict)  # how variants that the paper lacks are called
     decimals: int = 1  # of the paper's numbers
     remark: str = ""  # how our numbers are counted, where the paper leaves it open
@@ -43,11 +47,16 @@ class TaskColumn:
     """A column of a table whose columns are tasks: where its numbers stand among our records."""
 
     task: str
-    split: str
+    protocol: str
     metric: str
     name: str
     group: str = ""  # the heading that it shares with its neighbours
     decimals: int = 1  # of the paper's numbers
+    subset: str = ""  # of the task's data; empty: all of it
+
+    def place(self, data: str) -> Place:
+        """Of our records of `data`."""
+        return Place(self.task, f"{data}/{self.subset}" if self.subset else data, self.protocol, self.metric)
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,25 @@ class TaskTable:
 
     title: str
     source: str  # empty: the paper has no such table, all rows are ours
+    data: str  # what the paper measured on; ours of other data stand beside it all the same, and it is said
     columns: tuple[TaskColumn, ...]
     rows: tuple[TaskRow, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)  # how our variants are called, in their order
     remark: str = ""  # how our numbers are made, where the paper leaves it open or differs
+
+
+def title_of(published: PublishedTable | TaskTable, data: str) -> str:
+    """The title of a table with ours of `data`, which it names where the paper's are of another."""
+    if data == published.data:
+        return published.title
+    return f"{published.title} ({'ours: ' if published.source else ''}{DATA.get(data, data)})"
+
+
+def source_of(published: PublishedTable | TaskTable, data: str) -> list[str]:
+    """Where the paper's numbers are from, and whether ours are of the same data."""
+    if not published.source:
+        return []
+    if data == published.data:
+        return [f"Paper: {published.source}."]
+    ours, theirs = (DATA.get(name, name) for name in (data, published.data))
+    return [f"Paper: {published.source}.", f"Ours are of {ours}, the paper's of {theirs}: not comparable."]

@@ -1,26 +1,16 @@
 """The report of a system, as Markdown and as one HTML page that needs no other file."""
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.page import Page, ReportContext, Retrieval, SentenceFacts
-from contexture.reporting.records import Record, check_records
-from contexture.reporting.tables import counts_table, to_markdown
-from contexture.systems.mspp import page as mspp
-from contexture.systems.quick_thoughts import page as quick_thoughts
-from contexture.systems.two_tower import page as two_tower
-
-__all__ = ["Report", "ReportContext", "Retrieval", "SentenceFacts", "render", "render_report"]
-
-PAGES: dict[str, Callable[[Sequence[Record], ReportContext], Page]] = {
-    "mspp": mspp.page,
-    "quick_thoughts": quick_thoughts.page,
-    "two_tower": two_tower.page,
-}
+from contexture.reporting.names import DATA, TASKS, in_order
+from contexture.reporting.page import MakePage, ReportContext
+from contexture.reporting.records import check_records
+from contexture.reporting.tables import Column, Table, counts_table, to_markdown
 
 
 @dataclass(frozen=True)
@@ -32,32 +22,45 @@ class Report:
     figures: Mapping[str, bytes]  # file name → PNG
 
 
-def render_report(records: object, histories: Sequence[History], context: ReportContext) -> Report:
+def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
     """Draw the tables, pictures and learning curves of one system.
 
     Args:
         records: the content of `metrics.json`; records of other systems are left out.
         histories: training logs, if any.
         context: everything else that the page says.
+        page: the system's own part of it.
 
     Raises:
-        ValueError: for records that `check_records` or the system's page refuses, a system without a page, counts
-            or speeds without the keys that `Retrieval` or `SentenceFacts` name, or a log without steps.
+        ValueError: for records that `check_records` or the system's page refuses, facts without the keys that its
+            tables name, or a log without steps.
     """
-    if context.system not in PAGES:
-        raise ValueError(f"no published tables for system {context.system!r}, only for {sorted(PAGES)}")
     own = [record for record in check_records(records) if record["system"] == context.system]
-    page = PAGES[context.system](own, context)
-    curves = learning_curves(histories, page.variants)
-    figures = {f"{name}.png": to_png(figure) for name, figure in {**page.figures, **curves}.items()}
+    made = page(own, context)
+    curves = learning_curves(histories, made.variants, context.series)
+    figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
+    missing = missing_table(context)
     content = {
         "context": context,
-        "page": page,
+        "page": made,
         "curves": [f"{name}.png" for name in curves],
-        "counts": [counts_table(title, counts) for title, counts in context.counts.items()],
+        "counts": [*([missing] if missing.rows else []), *counts_tables(context)],
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
     }
     return Report(render("report.md", content), render("report.html", content), figures)
+
+
+def counts_tables(context: ReportContext) -> list[Table]:
+    """What was counted, of the whole run and of the data of each task."""
+    data = {f"{TASKS.get(task, task).capitalize()}: data": facts.get("counts") for task, facts in context.facts.items()}
+    return [counts_table(title, counts) for title, counts in {**context.counts, **data}.items() if counts]
+
+
+def missing_table(context: ReportContext) -> Table:
+    """What was not measured, and why."""
+    missing = {name: why for facts in context.facts.values() for name, why in facts.get("missing", {}).items()}
+    rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in in_order(missing))
+    return Table("Not measured", (Column("What"), Column("Why")), rows)
 
 
 def render(template: str, content: Mapping[str, object]) -> str:

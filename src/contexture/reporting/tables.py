@@ -8,8 +8,9 @@ from typing import Any
 
 from scipy import stats
 
-from contexture.reporting.published import PublishedTable, Row, Score
-from contexture.reporting.records import METRICS, Record
+from contexture.reporting.phrases import within_sentence
+from contexture.reporting.published import PublishedTable, Row, Score, source_of, title_of
+from contexture.reporting.records import METRICS, Place, Record, by_seed, data_of, place_of
 
 NOTHING = "–"
 #: Differences between seeds below this many points are rounding, not variance.
@@ -36,6 +37,8 @@ class Table:
     bold: frozenset[tuple[int, int]] = frozenset()  # (row, column) of the cells to stand out
     headings: Mapping[int, str] = field(default_factory=dict)  # what stands above the row of this number
     paper: frozenset[int] = frozenset()  # rows that hold nothing of ours
+    notes: Mapping[int, str] = field(default_factory=dict)  # what explains the first cell of the row of this number
+    shades: Mapping[tuple[int, int], float] = field(default_factory=dict)  # (row, column) → how deep its colour: 0..1
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -47,7 +50,7 @@ class Table:
 class Comparison:
     """How far a variant is above its baseline, seed by seed, in points (percent) of one metric."""
 
-    setting: str  # the task, and the split where a task has several
+    setting: str  # the data, and the protocol where a table has several
     metric: str
     variant: str  # label
     baseline: str  # label
@@ -81,46 +84,55 @@ class Comparison:
         paper = "" if self.published is None else f" The paper: {self.published:+.1f}."
         return (
             f"{self.variant}: {mean(self.differences):+.1f} points of {METRICS[self.metric].label} over "
-            f"{_in_a_sentence(self.baseline)} ({self.verdict}).{paper}"
+            f"{within_sentence(self.baseline)} ({self.verdict}).{paper}"
         )
 
 
-def results_table(
+def results_tables(
     records: Sequence[Record], published: PublishedTable, headings: Mapping[str, str] | None = None
+) -> list[Table]:
+    """`results_table` for each data that we have numbers of; without any, the paper's rows alone."""
+    protocols = {*headings} if headings else {published.protocol, *(row.protocol for row in published.rows)}
+    ran = data_of(r for r in records if r["task"] == published.task and r["protocol"] in protocols)
+    return [results_table(records, published, data, headings) for data in ran or [published.data]]
+
+
+def results_table(
+    records: Sequence[Record], published: PublishedTable, data: str, headings: Mapping[str, str] | None = None
 ) -> Table:
     """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
 
-    The paper's rows come first, also those that we have not run; then further variants of the table's task.
+    The paper's rows come first, also those that we have not run; then further variants.
 
     Args:
         records: those of the system.
         published: the paper's table.
-        headings: the splits that make up the table, in order, and what stands above the rows of each; without
-            them the rows are those of the split "test".
+        data: of ours.
+        headings: the protocols that make up the table, in order, and what stands above the rows of each; without
+            them further variants are those of the table's protocol.
     """
     whose = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
     lower = [METRICS[metric].lower_is_better for metric in published.metrics for _ in whose]
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
-    for split, heading in (headings or {"test": ""}).items():
-        rows = _rows(records, published, split)
+    for protocol, heading in (headings or {"": ""}).items():
+        rows = _rows(records, published, data, protocol)
         if rows and heading:
             above[len(cells)] = heading
         block = range(len(cells), len(cells) + len(rows))
-        cells += [_cells(records, row, published, whose) for row in rows]
+        cells += [_cells(records, row, published, data, whose) for row in rows]
         bold |= best(cells, block, range(2, 2 + len(lower)), {2 + place for place, less in enumerate(lower) if less})
     columns = [Column("Model"), Column("Seeds", numeric=True)]
     for label in (METRICS[metric].label for metric in published.metrics):
         columns += [Column(w, label, True) for w in whose] if len(whose) > 1 else [Column(label, numeric=True)]
     where = "" if headings else " on the test split"
     caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
-    if published.source:
-        stars = any(score.significant for row in published.rows for score in row.scores.values())
-        dagger = "; † marks a significant gain over its pairwise baseline" if stars else ""
-        caption.append(f"Paper: {published.source}{dagger}.")
-    caption += [published.remark] if published.remark else []
-    return Table(published.title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
+    if any(score.significant for row in published.rows for score in row.scores.values()):
+        caption.append("† marks a significant gain over its pairwise baseline.")
+    caption += [*source_of(published, data), *([published.remark] if published.remark else [])]
+    title = title_of(published, data)
+    return Table(title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
 
 
 def best(
@@ -142,24 +154,39 @@ def best(
 def compare(
     records: Sequence[Record],
     published: PublishedTable,
+    data: str,
     pairs: Sequence[tuple[str, str]],
     metric: str,
-    split: str = "test",
+    protocol: str = "",
 ) -> list[Comparison]:
-    """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds."""
-    rows = {row.variant: row for row in _rows(records, published, split)}
-    setting = published.task if split == "test" else f"{published.task}, {split}"
+    """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds.
+
+    `protocol` is one of those that make up the table, where it has headings.
+    """
+    rows = {row.variant: row for row in _rows(records, published, data, protocol)}
     found = []
     for row, base in (
         (rows[variant], rows[baseline]) for variant, baseline in pairs if {variant, baseline} <= set(rows)
     ):
-        above, below = _by_seed(records, row, metric), _by_seed(records, base, metric)
-        differences = tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
+        above, below = (
+            by_seed(records, one.variant, Place(published.task, data, one.protocol, metric)) for one in (row, base)
+        )
         known = metric in row.scores and metric in base.scores
         paper = row.scores[metric].mean - base.scores[metric].mean if known else None
-        if differences:
+        if differences := paired(above, below):
+            setting = f"{data}, {protocol}" if protocol else data
             found.append(Comparison(setting, metric, row.label, base.label, differences, paper))
     return found
+
+
+def paired(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
+    """The differences of the seeds that both have.
+
+    Where no seed changes what is `below` (`unseeded`), its one measurement stands for every seed.
+    """
+    if unseeded and len(below) == 1:
+        below = dict.fromkeys(above, *below.values())
+    return tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
@@ -205,16 +232,11 @@ def to_markdown(table: Table) -> str:
     for number, row in enumerate(table.rows):
         if number in table.headings:
             lines.append([f"**{_escaped(table.headings[number])}**", *[""] * (len(row) - 1)])
-        lines.append([f"**{_escaped(c)}**" if (number, i) in table.bold else _escaped(c) for i, c in enumerate(row)])
+        cells = [f"**{_escaped(c)}**" if (number, i) in table.bold else _escaped(c) for i, c in enumerate(row)]
+        if number in table.notes:
+            cells[0] += f": {_escaped(table.notes[number])}"
+        lines.append(cells)
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def by_seed(records: Sequence[Record], variant: str, task: str, split: str, metric: str) -> dict[int, float]:
-    """Seed → value, as it is shown: in percent, where the metric is."""
-    wanted, scale = (task, variant, metric, split), METRICS[metric].scale
-    return {
-        r["seed"]: scale * r["value"] for r in records if (r["task"], r["variant"], r["metric"], r["split"]) == wanted
-    }
 
 
 def mean_std(values: Sequence[float], signed: bool = False, decimals: int = 1) -> str:
@@ -232,23 +254,22 @@ def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any
     return [row[key] for key in keys]
 
 
-def _by_seed(records: Sequence[Record], row: Row, metric: str) -> dict[int, float]:
-    return by_seed(records, row.variant, row.task, row.split, metric)
-
-
-def _rows(records: Sequence[Record], published: PublishedTable, split: str) -> list[Row]:
-    """The paper's rows of a split, then those of our variants that it lacks."""
-    rows = [row for row in published.rows if row.split == split]
-    wanted = (published.task, split)
-    ran = {r["variant"] for r in records if (r["task"], r["split"]) == wanted and r["metric"] in published.metrics}
+def _rows(records: Sequence[Record], published: PublishedTable, data: str, protocol: str) -> list[Row]:
+    """The paper's rows, of a protocol where the table is made up of several, then our variants that it lacks."""
+    rows = [row for row in published.rows if protocol in ("", row.protocol)]
+    places = {Place(published.task, data, protocol or published.protocol, metric) for metric in published.metrics}
+    ran = {r["variant"] for r in records if place_of(r) in places}
     labels = published.labels
     others = [*(name for name in labels if name in ran), *sorted(ran - set(labels))]
     known = {row.variant for row in rows}
-    return rows + [Row(v, published.task, labels.get(v, v), {}, split) for v in others if v not in known]
+    return rows + [Row(v, protocol or published.protocol, labels.get(v, v), {}) for v in others if v not in known]
 
 
-def _cells(records: Sequence[Record], row: Row, published: PublishedTable, whose: Sequence[str]) -> tuple[str, ...]:
-    ours = [_by_seed(records, row, metric) for metric in published.metrics]
+def _cells(
+    records: Sequence[Record], row: Row, published: PublishedTable, data: str, whose: Sequence[str]
+) -> tuple[str, ...]:
+    places = [Place(published.task, data, row.protocol, metric) for metric in published.metrics]
+    ours = [by_seed(records, row.variant, place) for place in places]
     numbers = []
     for metric, values in zip(published.metrics, ours, strict=True):
         theirs = _theirs(row.scores.get(metric), published.decimals)
@@ -265,11 +286,6 @@ def _theirs(score: Score | None, decimals: int) -> str:
 
 def _number(cell: str) -> float:
     return float(cell.split()[0].rstrip("†"))
-
-
-def _in_a_sentence(label: str) -> str:
-    """Labels begin with a capital, but not within a sentence, unless they are names."""
-    return label[0].lower() + label[1:] if label[1:].split(" ")[0].islower() else label
 
 
 def _flat(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:

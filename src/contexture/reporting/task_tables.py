@@ -1,17 +1,29 @@
 """Tables with a column for each task: the paper's rows, and ours below those that they correspond to."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from statistics import mean
 
-from contexture.reporting.published import TaskColumn, TaskTable
-from contexture.reporting.records import METRICS, Record
-from contexture.reporting.tables import NOTHING, Column, Comparison, Table, best, by_seed, mean_std
+from contexture.reporting.phrases import all_of
+from contexture.reporting.published import TaskColumn, TaskTable, source_of, title_of
+from contexture.reporting.records import METRICS, Record, by_seed, data_of, place_of
+from contexture.reporting.tables import NOTHING, Column, Comparison, Table, best, mean_std, paired
 
 #: Where the columns of numbers begin.
 FIRST = 2
 
 
-def task_table(records: Sequence[Record], published: TaskTable) -> Table:
+def task_tables(records: Sequence[Record], published: TaskTable) -> list[Table]:
+    """`task_table` for each data that the records of its columns have; without any, the paper's rows alone."""
+    return [task_table(records, published, data) for data in data_in(records, published) or [published.data]]
+
+
+def data_in(records: Sequence[Record], published: TaskTable) -> list[str]:
+    """The data of which we have numbers for the table."""
+    columns = {(c.task, c.protocol, c.metric) for c in published.columns}
+    return data_of(r for r in records if (r["task"], r["protocol"], r["metric"]) in columns)
+
+
+def task_table(records: Sequence[Record], published: TaskTable, data: str) -> Table:
     """The paper's rows, each with ours (mean and sample std. dev. over seeds) below it, then our other variants.
 
     The best of each column stands out, among the paper's rows and among ours.
@@ -19,8 +31,9 @@ def task_table(records: Sequence[Record], published: TaskTable) -> Table:
     Args:
         records: those of the system.
         published: the paper's table; a variant that corresponds to several of its rows stands below the first.
+        data: of ours.
     """
-    ours = {variant: _ours(records, variant, published) for variant in variants_of(records, published)}
+    ours = {variant: _ours(records, variant, published, data) for variant in variants_of(records, published, data)}
     cells: list[tuple[str, ...]] = []
     above: dict[int, str] = {}
     paper: list[int] = []
@@ -39,26 +52,27 @@ def task_table(records: Sequence[Record], published: TaskTable) -> Table:
     places = range(FIRST, FIRST + len(published.columns))
     lower = [place for place, c in zip(places, published.columns, strict=True) if METRICS[c.metric].lower_is_better]
     return Table(
-        title=published.title,
+        title=title_of(published, data),
         columns=(Column("Model"), Column("From"), *(Column(c.name, c.group, True) for c in published.columns)),
         rows=tuple(cells),
-        caption=_caption(published),
+        caption=_caption(published, data),
         bold=frozenset(best(cells, own, places, lower) | best(cells, paper, places, lower)),
         headings=above,
         paper=frozenset(paper),
     )
 
 
-def variants_of(records: Sequence[Record], published: TaskTable) -> list[str]:
+def variants_of(records: Sequence[Record], published: TaskTable, data: str) -> list[str]:
     """Our variants that have a number in the table: those with labels in their order, then others by name."""
-    places = {(c.task, c.split, c.metric) for c in published.columns}
-    ran = {r["variant"] for r in records if (r["task"], r["split"], r["metric"]) in places}
+    places = {column.place(data) for column in published.columns}
+    ran = {r["variant"] for r in records if place_of(r) in places}
     return [*(name for name in published.labels if name in ran), *sorted(ran - set(published.labels))]
 
 
 def compare_means(
     records: Sequence[Record],
     published: TaskTable,
+    data: str,
     columns: Sequence[TaskColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
@@ -69,6 +83,7 @@ def compare_means(
     Args:
         records: those of the system.
         published: the table with the paper's rows and our labels.
+        data: of ours.
         columns: of one metric, out of which the mean is taken.
         pairs: (variant, baseline); those that share neither a column nor a seed are left out.
         setting: what the columns have in common, to stand before their number.
@@ -76,12 +91,9 @@ def compare_means(
     """
     found = []
     for variant, baseline in pairs:
-        shared = [c for c in columns if _values(records, variant, c) and _values(records, baseline, c)]
-        above, below = (_means(records, name, shared) for name in (variant, baseline))
-        if baseline in unseeded and len(below) == 1:
-            below = dict.fromkeys(above, *below.values())
-        differences = tuple(above[seed] - below[seed] for seed in sorted(above) if seed in below)
-        if differences:
+        shared = [c for c in columns if all(by_seed(records, v, c.place(data)) for v in (variant, baseline))]
+        above, below = (_means(records, name, shared, data) for name in (variant, baseline))
+        if differences := paired(above, below, baseline in unseeded):
             paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
             gain = None if paper[0] is None or paper[1] is None else paper[0] - paper[1]
             labels = [published.labels.get(name, name) for name in (variant, baseline)]
@@ -90,9 +102,9 @@ def compare_means(
     return found
 
 
-def _means(records: Sequence[Record], variant: str, columns: Sequence[TaskColumn]) -> dict[int, float]:
+def _means(records: Sequence[Record], variant: str, columns: Sequence[TaskColumn], data: str) -> dict[int, float]:
     """Seed → mean over the columns in hundredths, of the seeds that have them all."""
-    every = [_values(records, variant, column) for column in columns]
+    every = [by_seed(records, variant, column.place(data)) for column in columns]
     seeds = set.intersection(*map(set, every)) if every else set()
     return {
         seed: mean(100 / METRICS[c.metric].scale * values[seed] for c, values in zip(columns, every, strict=True))
@@ -110,8 +122,9 @@ def _published_mean(published: TaskTable, variant: str, columns: Sequence[TaskCo
     return 100 / METRICS[columns[0].metric].scale * mean(known) if len(known) == len(columns) else None
 
 
-def _ours(records: Sequence[Record], variant: str, published: TaskTable) -> tuple[str, ...]:
-    values = [_values(records, variant, column) for column in published.columns]
+def _ours(records: Sequence[Record], variant: str, published: TaskTable, data: str) -> tuple[str, ...]:
+    own = [r for r in records if r["variant"] == variant]
+    values = [by_seed(own, variant, column.place(data)) for column in published.columns]
     seeds = max(map(len, values))
     numbers = [
         mean_std(list(of_seed.values()), decimals=METRICS[column.metric].decimals)
@@ -120,27 +133,16 @@ def _ours(records: Sequence[Record], variant: str, published: TaskTable) -> tupl
     return (published.labels.get(variant, variant), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *numbers)
 
 
-def _values(records: Sequence[Record], variant: str, column: TaskColumn) -> dict[int, float]:
-    return by_seed(records, variant, column.task, column.split, column.metric)
-
-
 def _shown(score: float | None, decimals: int) -> str:
     return NOTHING if score is None else f"{score:.{decimals}f}"
 
 
-def _caption(published: TaskTable) -> str:
+def _caption(published: TaskTable, data: str) -> str:
     plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
     percent = [column for column in published.columns if column.name not in plain]
-    unit = f"Percent{f', but for {_all_of(plain)}' if plain else ''}, mean" if percent else "Mean"
+    unit = f"Percent{f', but for {all_of(plain)}' if plain else ''}, mean" if percent else "Mean"
     whose = ", among ours and the paper's" if published.rows else ""
     caption = [f"{unit} (standard deviation over seeds); the best of each column in bold{whose}."]
     if lower := dict.fromkeys(c.name for c in published.columns if METRICS[c.metric].lower_is_better):
-        caption.append(f"Lower is better: {_all_of(lower)}.")
-    caption += [f"Paper: {published.source}."] if published.source else []
-    return " ".join([*caption, *([published.remark] if published.remark else [])])
-
-
-def _all_of(names: Iterable[str]) -> str:
-    """ "a, b and c"."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+        caption.append(f"Lower is better: {all_of(lower)}.")
+    return " ".join([*caption, *source_of(published, data), *([published.remark] if published.remark else [])])

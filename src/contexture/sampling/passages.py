@@ -11,12 +11,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.sampling.tokens import offsets
-from contexture.systems.two_tower.sampling import TwoTowerSampling
 
 PASSAGES = (
     "passage_id string, doc_id string, section_index int, title string, text string, title_tokens array<int>, "
     "tokens array<int>, sentence_lengths array<int>, links array<string>"
 )
+
+
+#: Tokens of `[CLS] title [SEP] passage [SEP]` beside title and passage; the passage gets one at least.
+OVERHEAD = 3
 
 
 def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
@@ -37,21 +40,21 @@ def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
     return counts
 
 
-def pack_passages(documents: DataFrame, paragraphs: DataFrame, config: TwoTowerSampling) -> DataFrame:
+def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: int, files: int) -> DataFrame:
     """Pack every page into passages (section 4.1): the documents table and the paragraphs that it was made of.
 
     Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`, `text` (the
     sentences, with a space between), `title_tokens`, `tokens`, `sentence_lengths` (tokens of each sentence) and
     `links` (the other documents that it links to, each once). A passage holds sentences of one section, across its
-    paragraphs; title, passage and three special tokens are at most `config.document_tokens`, unless one sentence
-    alone is longer. `config.files` partitions by doc_id, sorted by doc_id and n in each; the same rows however the
+    paragraphs; title, passage and three special tokens are at most `document_tokens`, unless one sentence
+    alone is longer. `files` partitions by doc_id, sorted by doc_id and n in each; the same rows however the
     input was cut up. A page is packed at once; nothing grows with the corpus.
 
     The job that uses the table raises ValueError where the two tables do not belong together.
     """
     texts = (
         paragraphs.select("doc_id", "title", F.col("paragraph_index").cast("int"), "sentences")
-        .repartition(config.files, "doc_id")
+        .repartition(files, "doc_id")
         .groupBy("doc_id")
         .agg(
             F.min("title").alias("title"),
@@ -59,8 +62,10 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, config: TwoTowerS
         )
     )
     # A merge of sorted partitions needs no memory, and leaves the rows in order.
-    pages = documents.repartition(config.files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
-    return pages.select("doc_id", "title", "title_tokens", "paragraphs", "texts").mapInArrow(_packer(config), PASSAGES)
+    pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
+    return pages.select("doc_id", "title", "title_tokens", "paragraphs", "texts").mapInArrow(
+        _packer(document_tokens), PASSAGES
+    )
 
 
 class _Run(NamedTuple):
@@ -72,21 +77,21 @@ class _Run(NamedTuple):
     end: int
 
 
-def _packer(config: TwoTowerSampling) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _packer(document_tokens: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield _pack(batch, config)
+            yield _pack(batch, document_tokens)
 
     return pack
 
 
-def _pack(batch: pa.RecordBatch, config: TwoTowerSampling) -> pa.RecordBatch:
+def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
     """Pages to passages. Passages are runs of the batch's sentences, so that all their tokens stay where they are."""
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
     said = _said(batch)
-    runs = list(_runs(batch, lengths.tolist(), config))
+    runs = list(_runs(batch, lengths.tolist(), document_tokens))
     bounds = np.array([0, *(run.end for run in runs)])
     doc_ids = batch.column("doc_id").to_pylist()
     rows = pa.array([run.row for run in runs], pa.int32())
@@ -104,7 +109,7 @@ def _pack(batch: pa.RecordBatch, config: TwoTowerSampling) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _runs(batch: pa.RecordBatch, lengths: Sequence[int], config: TwoTowerSampling) -> Iterator[_Run]:
+def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -> Iterator[_Run]:
     """The passages of all pages, in order."""
     paragraphs = batch.column("paragraphs")
     bounds = paragraphs.offsets.to_numpy().tolist()
@@ -117,7 +122,7 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], config: TwoTowerSamplin
             of_section = list(places)
             end = sentence_bounds[of_section[0]]
             section_lengths = lengths[end : sentence_bounds[of_section[-1] + 1]]
-            for count in pack_sentences(section_lengths, config.passage_tokens(title)):
+            for count in pack_sentences(section_lengths, max(1, document_tokens - OVERHEAD - title)):
                 end += count
                 yield _Run(row, number, section, end)
                 number += 1

@@ -3,7 +3,10 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from contexture.encoders.config import Lengths
+from contexture.sampling.examples import ExampleTable, ExampleTables
 from contexture.sampling.tokens import sentences_alone
+from contexture.training.config import ContiguousConfig, SentencesConfig
 
 
 def contiguous_sentences(documents: DataFrame, max_words: int, files: int, seed: int) -> DataFrame:
@@ -44,3 +47,18 @@ def count_sentences(documents: DataFrame, max_words: int) -> dict[str, int]:
         F.sum((alone & (size > 0)).cast("bigint")).alias("documents_of_one_sentence"),
     ).head()
     return {name: int(value or 0) for name, value in row.asDict().items()} if row else {}
+
+
+def tables(config: ContiguousConfig | SentencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
+    """The table of sentences, cut to what encoders read, and its counts."""
+
+    def sample(documents: DataFrame) -> DataFrame:
+        return contiguous_sentences(documents, lengths.document, config.files, seed)
+
+    def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
+        counts = count_sentences(documents, lengths.document)
+        if not counts["sentences"]:
+            raise ValueError(f"no document of the corpus has two sentences, hence none has a neighbour: {counts}")
+        return counts
+
+    return ExampleTables([ExampleTable("sentences", sample, ("documents",))], count)

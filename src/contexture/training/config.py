@@ -1,17 +1,14 @@
-"""What a training run is told: one file of this, and the example files, are all it needs.
-
-Here is what all systems share, and MSPP's own; `two_tower_config` has the two towers'.
-"""
+"""What a training run is told: one file of this, and the example files, are all it needs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
-from typing import Annotated, Any, Literal
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import EncoderConfig, HeadKind, HeadStyle, LayoutConfig
-from contexture.objectives.config import OBJECTIVE_CONFIGS
+from contexture.encoders.config import AnyEncoderConfig, Lengths, Needs
+from contexture.objectives.config import OBJECTIVES, ObjectiveConfig
 from contexture.strict import STRICT
 
 Positive = Annotated[int, Field(gt=0)]
@@ -40,19 +37,76 @@ class OptimizerConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
+class StreamConfig:
+    """What the settings of every stream tell: how its examples are sampled, and how they are read."""
+
+    #: Where its class is: module and name.
+    implementation: ClassVar[str]
+    #: Where the function is that makes its examples with Spark.
+    tables: ClassVar[str]
+    #: The folder of its examples; streams of one folder share them.
+    examples: ClassVar[str]
+    #: Keys that a run may set otherwise than its system.
+    by_run: ClassVar[tuple[str, ...]] = ()
+
+    def needs(self, lengths: Lengths) -> Needs:
+        """Positions and token types that its batches need of a Transformer."""
+        return Needs()
+
+
+@dataclass(config=STRICT, frozen=True)
+class ContiguousConfig(StreamConfig):
+    """Sentences of a corpus in their order (Quick-Thoughts, section 4.3)."""
+
+    # documents: the neighbours of a sentence are of its own document. cross: whatever stands next to it in the batch,
+    # such as the first sentence of the next document (released code).
+    boundaries: Literal["documents", "cross"] = "documents"
+    # Files of the table of sentences; a document lies in one of them.
+    files: Positive = 1
+    implementation: ClassVar[str] = "contexture.training.sentence_streams:Contiguous"
+    tables: ClassVar[str] = "contexture.sampling.sentences:tables"
+    examples: ClassVar[str] = "sentences"
+
+
+@dataclass(config=STRICT, frozen=True)
+class SentencesConfig(StreamConfig):
+    """Sentences of a corpus, drawn at random from the table of the contiguous ones."""
+
+    # Files of the table of sentences; a document lies in one of them.
+    files: Positive = 1
+    implementation: ClassVar[str] = "contexture.training.sentence_streams:ShuffledSentences"
+    tables: ClassVar[str] = "contexture.sampling.sentences:tables"
+    examples: ClassVar[str] = "sentences"
+
+
+@dataclass(config=STRICT, frozen=True)
+class Budget:
+    """How long a stage goes on: steps follow from it."""
+
+    # flops: forward and backward, of layers and logits. tokens: those that encoders read. seconds: on the machine at
+    # hand, so that the number of steps, unlike with the others, is another one elsewhere.
+    unit: Literal["flops", "tokens", "seconds"]
+    amount: Annotated[float, Field(gt=0)]
+
+
+@dataclass(config=STRICT, frozen=True)
 class Stage:
     """A stretch of training with fixed weights."""
 
-    # Optimizer steps of this stage.
-    steps: Positive
     # Objective → its weight in the sum of the losses.
     weights: dict[str, Annotated[float, Field(gt=0)]]
+    # Optimizer steps of this stage …
+    steps: Positive | None = None
+    # … or what it may spend.
+    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         if not self.weights:
             raise ValueError("a stage needs at least one objective")
-        if unknown := set(self.weights) - set(OBJECTIVE_CONFIGS):
-            raise ValueError(f"no objective {sorted(unknown)}; there are {sorted(OBJECTIVE_CONFIGS)}")
+        if unknown := set(self.weights) - set(OBJECTIVES):
+            raise ValueError(f"no objective {sorted(unknown)}; there are {sorted(OBJECTIVES)}")
+        if (self.steps is None) == (self.budget is None):
+            raise ValueError("a stage has either steps or a budget")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -63,140 +117,141 @@ class PretrainRun:
     schedule: list[Stage]
     # Objective → settings that differ from its defaults.
     objectives: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    # Name among `encoders`; null: the first.
+    encoder: str | None = None
+    # Run of the same system whose encoder it continues; null: new weights.
+    start: str | None = None
+    # Stream → how it is read here, where not as elsewhere in the system.
+    streams: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    # Rows of an optimizer step, where not pretrain.batch_size: of all streams, or stream by stream.
+    batch_size: Positive | dict[str, Positive] | None = None
 
     def __post_init__(self) -> None:
         used = {name for stage in self.schedule for name in stage.weights}
         if idle := set(self.objectives) - used:
             raise ValueError(f"settings for {sorted(idle)}, which no stage of the schedule uses")
         for name, settings in self.objectives.items():
-            TypeAdapter(OBJECTIVE_CONFIGS[name]).validate_python(settings)
+            TypeAdapter(OBJECTIVES[name]).validate_python(settings)
 
     @property
     def steps(self) -> int:
-        """Optimizer steps of all stages."""
-        return sum(stage.steps for stage in self.schedule)
+        """Optimizer steps of all stages; those of a budget are not known before."""
+        return sum(stage.steps or 0 for stage in self.schedule)
+
+    @property
+    def names(self) -> list[str]:
+        """The objectives of all stages."""
+        return list(dict.fromkeys(name for stage in self.schedule for name in stage.weights))
+
+    def stage_at(self, step: int) -> Stage:
+        """The stage in force at an optimizer step, counted from 0."""
+        for stage in self.schedule:
+            if step < (stage.steps or 0):
+                return stage
+            step -= stage.steps or 0
+        raise IndexError(f"the schedule ends {step + 1} steps before this one")
 
     def weights_at(self, step: int) -> dict[str, float]:
         """The weights in force at an optimizer step, counted from 0."""
-        for stage in self.schedule:
-            if step < stage.steps:
-                return stage.weights
-            step -= stage.steps
-        raise IndexError(f"the schedule ends {step + 1} steps before this one")
+        return self.stage_at(step).weights
+
+    def objective(self, name: str) -> ObjectiveConfig:
+        """The settings of an objective."""
+        found: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
+        return found
+
+    def stream_of(self, name: str, there: Mapping[str, Any]) -> str:
+        """The stream that an objective reads, among those that are there; ValueError where it can read none."""
+        settings = self.objective(name)
+        readable = [stream for stream in settings.streams if stream in there]
+        if settings.stream is None and readable:
+            return readable[0]
+        if settings.stream in readable:
+            return str(settings.stream)
+        raise ValueError(
+            f"{name} reads {' or '.join(settings.streams)}; "
+            + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(there)}")
+        )
 
 
 @dataclass(config=STRICT, frozen=True)
 class PretrainConfig:
     """How every pre-training run of a system is trained."""
 
-    # Name → run; the names are those of the pipeline.
-    runs: Mapping[str, PretrainRun]
-    # Examples per optimizer step, over all devices.
+    # Name → run.
+    runs: dict[str, PretrainRun]
+    # Rows of an optimizer step, over all devices, of each stream.
     batch_size: Positive
     optimizer: OptimizerConfig
     # Devices of this machine to train on; more than one starts a process for each.
     devices: Positive = 1
+    # Rows of a forward pass on one device, of streams whose rows are independent of one another; gradients accumulate
+    # up to batch_size. null: all at once.
+    micro_batch_size: Positive | None = None
+    # Tokens, padding included, that are encoded at a time where texts are negatives of one another: texts of like
+    # length go together.
+    tokens_at_once: Positive = 16384
+    # Compute the activations of texts again in the backward pass, so that memory holds those of tokens_at_once only.
+    recompute: bool = False
     # auto measures both on the device for a moment and takes bf16 where it is at least 1.3 times as fast.
     precision: Precision = "auto"
     # Steps between two points of the curves.
     log_every: Positive = 20
     # Steps between two checkpoints to resume from.
     checkpoint_every: Positive = 500
+    # Encoders kept on the way, evenly spaced, to see quality grow over training time; 0 keeps none.
+    snapshots: Annotated[int, Field(ge=0)] = 0
     # Processes that prepare batches; 0 prepares them in the training process.
     loader_workers: Annotated[int, Field(ge=0)] = 0
 
-    def __post_init__(self) -> None:
-        if self.batch_size % self.devices:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices, {self.devices}")
+    def batch_sizes(self, run: str, streams: Mapping[str, Any]) -> dict[str, int]:
+        """Rows of an optimizer step of each stream."""
+        own = self.runs[run].batch_size
+        sizes = own if isinstance(own, dict) else dict.fromkeys(streams, own or self.batch_size)
+        return {name: sizes.get(name, self.batch_size) for name in streams}
+
+    def passes(self, sizes: Mapping[str, int]) -> int:
+        """Forward passes of an optimizer step: as many as the largest of the batches that can be split needs."""
+        rows = [size // self.devices for size in sizes.values()]
+        return max((-(-size // (self.micro_batch_size or size)) for size in rows), default=1)
 
 
 @dataclass(config=STRICT, frozen=True)
-class JointPretrainConfig(PretrainConfig):
-    """Examples are independent of one another: a step can be taken in several passes."""
+class Pretraining:
+    """All that one pre-training run depends on, beside its files."""
 
-    # Examples per forward pass on one device; gradients accumulate up to batch_size. None: all at once.
-    micro_batch_size: Positive | None = None
+    run: str
+    recipe: PretrainRun
+    encoder: AnyEncoderConfig
+    lengths: Lengths
+    # Stream → its settings, those that the run sets otherwise included: of all streams of the system, as positions and
+    # token types of an encoder that others continue must serve them all.
+    streams: dict[str, Any]
+    settings: PretrainConfig
+
+    def __post_init__(self) -> None:
+        for name in self.recipe.names:
+            config = self.recipe.objective(name)
+            stream = self.recipe.stream_of(name, self.streams)
+            if config.reads_states and not self.encoder.has_states:
+                raise ValueError(f"run {self.run}: {name} reads states of tokens, which a {self.encoder.kind} has not")
+            size = self.settings.batch_sizes(self.run, self.streams)[stream]
+            if size % self.settings.devices:
+                raise ValueError(
+                    f"run {self.run}: batch_size {size} must be a multiple of devices, {self.settings.devices}"
+                )
 
     @property
-    def accumulated(self) -> int:
-        """Forward passes per optimizer step on each device."""
-        return self.batch_size // (self.devices * (self.micro_batch_size or self.batch_size // self.devices))
-
-    def __post_init__(self) -> None:
-        share = self.devices * (self.micro_batch_size or 1)
-        if self.batch_size % share:
-            raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices × micro_batch_size = {share}")
+    def active(self) -> list[str]:
+        """The streams that the run reads."""
+        return list(dict.fromkeys(self.recipe.stream_of(name, self.streams) for name in self.recipe.names))
 
 
-@dataclass(config=STRICT, frozen=True)
-class FinetuneVariant:
-    """One fine-tuned model; the pipeline wires it to the pre-training run that it starts from."""
-
-    # ie_k, ae_k: joint over k candidates; ie_1: pairwise cross-encoder.
-    head: HeadKind
-
-
-@dataclass(config=STRICT, frozen=True)
-class FinetuneConfig:
-    """How every variant is fine-tuned on answer selection."""
-
-    # Name → variant; the names are those of the pipeline.
-    variants: dict[str, FinetuneVariant]
-    # Inputs per optimizer step: groups of k candidates, or pairs.
-    batch_size: Positive
-    # Passes over the training questions at most.
-    epochs: Positive
-    # Epochs without a better MAP on the development set before training stops.
-    patience: Positive
-    optimizer: OptimizerConfig
-    # linear (paper) or released (dropout, dense, tanh, dropout, linear).
-    head_style: HeadStyle = "linear"
-    precision: Precision = "auto"
-
-
-@dataclass(config=STRICT, frozen=True)
-class MsppSystem:
-    """MSPP: an encoder, its pre-training runs and its fine-tuned variants."""
-
-    encoder: EncoderConfig
-    layout: LayoutConfig
-    pretrain: JointPretrainConfig
-    finetune: FinetuneConfig
-    # Everything is done this often, with the seeds 0, 1, ….
-    seeds: Positive
-    system: Literal["mspp"] = Field(default="mspp", kw_only=True)
-
-    def training(self) -> dict[str, Any]:
-        """The part that the training side reads, as plain data; a system's own configuration has more."""
-        return fields_of(self, MsppSystem)
-
-    def pretraining(self, run: str) -> dict[str, Any]:
-        """All that a pre-training run depends on, as plain data."""
-        return {
-            "encoder": asdict(self.encoder),
-            "layout": asdict(self.layout),
-            "pretrain": asdict(self.pretrain) | {"runs": asdict(self.pretrain.runs[run])},
-        }
-
-
-def fields_of(value: Any, kind: type) -> dict[str, Any]:
-    """The fields that the dataclass `kind` has, as plain data, of a value that may have more."""
-    values = asdict(value)
-    return {field.name: values[field.name] for field in fields(kind)}
-
-
-def check_encoders(runs: Mapping[str, Any], encoders: Mapping[str, Any]) -> None:
-    """Raise ValueError for a run whose `encoder` is not among the encoders."""
-    for name, run in runs.items():
-        if run.encoder not in encoders:
-            raise ValueError(f"run {name}: no encoder {run.encoder!r}; there are {sorted(encoders)}")
-
-
-def run_of_encoders(system: Any, run: str) -> dict[str, Any]:
-    """All that a pre-training run depends on, as plain data, of a system with several encoders."""
-    recipe = system.pretrain.runs[run]
-    return {
-        "encoder": asdict(system.encoders[recipe.encoder]),
-        "layout": asdict(system.layout),
-        "pretrain": asdict(system.pretrain) | {"runs": asdict(recipe)},
-    }
+def with_run(config: StreamConfig, changed: Mapping[str, Any], name: str) -> Any:
+    """The settings of a stream with those of a run; ValueError for keys that belong to its sampling."""
+    if other := sorted(set(changed) - set(config.by_run)):
+        raise ValueError(f"streams.{name}: a run can set {list(config.by_run)}, not {other}")
+    try:
+        return TypeAdapter(type(config)).validate_python({field.name: getattr(config, field.name) for field in fields(config)} | dict(changed))
+    except ValidationError as error:
+        raise ValueError(f"streams.{name}: {error}") from None

@@ -1,61 +1,81 @@
 """Start a pre-training run: in this process on one device, or in one process per device.
 
-`torch.distributed.run` starts the same entry point (`python -m contexture.training`) that a machine without Kedro uses.
+`torch.distributed.run` starts the same entry point (`python -m contexture.train`) that a machine without Kedro uses.
 Lightning's own multi-process launch would run the whole calling program once per device.
 """
 
 import hashlib
-import json
 import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from contexture.folders import work_folder
-from contexture.training.pretrain import examples_identity, pretrain
-from contexture.training.systems import System
-from contexture.training.trainer import Tracking
+import pyarrow.parquet as pq
+
+from contexture.encoders.files import encoder_checksum
+from contexture.folders import finished, work_folder
+from contexture.training.config import Pretraining
+from contexture.training.prepare import Files
+from contexture.training.pretrain import pretrain
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
+#: Entry point of one process of a run.
+ENTRY_POINT = "contexture.train"
 
 
 def launch_pretraining(
-    config: System,
-    run: str,
-    seed: int,
-    examples: Path,
-    tokenizer: Path,
-    folder: Path,
-    start: Path | None = None,
-    tracking: Tracking | None = None,
-) -> None:
-    """Pre-train into `folder`, which appears when all is done; a killed run is resumed from its last checkpoint."""
-    identity = {
-        "run": run,
-        "seed": seed,
-        "examples": examples_identity(examples),
-        "tokenizer": folder_checksum(tokenizer),
-        "start": hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest() if start else None,
-    } | config.pretraining(run)
+    config: Pretraining, seed: int, files: Files, folder: Path, arguments: Callable[[Path], list[str]] | None = None
+) -> bool:
+    """Pre-train into `folder`, which appears when all is done; a killed run is resumed from its last checkpoint.
+
+    A finished folder of the same settings and files is kept: then False. `arguments` are those of the entry point, by
+    the folder to work in, which several devices need.
+    """
+    identity = identity_of(config, seed, files)
+    if finished(folder, identity):
+        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
+        return False
     with work_folder(folder, identity) as work:
-        if config.pretrain.devices == 1:
-            pretrain(config, run, seed, examples, tokenizer, work, start, tracking)
+        if config.settings.devices == 1:
+            pretrain(config, seed, files, work)
         else:
-            config_file = work / "config.json"
-            config_file.write_text(json.dumps(config.training(), indent=1), encoding="utf-8")
-            arguments = ["--config", str(config_file), "--recipe", run, "--seed", str(seed)]
-            arguments += ["--examples", str(examples), "--tokenizer", str(tokenizer), "--output", str(work)]
-            if start:
-                arguments += ["--start", str(start)]
-            if tracking:
-                arguments += ["--tracking", tracking.uri, tracking.run_id]
-            run_distributed(["pretrain-rank", *arguments], config.pretrain.devices)
+            if arguments is None:
+                raise ValueError(f"run {config.run}: several devices are started by `python -m {ENTRY_POINT} pretrain`")
+            run_distributed(arguments(work), config.settings.devices)
+    return True
+
+
+def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:
+    """All that the weights of a run depend on."""
+    read = {config.streams[name].examples for name in config.active}
+    return {
+        "run": asdict(config.recipe),
+        "seed": seed,
+        "encoder": asdict(config.encoder),
+        "lengths": asdict(config.lengths),
+        "streams": {name: asdict(stream) for name, stream in config.streams.items()},
+        "settings": {key: value for key, value in asdict(config.settings).items() if key != "runs"},
+        "examples": {name: examples_identity(files.examples[name]) for name in sorted(read)},
+        "vocabulary": folder_checksum(files.vocabulary),
+        "start": encoder_checksum(files.start) if files.start else None,
+    }
+
+
+def examples_identity(folder: Path) -> dict[str, int]:
+    """What tells one table of examples from another, cheaply: its rows and bytes."""
+    tables = sorted(folder.rglob("*.parquet"))
+    return {
+        "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
+        "bytes": sum(table.stat().st_size for table in tables),
+    }
 
 
 def folder_checksum(folder: Path) -> str:
@@ -68,12 +88,12 @@ def folder_checksum(folder: Path) -> str:
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:
-    """`python -m contexture.training ARGUMENTS` in several processes; RuntimeError where one of them fails.
+    """The entry point in several processes; RuntimeError where one of them fails.
 
     However this call ends, no process of it is left behind.
     """
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={processes}", "-m", "contexture.training", *arguments]
+    command += [f"--nproc-per-node={processes}", "-m", ENTRY_POINT, *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
     environment = {"OMP_NUM_THREADS": threads, **os.environ}
     with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:

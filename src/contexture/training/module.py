@@ -1,7 +1,7 @@
 """The one Lightning module: any encoder under any schedule of weighted objectives."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import pytorch_lightning as pl
 import torch
@@ -9,14 +9,21 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor, nn
 from transformers import get_constant_schedule_with_warmup, get_linear_schedule_with_warmup
 
-from contexture.encoders.layout import Batch
-from contexture.objectives.base import Objective
+from contexture.encoders.base import Encoder
+from contexture.objectives.base import Loss, Objective
 from contexture.training.config import OptimizerConfig
 from contexture.training.seeding import mix
 
 
+class Encodes(Protocol):
+    """How a stream's batch is encoded."""
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
+        """What objectives judge."""
+
+
 class ScheduledObjectives(pl.LightningModule):
-    """Minimise the weighted sum of objectives that is in force at each step.
+    """Minimise the weighted sum of objectives that is in force at each step, each on its stream of batches.
 
     Before every pass all randomness (masks, dropout) is seeded by (seed, step, pass, rank): a run that is resumed at
     `first_step` repeats what the uninterrupted run would have done.
@@ -24,21 +31,25 @@ class ScheduledObjectives(pl.LightningModule):
 
     def __init__(
         self,
-        encoder: nn.Module,
+        encoder: Encoder,
         objectives: Mapping[str, Objective],
+        streams: Mapping[str, Encodes],
+        stream_of: Mapping[str, str],
         weights_at: Callable[[int], dict[str, float]],
         steps: int,
         optimizer: OptimizerConfig,
         seed: int,
         first_step: int = 0,
     ) -> None:
+        """`stream_of`: objective → the stream among `streams` that it reads."""
         super().__init__()
         self.encoder = encoder
         self.objectives = nn.ModuleDict(objectives)
+        self.streams, self.stream_of = streams, stream_of
         self.weights_at, self.steps, self.optimizer_config = weights_at, steps, optimizer
         self.seed, self.first_step = seed, first_step
         self.optimizer_state: dict[str, Any] | None = None
-        #: The losses of the last forward pass.
+        #: The losses of the last forward pass of each objective.
         self.latest: dict[str, Tensor] = {}
 
     @property
@@ -46,38 +57,53 @@ class ScheduledObjectives(pl.LightningModule):
         """Optimizer steps done since the run began, those before a resumption counted in."""
         return self.first_step + self.global_step
 
-    def training_step(self, batch: Batch, index: int) -> Tensor:
-        """The loss of one forward pass."""
-        seed = mix(self.seed, self.step, index % self.trainer.accumulate_grad_batches, self.global_rank)
+    def objective(self, name: str) -> Objective:
+        """The objective of a name."""
+        found = self.objectives[name]
+        assert isinstance(found, Objective)
+        return found
+
+    def training_step(self, batch: Mapping[str, Any], index: int) -> Tensor:
+        """The loss of one forward pass over `{stream: batch}`."""
+        passes = self.trainer.accumulate_grad_batches
+        seed = mix(self.seed, self.step, index % passes, self.global_rank)
         torch.manual_seed(seed)
-        losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
         weights = self.weights_at(self.step)
-        total = torch.stack([weights[name] * losses[f"train/{name}"] for name in weights]).sum()
+        losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
+        shares = [weights[name] * self._share(name, passes) * loss.value for name, loss in losses.items()]
+        total = torch.stack(shares).sum()
         self.log("loss", total, prog_bar=True, logger=False)
-        self.latest = {name: value.detach() for name, value in losses.items()} | {"train/loss": total.detach()}
+        if index % passes == 0:
+            self.latest = {}
+        for name, loss in losses.items():
+            self.latest[f"train/{name}"] = loss.value.detach()
+            self.latest |= {f"train/{name}_{key}": value.detach() for key, value in loss.metrics.items()}
+        named = [weights[name] * self.latest[f"train/{name}"] for name in weights if f"train/{name}" in self.latest]
+        self.latest["train/loss"] = torch.stack(named).sum()
         return total
 
-    def losses(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        """`train/<objective>` and `train/<objective>_<metric>` of the objectives in force."""
-        active: dict[str, Objective] = {
-            name: self.objectives[name]  # type: ignore[misc]
-            for name in self.weights_at(self.step)
-        }
-        corrupted = batch
-        for objective in active.values():
-            corrupted = objective.corrupt(corrupted, generator)
-        inputs = {False: corrupted, True: batch}
-        states = {
-            clean: self.encoder(inputs[clean])
-            for clean in dict.fromkeys(objective.wants_clean_input for objective in active.values())
-        }
-        out = {}
-        for name, objective in active.items():
-            clean = objective.wants_clean_input
-            loss = objective(self.encoder, states[clean], inputs[clean])
-            out[f"train/{name}"] = loss.value
-            out |= {f"train/{name}_{metric}": value for metric, value in loss.metrics.items()}
-        return out
+    def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
+        """What the objectives in force make of the streams that the batch has: each stream is encoded once."""
+        found: dict[str, Loss] = {}
+        active = [name for name in self.weights_at(self.step) if self.stream_of[name] in batch]
+        for stream in dict.fromkeys(self.stream_of[name] for name in active):
+            judges = {name: self.objective(name) for name in active if self.stream_of[name] == stream}
+            corrupted = batch[stream]
+            for judge in judges.values():
+                corrupted = judge.corrupt(corrupted, generator)
+            inputs = {False: corrupted, True: batch[stream]}
+            states = {
+                clean: self.streams[stream].encode(self.encoder, inputs[clean])
+                for clean in dict.fromkeys(judge.wants_clean_input for judge in judges.values())
+            }
+            for name, judge in judges.items():
+                clean = judge.wants_clean_input
+                found[name] = judge(self.encoder, states[clean], inputs[clean])
+        return found
+
+    def _share(self, name: str, passes: int) -> float:
+        """What a pass counts of a step: Lightning divides by the passes, but a batch that stays whole comes once."""
+        return 1.0 if getattr(self.streams[self.stream_of[name]], "splits", True) else float(passes)
 
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None

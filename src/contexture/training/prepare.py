@@ -1,35 +1,131 @@
-"""What a pre-training run trains, and on what: made by each system in its own module."""
+"""A run's encoder, objectives and streams, made from its settings and files."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytorch_lightning import Callback
-from torch import nn
-from torch.utils.data import Dataset
+import torch
 
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import EncoderConfig, TransformerConfig
+from contexture.encoders.files import load_encoder
+from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.objectives.base import Objective
+from contexture.training.config import Pretraining
+from contexture.training.data import NothingToReadError
+from contexture.training.places import resolve
+from contexture.training.seeding import mix
+from contexture.training.streams import Steps, Stream, needs_of
+from contexture.vocabulary.vocabulary import Vocabulary
 
-#: Objectives → files in a folder.
-Save = Callable[[dict[str, Objective], Path], None]
+LOG = logging.getLogger(__name__)
+#: Examples whose words are counted before training from scratch.
+FREQUENCY_SAMPLE = 10_000
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a run reads.
+
+    Attributes:
+        examples: folder of each kind of examples, by its name (`StreamConfig.examples`).
+        vocabulary: folder of the tokenizer.
+        start: folder of the encoder that is continued, if one is.
+    """
+
+    examples: Mapping[str, Path]
+    vocabulary: Path
+    start: Path | None = None
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An encoder ready to be trained.
+    """All that is trained, and what it is trained on; no streams where the text gives nothing to train on."""
 
-    Attributes:
-        encoder: maps a batch to states.
-        batches: (steps to take, rank) → batches of one device; item i is forward pass i from the first of the steps.
-            None where there is nothing to train on.
-        accumulated: forward passes of an optimizer step on each device.
-        save: writes the encoder, its tokenizer and the heads of its objectives.
-        callbacks: folder of the run → what else happens during training.
+    encoder: Encoder
+    objectives: dict[str, Objective]
+    streams: dict[str, Stream]
+    passes: int = 1
+
+
+def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prepared:
+    """New weights, or those of `files.start`, and the streams that the run's objectives read.
+
+    Raises ValueError where an encoder that is continued does not fit the run.
     """
+    torch.manual_seed(mix(seed, 0))
+    head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.names)
+    if files.start is not None:
+        encoder = continued(files.start, config, head)
+    else:
+        vocabulary = Vocabulary.load(files.vocabulary)
+        # A head that no objective of this run trains may be trained by one that continues it.
+        keeps = head or not config.recipe.names
+        needs = needs_of(config.streams, config.lengths)
+        encoder = build_encoder(config.encoder, config.lengths, vocabulary, needs, keeps)
+    encoder.recompute = config.settings.recompute
+    try:
+        streams, passes = open_streams(config, seed, files, encoder, rank)
+    except NothingToReadError as error:
+        LOG.warning("%s is not trained: %s", config.run, error)
+        return Prepared(encoder, {}, {})
+    if files.start is None and head and config.encoder.has_states and not published(config.encoder):
+        counted(encoder, streams)
+    objectives: dict[str, Objective] = {}
+    for name in config.recipe.names:
+        settings = config.recipe.objective(name)
+        objectives[name] = resolve(settings.implementation)(settings, encoder)
+    return Prepared(encoder, objectives, streams, passes)
 
-    encoder: nn.Module
-    batches: Callable[[range, int], Dataset[Any]] | None
-    save: Save
-    accumulated: int = 1
-    callbacks: Callable[[Path], list[Callback]] = lambda _: []
+
+def open_streams(
+    config: Pretraining, seed: int, files: Files, encoder: Encoder, rank: int
+) -> tuple[dict[str, Stream], int]:
+    """The streams that the run reads, and the forward passes of an optimizer step."""
+    pretrain, streams = config.settings, {name: config.streams[name] for name in config.active}
+    sizes = pretrain.batch_sizes(config.run, streams)
+    kinds = {name: resolve(settings.implementation) for name, settings in streams.items()}
+    passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].splits})
+    found = {}
+    for name, settings in streams.items():
+        if kinds[name].splits and sizes[name] % (passes * pretrain.devices):
+            raise ValueError(
+                f"run {config.run}, stream {name}: batch_size {sizes[name]} must be a multiple of {passes} passes × "
+                f"{pretrain.devices} devices"
+            )
+        steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
+        found[name] = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
+    return found, passes
+
+
+def continued(start: Path, config: Pretraining, head: bool) -> Encoder:
+    """The encoder in a folder, if its tables hold what this run's batches need."""
+    encoder = load_encoder(start, head or None)
+    network = encoder.document
+    if isinstance(network, Transformer):
+        needs, there = needs_of(config.streams, config.lengths), network.model.config
+        if needs.positions > there.max_position_embeddings or needs.types > there.type_vocab_size:
+            raise ValueError(
+                f"{start} has {there.max_position_embeddings} positions and {there.type_vocab_size} token types, run "
+                f"{config.run} needs {needs.positions} and {needs.types}: begin with an encoder of this system"
+            )
+    return encoder
+
+
+def counted(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
+    """Start the language-model head of a new encoder from the frequencies of the tokens that it will guess."""
+    assert isinstance(encoder.document, Transformer)
+    for stream in streams.values():
+        try:
+            ids = stream.sample(FREQUENCY_SAMPLE)
+        except NotImplementedError:
+            continue
+        start_from_frequencies(encoder.document, ids)
+        return
+
+
+def published(config: EncoderConfig) -> bool:
+    """Whether an encoder begins with published weights."""
+    return isinstance(config, TransformerConfig) and config.init_from is not None

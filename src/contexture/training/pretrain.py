@@ -1,104 +1,112 @@
 """Pre-train one encoder from example files."""
 
+import json
 import logging
 import os
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-import torch
-from pydantic import TypeAdapter
+from safetensors.torch import save_file
 
+from contexture.encoders.files import save_encoder
 from contexture.objectives.base import Objective
-from contexture.objectives.config import OBJECTIVE_CONFIGS
-from contexture.objectives.registry import OBJECTIVES
-from contexture.systems.mspp.batches import prepare_mspp
-from contexture.systems.quick_thoughts.batches import prepare_quick_thoughts
-from contexture.systems.two_tower.prepare import prepare_two_tower
+from contexture.training.budget import resolved
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
-from contexture.training.config import PretrainRun
+from contexture.training.config import Pretraining
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
-from contexture.training.prepare import Prepared
-from contexture.training.recorder import Recorder
+from contexture.training.prepare import Files, Prepared, prepare
+from contexture.training.recorder import Recorder, totals_of
 from contexture.training.seeding import mix
-from contexture.training.systems import System
-from contexture.training.trainer import Tracking, fit
-from contexture.vocabulary.tokenizers import SpecialTokens, load_tokenizer
+from contexture.training.snapshots import Snapshots
+from contexture.training.streams import MixedBatches
+from contexture.training.trainer import fit
 
 LOG = logging.getLogger(__name__)
-#: System → what makes its encoder and batches.
-PREPARE: dict[str, Any] = {
-    "mspp": prepare_mspp,
-    "quick_thoughts": prepare_quick_thoughts,
-    "two_tower": prepare_two_tower,
-}
+OBJECTIVE_WEIGHTS = "objectives.safetensors"
+SUMMARY = "training.json"
 
 
-def pretrain(
-    config: System,
-    run: str,
-    seed: int,
-    examples: Path,
-    tokenizer: Path,
-    folder: Path,
-    start: Path | None = None,
-    tracking: Tracking | None = None,
-) -> None:
-    """Train run `run` of the system and write encoder, tokenizer, heads and curves to `folder`.
+def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None:
+    """Train a run and write encoder, heads, curves and what was spent to `folder`.
 
-    It begins with the encoder in `start`, another run's folder, or with the configured one; where `folder` holds a
-    checkpoint it is resumed. Deterministic in (config, seed, examples, start).
+    It begins with the encoder in `files.start`, another run's folder, or with the configured one; where `folder` holds
+    a checkpoint it is resumed. Deterministic in (config, seed, files).
     """
-    settings, recipe = config.pretrain, config.pretrain.runs[run]
-    tokens = load_tokenizer(tokenizer)[1]
-    torch.manual_seed(mix(seed, 0))
-    prepared: Prepared = PREPARE[config.system](config, run, seed, examples, tokenizer, tokens, start)
-    encoder = prepared.encoder
-    objectives = build_objectives(recipe, encoder, tokens)
     rank = int(os.environ.get("RANK", "0"))
-    if recipe.steps and prepared.batches is not None:
-        module = ScheduledObjectives(
-            encoder, objectives, recipe.weights_at, recipe.steps, settings.optimizer, mix(seed, 1)
-        )
-        if load_checkpoint(module, folder):
-            LOG.info("resuming %s, seed %d, at step %d of %d", run, seed, module.first_step, module.steps)
-        batches = prepared.batches(range(module.first_step, module.steps), rank)
-        fit(
-            module,
-            batches,
-            folder,
-            precision=choose_precision(settings.precision, encoder, batches[0]),
-            log_every=settings.log_every,
-            callbacks=[
-                Recorder(encoder, settings.log_every),
-                # Before the checkpoint of the same step: what a killed run kept is then never behind it.
-                *prepared.callbacks(folder),
-                Checkpoints(folder, settings.checkpoint_every),
-            ],
-            accumulated=prepared.accumulated,
-            devices=settings.devices,
-            workers=settings.loader_workers,
-            tracking=tracking,
-        )
+    prepared = prepare(config, seed, files, rank)
+    steps = 0
+    if prepared.objectives:
+        steps = train(config, seed, prepared, folder, rank)
     if rank == 0:
-        prepared.save(objectives, folder)
+        save_encoder(prepared.encoder, folder)
+        save_heads(prepared.objectives, folder)
+        save_summary(prepared, steps, folder)
         remove_checkpoint(folder)
 
 
-def build_objectives(recipe: PretrainRun, encoder: Any, tokens: SpecialTokens) -> dict[str, Objective]:
-    """Every objective of the schedule, with the settings of the run."""
-    objectives = {}
-    for name in dict.fromkeys(name for stage in recipe.schedule for name in stage.weights):
-        settings: Any = TypeAdapter(OBJECTIVE_CONFIGS[name]).validate_python(recipe.objectives.get(name, {}))
-        objectives[name] = OBJECTIVES[name](settings, encoder, tokens)
-    return objectives
+def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank: int) -> int:
+    """Take all steps of the schedule; their number."""
+    settings, encoder = config.settings, prepared.encoder
+    stream_of = {name: config.recipe.stream_of(name, config.streams) for name in config.recipe.names}
+    recipe = resolved(config.recipe, stream_of, prepared)
+    module = ScheduledObjectives(
+        encoder,
+        prepared.objectives,
+        prepared.streams,
+        stream_of,
+        recipe.weights_at,
+        recipe.steps,
+        settings.optimizer,
+        mix(seed, 1),
+    )
+    if load_checkpoint(module, folder):
+        LOG.info("resuming %s, seed %d, at step %d of %d", config.run, seed, module.first_step, module.steps)
+
+    def active(step: int) -> list[str]:
+        return list(dict.fromkeys(stream_of[name] for name in recipe.weights_at(step)))
+
+    batches = MixedBatches(prepared.streams, active, range(module.first_step, module.steps), prepared.passes)
+    fit(
+        module,
+        batches,
+        folder,
+        precision=choose_precision(settings.precision, module, batches[0]),
+        log_every=settings.log_every,
+        callbacks=[
+            Recorder(folder, settings.log_every),
+            # Before the checkpoint of the same step: what a killed run kept is then never behind it.
+            Snapshots(folder, recipe.steps, settings.snapshots, lambda place: save_encoder(encoder, place)),
+            Checkpoints(folder, settings.checkpoint_every),
+        ],
+        accumulated=prepared.passes,
+        devices=settings.devices,
+        workers=settings.loader_workers,
+    )
+    return recipe.steps
 
 
-def examples_identity(folder: Path) -> dict[str, int]:
-    """What tells one table of examples from another, cheaply: its rows and bytes."""
-    files = sorted(folder.rglob("*.parquet"))
-    return {
-        "rows": sum(pq.ParquetFile(file).metadata.num_rows for file in files),
-        "bytes": sum(file.stat().st_size for file in files),
+def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
+    """Keep the objectives' own weights beside the encoder's."""
+    heads = {
+        f"{name}.{key}": tensor.contiguous().cpu()
+        for name, objective in objectives.items()
+        for key, tensor in objective.state_dict().items()
     }
+    if heads:
+        save_file(heads, folder / OBJECTIVE_WEIGHTS)
+
+
+def save_summary(prepared: Prepared, steps: int, folder: Path) -> None:
+    """What was trained, and what was spent on it: see `summary_of`."""
+    modules = (prepared.encoder, *prepared.objectives.values())
+    trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
+    own = {id(p): p.numel() for p in prepared.encoder.parameters()}
+    found = {"steps": steps, "parameters": sum(own.values()), "trained_parameters": sum(trained.values())}
+    (folder / SUMMARY).write_text(json.dumps(found | totals_of(folder), indent=1), encoding="utf-8")
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    """`steps`, `tokens`, `flops`, `seconds` of a finished run, `parameters` of its encoder, and all that were trained."""
+    found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    return found

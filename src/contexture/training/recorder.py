@@ -1,50 +1,75 @@
-"""The curves of a run: losses, tokens and floating-point operations a second."""
+"""The curves of a run: losses, tokens and floating-point operations a second; and what it spent in all."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
 
-from contexture.encoders.layout import row_lengths
+from contexture.training.budget import cost
+from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
+
+#: What was spent up to a step, columns of the curves.
+SPENT = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "spent/seconds"}
 
 
 class Recorder(pl.Callback):
-    """Every few steps log the losses, `train/tokens_per_second` and `train/tflops` of this rank (real tokens only)."""
+    """Every few steps, and after the last, log the losses, `train/tokens_per_second` and `train/tflops` of this rank.
 
-    def __init__(self, encoder: Any, every: int) -> None:
-        self.encoder, self.every = encoder, every
-        self.tokens = self.flops = torch.zeros(())
+    Tokens are real ones: padding is not computed, hence not counted. `spent/…` is what the run has spent so far, on all
+    devices, those of steps before a resumption included; time is that of training alone.
+    """
+
+    def __init__(self, folder: Path, every: int) -> None:
+        self.folder, self.every = folder, every
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
+        assert isinstance(module, ScheduledObjectives)
+        before = read_curves(self.folder)
+        before = before[before["step"] <= module.first_step]
+        last = before.dropna(subset=list(SPENT.values())).tail(1) if set(SPENT.values()) <= set(before) else before[:0]
+        self.spent = {name: float(last[column].iloc[0]) if len(last) else 0.0 for name, column in SPENT.items()}
         self._reset()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Count, on the device, without waiting for it."""
+        """Count what the pass will cost."""
         assert isinstance(module, ScheduledObjectives)
-        lengths = row_lengths(batch)
-        self.tokens = self.tokens + lengths.sum()
-        own = sum(module.objectives[name].flops(lengths) for name in module.weights_at(module.step))  # type: ignore[operator]
-        self.flops = self.flops + self.encoder.flops(lengths) + own
+        tokens, flops = cost(batch, module.weights_at(module.step), module.stream_of, module)
+        self.tokens, self.flops = self.tokens + tokens, self.flops + flops
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Log and start anew."""
-        if (batch_idx + 1) % (self.every * trainer.accumulate_grad_batches):
-            return
         assert isinstance(module, ScheduledObjectives)
-        tokens, flops = float(self.tokens), float(self.flops)  # waits for the device
-        seconds = time.perf_counter() - self.since
-        values = {name: float(value) for name, value in module.latest.items()}
+        if (batch_idx + 1) % trainer.accumulate_grad_batches:
+            return
+        if module.step % self.every and module.step != module.steps:
+            return
+        values = {name: float(value) for name, value in module.latest.items()}  # waits for the device
+        tokens, flops, seconds = float(self.tokens), float(self.flops), time.perf_counter() - self.since
         values |= {"train/tokens_per_second": tokens / seconds, "train/tflops": flops / seconds / 1e12}
+        world = trainer.world_size
+        for name, amount in (("tokens", tokens * world), ("flops", flops * world), ("seconds", seconds)):
+            self.spent[name] += amount
+        values |= {SPENT[name]: amount for name, amount in self.spent.items()}
         for logger in trainer.loggers:  # by the step of the run: Lightning's own starts anew when a run is resumed
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._reset()
 
     def _reset(self) -> None:
-        self.tokens = self.flops = torch.zeros(())
+        self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
         self.since = time.perf_counter()
+
+
+def totals_of(folder: Path) -> dict[str, float]:
+    """`tokens`, `flops` and `seconds` of a finished run; 0 of one without training."""
+    curves = read_curves(folder)
+    if not set(SPENT.values()) <= set(curves):
+        return dict.fromkeys(SPENT, 0.0)
+    last = curves.dropna(subset=list(SPENT.values())).iloc[-1]
+    return {name: float(last[column]) for name, column in SPENT.items()}

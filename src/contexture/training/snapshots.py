@@ -14,7 +14,6 @@ from contexture.training.module import ScheduledObjectives
 
 FOLDER = "snapshots"
 TIME_FILE = "time.json"
-TOTALS_FILE = "training.json"
 
 
 class Snapshots(pl.Callback):
@@ -26,7 +25,7 @@ class Snapshots(pl.Callback):
 
     def __init__(self, folder: Path, steps: int, count: int, save: Callable[[Path], None]) -> None:
         self.folder, self.save = folder / FOLDER, save
-        self.steps = {round(steps * place / count) for place in range(1, count + 1)}
+        self.steps = {round(steps * place / count) for place in range(1, count + 1)} if count else set()
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock where the last snapshot stopped it."""
@@ -62,17 +61,4 @@ def snapshots(folder: Path) -> list[Path]:
 def time_of(snapshot: Path) -> dict[str, float]:
     """`step` and `seconds` of training of a snapshot."""
     found: dict[str, float] = json.loads((snapshot / TIME_FILE).read_text(encoding="utf-8"))
-    return found
-
-
-def save_totals(folder: Path, parameters: int) -> None:
-    """Write what a finished run was: its parameters and, where it kept snapshots, the seconds of its training."""
-    kept = snapshots(folder)
-    found = {"parameters": parameters, "seconds": time_of(kept[-1])["seconds"] if kept else None}
-    (folder / TOTALS_FILE).write_text(json.dumps(found), encoding="utf-8")
-
-
-def totals_of(folder: Path) -> dict[str, Any]:
-    """`parameters` and `seconds` of a finished run."""
-    found: dict[str, Any] = json.loads((folder / TOTALS_FILE).read_text(encoding="utf-8"))
     return found

@@ -7,26 +7,16 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pydantic.dataclasses import dataclass
 from pytorch_lightning.callbacks import TQDMProgressBar
-from pytorch_lightning.loggers import CSVLogger, Logger, MLFlowLogger
+from pytorch_lightning.loggers import CSVLogger
 from torch.utils.data import DataLoader, Dataset
 
-from contexture.encoders.layout import Batch
-from contexture.strict import STRICT
+from contexture.training import progress
 from contexture.training.curves import CURVES
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import LightningPrecision
 
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
-
-
-@dataclass(config=STRICT, frozen=True)
-class Tracking:
-    """The MLflow run that curves are also sent to; a training process without MLflow has none."""
-
-    uri: str
-    run_id: str
 
 
 class ProgressBar(TQDMProgressBar):
@@ -37,9 +27,18 @@ class ProgressBar(TQDMProgressBar):
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
 
+class Told(pl.Callback):
+    """Tells how far it is."""
+
+    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
+        """After every pass."""
+        assert isinstance(module, ScheduledObjectives)
+        progress.tell(module.step / module.steps)
+
+
 def fit(
     module: ScheduledObjectives,
-    batches: Dataset[Batch],
+    batches: Dataset[Any],
     folder: Path,
     *,
     precision: LightningPrecision,
@@ -48,13 +47,9 @@ def fit(
     accumulated: int = 1,
     devices: int = 1,
     workers: int = 0,
-    tracking: Tracking | None = None,
 ) -> None:
     """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`."""
     csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
-    loggers: list[Logger] = [csv]
-    if tracking:
-        loggers.append(MLFlowLogger(run_id=tracking.run_id, tracking_uri=tracking.uri))
     torch.set_float32_matmul_precision("high")
     trainer = pl.Trainer(
         max_epochs=1,
@@ -65,8 +60,9 @@ def fit(
         precision=precision,
         accumulate_grad_batches=accumulated,
         log_every_n_steps=log_every,
-        logger=loggers,
-        callbacks=[ProgressBar(refresh_rate=20), *callbacks],
+        logger=csv,
+        callbacks=[Told() if progress.watched() else ProgressBar(refresh_rate=20), *callbacks],
+        enable_progress_bar=not progress.watched(),
         enable_checkpointing=False,
         enable_model_summary=False,
         use_distributed_sampler=False,

@@ -1,5 +1,6 @@
 """Fine-tuning and scoring on a little made-up benchmark."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,87 +9,175 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from contexture.encoders.base import build_encoder
+from contexture.encoders.config import BagOfWordsMlpConfig, HeadKind, LayoutConfig, Lengths, Needs
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.transformer import Transformer
 from contexture.metrics.ranking import mean_average_precision, question_metrics
-from contexture.tasks.answer_selection.data import read_answers
-from contexture.tasks.answer_selection.finetune import finetune
-from contexture.tasks.answer_selection.model import load_answer_model
+from contexture.tasks.answer_selection.config import AnswerSelectionSettings
+from contexture.tasks.answer_selection.data import AnswerInputs
+from contexture.tasks.answer_selection.finetune import finetune_answers
+from contexture.tasks.answer_selection.head import AnswerSettings
+from contexture.tasks.answer_selection.model import AnswerModel, load_answer_model, make_room
 from contexture.tasks.answer_selection.scoring import score_model
-from contexture.training.config import MsppSystem
+from contexture.tasks.base import Contestant
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import pretrain
-from tests.training.conftest import system
+from contexture.vocabulary.vocabulary import Vocabulary
+from tests.tasks.answer_selection import toys
+
+ANSWERS = toys.answers()
+DEV = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
 
 
 @pytest.fixture(scope="module")
-def encoders(
-    config: MsppSystem, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
-    folders = {run: tmp_path_factory.mktemp(run) for run in ("mlm", "mspp_ie")}
-    for run, folder in folders.items():
-        pretrain(config, run, 0, examples, tokenizer, folder)
-    return folders
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toys.new_encoder(tmp_path_factory.mktemp("encoder") / "encoder", heads=("ie_k",))
 
 
-def dev(answers: Path) -> pd.DataFrame:
-    return read_answers(answers, "dev")
+def tune(
+    head: str | None, start: Path, folder: Path, settings: AnswerSelectionSettings | None = None, seed: int = 0
+) -> float:
+    folder.mkdir(exist_ok=True)
+    contestant = Contestant(f"variant of {head}", seed, (str(start),), head=head)
+    return finetune_answers(settings or toys.settings(), contestant, ANSWERS, folder)
 
 
-@pytest.mark.parametrize("variant", ["mspp_ie", "joint_ae", "pairwise"])
-def test_the_best_epoch_is_kept_and_scores_the_same_from_disk(
-    variant: str, config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
-) -> None:
-    best = finetune(config, variant, 0, answers, encoders["mspp_ie" if variant == "mspp_ie" else "mlm"], tmp_path)
-    curve = read_curves(tmp_path)["dev/map"].dropna()
+def scores(folder: Path, answers: pd.DataFrame = DEV) -> pd.DataFrame:
+    return score_model(load_answer_model(folder), answers)
+
+
+@pytest.mark.parametrize("head", ["ie_k", "ae_k", "ie_1"])
+def test_the_best_epoch_is_kept_and_scores_the_same_from_disk(head: str, encoder: Path, tmp_path: Path) -> None:
+    best = tune(head, encoder, tmp_path / "1")
+    curve = read_curves(tmp_path / "1")["dev/map"].dropna()
     assert best == pytest.approx(curve.max())
-    scores = score_model(tmp_path, dev(answers))
-    questions = dev(answers)["question_id"].factorize()[0]
-    found = mean_average_precision(scores["score"].to_numpy(), scores["label"].to_numpy(), questions)
-    assert found == pytest.approx(best)
-    again = finetune(
-        config, variant, 0, answers, encoders["mspp_ie" if variant == "mspp_ie" else "mlm"], tmp_path / "2"
-    )
-    assert again == best
-    assert (score_model(tmp_path / "2", dev(answers))["score"] == scores["score"]).all()
+    found = scores(tmp_path / "1")
+    questions = DEV["question_id"].factorize()[0]
+    assert mean_average_precision(found["score"], found["label"], questions) == pytest.approx(best)
+    assert tune(head, encoder, tmp_path / "2") == best
+    assert (scores(tmp_path / "2")["score"] == found["score"]).all()
 
 
-def test_the_head_of_pretraining_is_carried_on_where_it_is_of_the_same_kind(
-    config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
-) -> None:
-    still = system()
-    object.__setattr__(still.finetune.optimizer, "learning_rate", 1e-12)
-    before = load_file(encoders["mspp_ie"] / "objectives.safetensors")["mspp.head.classifier.weight"]
-    for variant, same in (("mspp_ie", True), ("joint_ae", False), ("pairwise", False)):
-        finetune(still, variant, 0, answers, encoders["mspp_ie"], tmp_path / variant)
-        after = load_answer_model(tmp_path / variant).task.head.classifier.weight
+def test_the_head_of_pretraining_is_carried_on_where_it_is_of_the_same_kind(encoder: Path, tmp_path: Path) -> None:
+    still = toys.settings(epochs=1, optimizer={"learning_rate": 1e-12})
+    before = load_file(encoder / "objectives.safetensors")["of_ie_k.head.classifier.weight"]
+    for head, same in (("ie_k", True), ("ae_k", False), ("ie_1", False)):
+        tune(head, encoder, tmp_path / head, still)
+        after = load_answer_model(tmp_path / head).task.head.classifier.weight
         assert (after.shape == before.shape and torch.allclose(after, before, atol=1e-6)) is same
 
 
-def test_a_joint_model_reads_a_question_with_few_candidates_as_if_alone(
-    config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
+def test_of_several_heads_that_of_the_same_kind_is_taken_and_others_are_told(
+    encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    start = toys.new_encoder(tmp_path / "start", heads=("ae_k", "ie_k"))
+    still = toys.settings(epochs=1, optimizer={"learning_rate": 1e-12})
+    for head in ("ie_k", "ae_k"):
+        tune(head, start, tmp_path / head, still)
+        before = load_file(start / "objectives.safetensors")[f"of_{head}.head.classifier.weight"]
+        torch.testing.assert_close(
+            load_answer_model(tmp_path / head).task.head.classifier.weight, before, rtol=0, atol=1e-6
+        )
+    assert "of another kind" not in caplog.text
+    tune("ae_k", encoder, tmp_path / "other", still)
+    assert "its head is of another kind than this one, which starts anew" in caplog.text
+
+
+def test_a_joint_model_reads_a_question_with_few_candidates_as_if_alone(encoder: Path, tmp_path: Path) -> None:
     """Scores do not depend on what else stands in the batch, nor on empty slots of other questions."""
-    finetune(config, "mspp_ie", 0, answers, encoders["mspp_ie"], tmp_path)
-    table = dev(answers)
-    together = score_model(tmp_path, table)["score"].to_numpy()
-    for _, rows in table.groupby("question_id"):
-        alone = score_model(tmp_path, rows.reset_index(drop=True))["score"].to_numpy()
+    tune("ie_k", encoder, tmp_path)
+    together = scores(tmp_path)["score"].to_numpy()
+    for _, rows in DEV.groupby("question_id"):
+        alone = scores(tmp_path, rows.reset_index(drop=True))["score"].to_numpy()
         np.testing.assert_allclose(alone, together[rows.index], atol=1e-5)
 
 
-def test_reranking_reorders_the_top_of_the_pairwise_model_only(
-    config: MsppSystem, encoders: dict[str, Path], answers: Path, tmp_path: Path
-) -> None:
-    finetune(config, "mspp_ie", 0, answers, encoders["mspp_ie"], tmp_path)
-    table = dev(answers)
-    pairwise = np.random.default_rng(0).normal(size=len(table))
-    scores = score_model(tmp_path, table, pairwise)
-    assert set(scores["protocol"]) == {"grouped", "reranked"}
-    reranked = scores[scores["protocol"] == "reranked"].reset_index(drop=True)
-    k = config.layout.candidates
-    for _, rows in table.groupby("question_id"):
+def test_reranking_reorders_the_top_of_the_pairwise_model_only(encoder: Path, tmp_path: Path) -> None:
+    tune("ie_k", encoder, tmp_path)
+    pairwise = np.random.default_rng(0).normal(size=len(DEV))
+    found = score_model(load_answer_model(tmp_path), DEV, pairwise)
+    assert set(found["protocol"]) == {"grouped", "reranked"}
+    reranked = found[found["protocol"] == "reranked"].reset_index(drop=True)
+    for _, rows in DEV.groupby("question_id"):
         first = rows.index[np.argsort(-pairwise[rows.index])]
         second = rows.index[np.argsort(-reranked["score"].to_numpy()[rows.index])]
-        assert set(first[:k]) == set(second[:k])
-        assert first[k:].tolist() == second[k:].tolist()
-    measured = question_metrics(scores.assign(variant="mspp_ie", seed=0, split="dev"))
-    assert len(measured) == 2 * table["question_id"].nunique()
+        assert set(first[: toys.K]) == set(second[: toys.K])
+        assert first[toys.K :].tolist() == second[toys.K :].tolist()
+    measured = question_metrics(found.assign(variant="joint", seed=0, split="dev"))
+    assert len(measured) == 2 * DEV["question_id"].nunique()
+
+
+def test_texts_become_groups_of_tokens(encoder: Path) -> None:
+    loaded = load_encoder(encoder)
+    inputs = AnswerInputs(DEV, "ie_k", loaded, LayoutConfig(candidates=2, sentence_tokens=16))
+    batch = inputs.batch([np.array([0, 1]), np.array([2])])
+    assert batch["labels"].tolist()[0] == DEV["label"][:2].tolist()
+    assert batch["labels"].tolist()[1] == [DEV["label"][2], -100]
+    text = loaded.vocabulary.tokenizer.decode(batch["input_ids"][0].tolist(), skip_special_tokens=True)
+    assert text.split() == " ".join([DEV["question"][0], *DEV["candidate"][:2]]).split()
+    pairs = AnswerInputs(DEV, "ie_1", loaded, LayoutConfig(candidates=2, sentence_tokens=16))
+    assert (pairs.group_size, inputs.group_size) == (1, 2)
+    assert pairs.batch([np.array([3])])["labels"].tolist() == [[DEV["label"][3]]]
+
+
+@pytest.mark.parametrize("head", ["ie_k", "ie_1"])
+def test_an_encoder_of_short_texts_gets_room_and_first_computes_what_it_did(head: HeadKind, tmp_path: Path) -> None:
+    start = toys.new_encoder(tmp_path / "start", Needs(positions=16, types=1))
+    settings = AnswerSettings(head, "linear", LayoutConfig(candidates=2, sentence_tokens=16))
+    before, after = load_encoder(start, head=False), load_encoder(start, head=False)
+    make_room(after, settings)
+    network = after.document
+    assert isinstance(network, Transformer)
+    tables = network.base.embeddings
+    sentences = 2 if head == "ie_1" else 3
+    assert tables.token_type_embeddings.num_embeddings == sentences
+    positions = tables.position_embeddings.weight
+    assert positions.shape[0] == sentences * 16
+    for slot in range(sentences):  # every slot counts its positions anew
+        torch.testing.assert_close(positions[slot * 16 : slot * 16 + 16], positions[:16])
+    texts = ["kana love", "midi"]
+    np.testing.assert_allclose(after.embed(texts), before.embed(texts), atol=1e-6)
+    best = tune(head, start, tmp_path / "tuned", toys.settings(epochs=1))
+    assert 0 < best <= 1 and len(scores(tmp_path / "tuned")) == len(DEV)
+
+
+def test_room_that_is_there_is_left_alone(encoder: Path) -> None:
+    loaded = load_encoder(encoder, head=False)
+    before = {name: value.clone() for name, value in loaded.state_dict().items()}
+    make_room(loaded, AnswerSettings("ie_k", "linear", LayoutConfig(candidates=2, sentence_tokens=16)))
+    torch.testing.assert_close(dict(loaded.state_dict()), before, rtol=0, atol=0)
+
+
+def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"set answer_selection\.layout"):
+        tune("ie_k", encoder, tmp_path, toys.settings(layout=None))
+    with pytest.raises(ValueError, match="head"):
+        tune(None, encoder, tmp_path)
+    several = Contestant("both", 0, (str(encoder), str(encoder)), head="ie_k")
+    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
+        finetune_answers(toys.settings(), several, ANSWERS, tmp_path)
+    for split in ("train", "dev"):
+        with pytest.raises(ValueError, match=f"no rows of split '{split}'"):
+            finetune_answers(
+                toys.settings(),
+                replace(several, encoders=(str(encoder),)),
+                ANSWERS[ANSWERS["split"] != split],
+                tmp_path,
+            )
+    bag = build_encoder(
+        BagOfWordsMlpConfig("bag_of_words_mlp", 8, 8, 8), Lengths(query=8, document=8), Vocabulary.load(encoder)
+    )
+    save_encoder(bag, tmp_path / "bag")
+    with pytest.raises(ValueError, match="bag is a BagOfWordsMlp: answer selection is fine-tuned on a transformer"):
+        tune("ie_k", tmp_path / "bag", tmp_path)
+
+
+@pytest.mark.parametrize("file", ["head.safetensors", "answer_selection.json", "model.safetensors"])
+def test_damaged_models_are_named(file: str, encoder: Path, tmp_path: Path) -> None:
+    settings = AnswerSettings("ie_k", "linear", LayoutConfig(candidates=2, sentence_tokens=16))
+    AnswerModel(load_encoder(encoder), settings).save(tmp_path / "model")
+    load_answer_model(tmp_path / "model")
+    damaged = tmp_path / "model" / file
+    damaged.write_bytes(damaged.read_bytes()[:40])
+    with pytest.raises(ValueError, match=r"model holds no whole (answer-selection model|encoder)"):
+        load_answer_model(tmp_path / "model")

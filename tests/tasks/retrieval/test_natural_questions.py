@@ -10,7 +10,8 @@ import pytest
 
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
-from contexture.tasks.retrieval.reqa import reqa_tables, reqa_tuples
+from contexture.tasks.retrieval.reqa import reqa_tables
+from tests.tasks.retrieval.gold import gold_tuples
 
 PAGE = (
     '<!DOCTYPE html>\n<H1>Café Ümlaut</H1> <P>Opened in 1902 ( see<B>Rue Née</B>). Its <A HREF="x y">owner</A>, '
@@ -84,7 +85,7 @@ def write(path: Path, *records: object) -> Path:
 
 
 def gold(path: Path) -> list[list[str]]:
-    rows = reqa_tuples(*reqa_tables(read_natural_questions(path)))[["title", "question", "sentence"]]
+    rows = gold_tuples(*reqa_tables(read_natural_questions(path)))[["title", "question", "sentence"]]
     found: list[list[str]] = rows.to_numpy().tolist()
     return found
 

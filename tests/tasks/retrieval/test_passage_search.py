@@ -10,14 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from contexture.encoders.config import BagOfWordsTowers, PairLayoutConfig
-from contexture.encoders.tower_files import load_towers, save_towers
-from contexture.encoders.towers import BagOfWordsTower, build_towers
+from contexture.encoders.bag_of_words_mlp import BagOfWordsMlp
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import BagOfWordsMlpConfig, Lengths
+from contexture.encoders.files import load_encoder, save_encoder
 from contexture.folders import UNFINISHED
-from contexture.metrics.search_index import IndexConfig
-from contexture.tasks.retrieval import passage_search
+from contexture.metrics.config import IndexConfig
 from contexture.tasks.retrieval.passage_search import PassageSearch, build_passage_index
-from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
 
 PASSAGES = {
     "Whales": "whales sing of distant islands",
@@ -25,47 +26,33 @@ PASSAGES = {
     "Gulls": "gulls wait on wooden piers",
     "Lamps": "brass lamps burn yellow oil",
 }
-LAYOUT = PairLayoutConfig(query_tokens=16, document_tokens=32)
 
 
-def toy_towers(folder: Path, scale: float = 4.0) -> Path:
-    """Towers whose inner product counts the tokens that two texts share."""
-    vocabulary = folder.parent / f"{folder.name}-tokenizer"
-    train_tokenizer([" ".join([*PASSAGES, *PASSAGES.values()])] * 3, VocabularyConfig(size=300), vocabulary)
-    tokens = load_tokenizer(vocabulary)[1]
-    size = tokens.vocab_size
-    towers = build_towers(BagOfWordsTowers("bag_of_words", size, size, size), LAYOUT, tokens)
-    tower = towers.document
-    assert isinstance(tower, BagOfWordsTower)
+def toy_encoder(folder: Path, scale: float = 4.0) -> Path:
+    """An encoder whose inner product counts the tokens that two texts share."""
+    train_tokenizer([" ".join([*PASSAGES, *PASSAGES.values()])] * 3, VocabularyConfig(size=300), folder / "vocabulary")
+    vocabulary = Vocabulary.load(folder / "vocabulary")
+    tokens, size = vocabulary.tokens, vocabulary.tokens.vocab_size
+    config = BagOfWordsMlpConfig("bag_of_words_mlp", size, size, size)
+    encoder = build_encoder(config, Lengths(query=16, document=32), vocabulary)
+    network = encoder.document
+    assert isinstance(network, BagOfWordsMlp)
     with torch.no_grad():
-        for layer in (tower.words, tower.hidden, tower.output):
+        for layer in (network.words, network.hidden, network.output):
             layer.weight.copy_(torch.eye(size))
-        tower.words.weight[[tokens.cls, tokens.sep, tokens.pad]] = 0
-        tower.output.weight.mul_(scale)
-        tower.hidden.bias.zero_()
-        tower.output.bias.zero_()
-    folder.mkdir(parents=True)
-    save_towers(towers, vocabulary, folder)
+        network.words.weight[[tokens.cls, tokens.sep, tokens.pad]] = 0
+        network.output.weight.mul_(scale)
+        network.hidden.bias.zero_()
+        network.output.bias.zero_()
+    save_encoder(encoder, folder)
+    shutil.rmtree(folder / "vocabulary")
     return folder
 
 
-def toy_passages(folder: Path, towers: Path) -> Path:
-    """The passages in two files, as the sampling stage writes them."""
-    vocabulary = load_tokenizer(towers)[0]
-
-    def ids(text: str) -> list[int]:
-        found: list[int] = vocabulary.encode(text, add_special_tokens=False).ids
-        return found
-
+def toy_passages(folder: Path) -> Path:
+    """The passages in two files, with the columns that the sampling stage writes and that are read here."""
     rows = [
-        {
-            "passage_id": f"{number}#0",
-            "doc_id": str(number),
-            "title": title,
-            "text": text,
-            "title_tokens": ids(title),
-            "tokens": ids(text),
-        }
+        {"passage_id": f"{number}#0", "doc_id": str(number), "title": title, "text": text, "sentence_lengths": [5]}
         for number, (title, text) in enumerate(PASSAGES.items())
     ]
     folder.mkdir(parents=True)
@@ -76,8 +63,8 @@ def toy_passages(folder: Path, towers: Path) -> Path:
 
 def toy_index(folder: Path) -> Path:
     """A search folder over PASSAGES."""
-    towers = toy_towers(folder / "towers")
-    build_passage_index(toy_passages(folder / "passages", towers), towers, folder / "search")
+    encoder = toy_encoder(folder / "encoder")
+    build_passage_index(toy_passages(folder / "passages"), encoder, folder / "search")
     return folder / "search"
 
 
@@ -121,20 +108,20 @@ def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Pat
     before = contents(index)
     (tmp_path / "none").mkdir()
     with pytest.raises(ValueError, match="none holds no passage: there is nothing to search"):
-        build_passage_index(tmp_path / "none", index / "towers", index)
+        build_passage_index(tmp_path / "none", index / "encoder", index)
     empty = pq.read_table(index / "passages.parquet").slice(0, 0)
     pq.write_table(empty, tmp_path / "none" / "part-0.parquet")
     with pytest.raises(ValueError, match="none holds no passage"):
-        build_passage_index(tmp_path / "none", index / "towers", index)
+        build_passage_index(tmp_path / "none", index / "encoder", index)
     assert contents(index) == before
     assert not list(tmp_path.glob(f"*{UNFINISHED}"))
 
 
-def test_vectors_of_other_towers_are_refused(index: Path, tmp_path: Path) -> None:
-    shutil.rmtree(index / "towers")
-    toy_towers(index / "towers", scale=3.0)
+def test_vectors_of_another_encoder_are_refused(index: Path, tmp_path: Path) -> None:
+    shutil.rmtree(index / "encoder")
+    toy_encoder(index / "encoder", scale=3.0)
     before = contents(index)
-    with pytest.raises(ValueError, match="was made for another towers"):
+    with pytest.raises(ValueError, match="was made for another encoder"):
         PassageSearch(index)
     assert contents(index) == before
 
@@ -142,8 +129,8 @@ def test_vectors_of_other_towers_are_refused(index: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        ("towers/towers.json", "towers holds no whole towers"),
-        ("towers/model.safetensors", "towers holds no whole towers"),
+        ("encoder/encoder.json", "encoder holds no whole encoder"),
+        ("encoder/model.safetensors", "encoder holds no whole encoder"),
         ("vectors/00000.npy", r"00000\.npy is missing or damaged"),
         ("vectors/vectors.json", r"vectors\.json is damaged"),
         ("passages.parquet", r"passages\.parquet is damaged"),
@@ -158,7 +145,7 @@ def test_parts_that_were_cut_off_are_named(part: str, said: str, index: Path) ->
     assert contents(index) == before
 
 
-@pytest.mark.parametrize("part", ["towers", "vectors", "passages.parquet"])
+@pytest.mark.parametrize("part", ["encoder", "vectors", "passages.parquet"])
 def test_parts_that_are_missing_are_told(part: str, index: Path) -> None:
     file = index / part
     if file.is_dir():
@@ -177,11 +164,11 @@ def test_passages_and_vectors_must_be_as_many(index: Path) -> None:
 
 
 def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp_path: Path) -> None:
-    passages = toy_passages(tmp_path / "passages", index / "towers")
-    towers = Path(shutil.copytree(index / "towers", tmp_path / "towers"))
+    passages = toy_passages(tmp_path / "passages")
+    encoder = Path(shutil.copytree(index / "encoder", tmp_path / "encoder"))
     before = contents(index)
     (index / "left").write_text("by something else")
-    build_passage_index(passages, towers, index)
+    build_passage_index(passages, encoder, index)
     assert contents(index) == before
 
 
@@ -189,18 +176,18 @@ def test_a_killed_build_leaves_the_old_index_and_is_resumed(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(index)
-    passages = toy_passages(tmp_path / "passages", index / "towers")
-    towers = toy_towers(tmp_path / "towers", scale=3.0)
+    passages = toy_passages(tmp_path / "passages")
+    encoder = toy_encoder(tmp_path / "encoder", scale=3.0)
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(passage_search, "embed", die)
+        patch.setattr(Encoder, "embed", die)
         with pytest.raises(KeyboardInterrupt):
-            build_passage_index(passages, towers, index)
+            build_passage_index(passages, encoder, index)
     assert contents(index) == before
-    build_passage_index(passages, towers, index)
+    build_passage_index(passages, encoder, index)
     assert PassageSearch(index)("cold strait")[0].title == "Ferries"
     assert not list(tmp_path.glob(f"*{UNFINISHED}"))
 
@@ -208,4 +195,4 @@ def test_a_killed_build_leaves_the_old_index_and_is_resumed(
 def test_what_lies_in_the_folder(index: Path) -> None:
     assert pd.read_parquet(index / "passages.parquet")["title"].tolist() == ["Whales", "Gulls", "Ferries", "Lamps"]
     assert json.loads((index / "vectors" / "vectors.json").read_text())["shards"][0]["rows"] == 4
-    assert load_towers(index / "towers").config.shared
+    assert load_encoder(index / "encoder").config.shared

@@ -1,20 +1,11 @@
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.tasks.retrieval.ranks import (
-    METRICS,
-    RECALL_AT,
-    average_recalls,
-    gold_rows,
-    grow,
-    question_ranks,
-    recalls,
-)
+from contexture.reporting.records import RECALL_AT
+from contexture.tasks.retrieval.ranks import METRICS, gold_rows, question_ranks, recalls
 
 
 def candidate_table(sentences: list[str]) -> pd.DataFrame:
@@ -98,49 +89,3 @@ def test_too_shallow_a_search_is_no_recall() -> None:
 def test_no_questions_no_rows() -> None:
     table = question_ranks(question_table(), CANDIDATES, np.empty((0, 5), np.int64))
     assert recalls(table).shape == (0, 11)
-
-
-def test_records_are_means_of_a_run() -> None:
-    table = recalls(pd.DataFrame({"question_id": list("abcd"), "rank": [1, 0, 3, 1], "sentence_rank": [1, 1, 1, 1]}))
-    run: dict[str, Any] = {"variant": "bm25", "seed": 0, "split": ["1%", "1%", "80%", "80%"]}
-    records = average_recalls(table.assign(**run), "two_tower", "squad")
-    assert len(records) == 2 * len(METRICS)
-    assert records[0] == {
-        "system": "two_tower",
-        "variant": "bm25",
-        "task": "squad",
-        "split": "1%",
-        "metric": "recall_at_1",
-        "value": 0.5,
-        "seed": 0,
-    }
-    values = {(record["split"], record["metric"]): record["value"] for record in records}
-    assert (values["80%", "recall_at_1"], values["80%", "recall_at_5"], values["1%", "sentence_recall_at_1"]) == (
-        0.5,
-        1,
-        1,
-    )
-
-
-OTHERS = candidate_table([f"new {i}" for i in range(40)]).assign(candidate_id=[f"w{i}" for i in range(40)])
-
-
-def test_the_open_domain_adds_pairs_that_are_never_right() -> None:
-    grown = grow(CANDIDATES, OTHERS, 10, seed=1)
-    pd.testing.assert_frame_equal(grown[:5], CANDIDATES)
-    assert grown["candidate_id"].is_unique
-    assert len(grown) == 15
-    assert gold_rows(question_table(["c4"]), grown)[0].tolist() == [4]
-    pd.testing.assert_frame_equal(grow(CANDIDATES, OTHERS, 6, seed=1), grown[:11])  # fewer: the first of them
-    pd.testing.assert_frame_equal(grow(CANDIDATES, OTHERS[::-1], 10, seed=1), grown)  # not the order of the corpus
-    assert grow(CANDIDATES, OTHERS, 10, seed=2)["candidate_id"].tolist() != grown["candidate_id"].tolist()
-
-
-def test_pairs_that_are_there_already_are_not_added() -> None:
-    same = CANDIDATES[:2].assign(candidate_id=["w90", "w91"])
-    others = pd.concat([same, OTHERS[:3], OTHERS[:3].assign(candidate_id=["w97", "w98", "w99"])])
-    assert set(grow(CANDIDATES, others, 3, seed=0)["candidate_id"][5:]) == {"w0", "w1", "w2"}
-    with pytest.raises(ValueError, match="cannot add 4 pairs to the candidates: the corpus holds 3 others"):
-        grow(CANDIDATES, others, 4, seed=0)
-    with pytest.raises(ValueError, match=r"candidate c\d is also the id of another pair"):
-        grow(CANDIDATES, OTHERS.assign(candidate_id=[f"c{i}" for i in range(40)]), 40, seed=0)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables, reqa_tuples, split_questions
+from contexture.tasks.retrieval.reqa import Passage, Question, reqa_counts, reqa_tables, split_questions
+from tests.tasks.retrieval.gold import gold_tuples
 
 SEA = "The sea is deep. Ships cross it. The sea is deep. Few sink."
 SKY = "The sky is high.  Birds cross it."
@@ -29,7 +30,7 @@ def test_each_sentence_of_each_passage_is_a_candidate_once():
     assert candidates["candidate_id"].is_unique and candidates["passage_id"].nunique() == 2
     assert candidates["title"].tolist() == ["Sea"] * 3 + [""] * 2
     assert questions["question"].tolist() == ["How deep?", "Who sinks?"]
-    gold = reqa_tuples(questions, candidates)
+    gold = gold_tuples(questions, candidates)
     assert gold[["question", "sentence", "passage"]].to_numpy().tolist() == [
         ["How deep?", "The sea is deep.", SEA],
         ["Who sinks?", "Few sink.", SEA],

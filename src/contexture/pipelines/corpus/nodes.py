@@ -20,27 +20,27 @@ from contexture.reporting.corpus_card import render_corpus_card
 LOG = logging.getLogger(__name__)
 
 
-def learn_sentences(sources: dict[str, Any], corpus: dict[str, Any]) -> dict[str, Any]:
+def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
     """What is learned of each language's sentences, from a sample of the sources."""
-    learned = train_sentences(files_of(sources), typed(corpus))
+    learned = train_sentences(files_of(sources), corpus)
     for lang, language in learned.items():
         LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
     return dict(learned)
 
 
-def parse_pages(sources: dict[str, Any], languages: dict[str, Any], corpus: dict[str, Any]) -> DataFrame:
+def parse_pages(corpus: CorpusConfig, sources: dict[str, Any], languages: dict[str, Any]) -> DataFrame:
     """Every page of the sources, with its paragraphs or the reason why it was dropped."""
-    return rooms.read_pages(SparkSession.builder.getOrCreate(), files_of(sources), typed(corpus), languages)
+    return rooms.read_pages(SparkSession.builder.getOrCreate(), files_of(sources), corpus, languages)
 
 
-def find_paragraphs(pages: DataFrame, corpus: dict[str, Any]) -> DataFrame:
+def find_paragraphs(corpus: CorpusConfig, pages: DataFrame) -> DataFrame:
     """The paragraphs of the pages that were kept, their links resolved."""
-    return rooms.paragraphs(pages, typed(corpus))
+    return rooms.paragraphs(pages, corpus)
 
 
-def learn_main_content(paragraphs: DataFrame, cleaning: dict[str, Any]) -> dict[str, Any]:
+def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[str, Any]:
     """The classifier of main content and its quality on held-out documents; empty where it is off."""
-    if TypeAdapter(CleaningConfig).validate_python(cleaning).main_content is None:
+    if cleaning.main_content is None:
         return {}
     model, quality = main_content.train(paragraphs)
     LOG.info("main content, held out: %s", quality["held_out"])
@@ -48,24 +48,23 @@ def learn_main_content(paragraphs: DataFrame, cleaning: dict[str, Any]) -> dict[
 
 
 def clean_paragraphs(
-    paragraphs: DataFrame, classifier: dict[str, Any], corpus: dict[str, Any], cleaning: dict[str, Any]
+    corpus: CorpusConfig, cleaning: CleaningConfig, paragraphs: DataFrame, classifier: dict[str, Any]
 ) -> tuple[DataFrame, dict[str, Any]]:
     """The paragraphs worth learning from; counts of the others by reason, and some of them to read."""
-    config = TypeAdapter(CleaningConfig).validate_python(cleaning)
     model = main_content.load(classifier["model"]) if classifier else None
-    judged = rules.clean(paragraphs, config, typed(corpus).files, model)
-    return rules.kept(judged), {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, config)}
+    judged = rules.clean(paragraphs, cleaning, corpus.files, model)
+    return rules.kept(judged), {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
 
 
 def report_corpus(
+    corpus: CorpusConfig,
     pages: DataFrame,
     paragraphs: DataFrame,
     cleaned: dict[str, Any],
     classifier: dict[str, Any],
-    corpus: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
     """Counts and the corpus card; ValueError where no paragraph is left."""
-    counts = rooms.report(pages, typed(corpus))
+    counts = rooms.report(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     for language in cleaned["languages"].values():
         dropped.update(language["dropped"])
@@ -85,8 +84,3 @@ def report_corpus(
 def files_of(sources: dict[str, Any]) -> list[SourceFile]:
     """The files of the corpus, as the stage `sources` found them."""
     return TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
-
-
-def typed(corpus: dict[str, Any]) -> CorpusConfig:
-    """Typed parameters."""
-    return TypeAdapter(CorpusConfig).validate_python(corpus)

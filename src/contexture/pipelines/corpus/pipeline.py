@@ -2,37 +2,34 @@
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.config import Parameters
 from contexture.corpus.pages import redirects
-from contexture.pipelines.corpus.nodes import (
-    clean_paragraphs,
-    find_paragraphs,
-    learn_main_content,
-    learn_sentences,
-    parse_pages,
-    report_corpus,
-)
+from contexture.pipelines.corpus import nodes
+from contexture.pipelines.named import fixed
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(parameters: Parameters) -> Pipeline:
     """Sources → pages → paragraphs found → paragraphs worth learning from; redirects, counts and the corpus card."""
-    corpus, cleaning = "params:corpus", "params:cleaning"
+    corpus, cleaning = parameters.corpus, parameters.cleaning
     found, kept = "found_paragraphs@spark", "paragraphs@spark"
     return Pipeline(
         [
-            node(learn_sentences, ["sources", corpus], "sentence_parameters", name="learn_sentences"),
-            node(parse_pages, ["sources", "sentence_parameters", corpus], "pages@spark", name="parse_pages"),
-            node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
-            node(find_paragraphs, ["pages@spark", corpus], found, name="find_paragraphs"),
-            node(learn_main_content, [found, cleaning], "main_content", name="learn_main_content"),
+            node(fixed(nodes.learn_sentences, corpus), "sources", "sentence_parameters", name="learn_sentences"),
             node(
-                clean_paragraphs,
-                [found, "main_content", corpus, cleaning],
+                fixed(nodes.parse_pages, corpus), ["sources", "sentence_parameters"], "pages@spark", name="parse_pages"
+            ),
+            node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
+            node(fixed(nodes.find_paragraphs, corpus), "pages@spark", found, name="find_paragraphs"),
+            node(fixed(nodes.learn_main_content, cleaning), found, "main_content", name="learn_main_content"),
+            node(
+                fixed(nodes.clean_paragraphs, corpus, cleaning),
+                [found, "main_content"],
                 [kept, "cleaning_report"],
                 name="clean_paragraphs",
             ),
             node(
-                report_corpus,
-                ["pages@spark", kept, "cleaning_report", "main_content", corpus],
+                fixed(nodes.report_corpus, corpus),
+                ["pages@spark", kept, "cleaning_report", "main_content"],
                 ["corpus_report", "corpus_card"],
                 name="report_corpus",
             ),

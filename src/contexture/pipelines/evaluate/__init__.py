@@ -1,4 +1,4 @@
-"""Models to scores and metrics."""
+"""The stage `evaluate`."""
 
 from contexture.pipelines.evaluate.pipeline import create_pipeline
 

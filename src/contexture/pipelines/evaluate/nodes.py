@@ -1,81 +1,80 @@
 """Nodes of the stage `evaluate`."""
 
+import inspect
+import json
+import time
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pandas as pd
+from contexture.folders import work_folder
+from contexture.pipelines.contestants import contestants
+from contexture.pipelines.pretrain.nodes import seed_folder
+from contexture.systems.config import SystemConfig
+from contexture.tasks.base import Contestant
+from contexture.train import task_of
 
-from contexture.metrics.ranking import average, question_metrics
-from contexture.pipelines.examples.nodes import parameters_of
-
-SPLITS = ("dev", "test")
-#: The task's name in the records, by protocol.
-TASKS = {"grouped": "wikiqa", "reranked": "wikiqa_rerank"}
-IDS = ["question_id", "candidate_id"]
-SCORES = ["variant", "seed", "split", "protocol", "question_id", "candidate_id", "label", "score"]
+RECORDS, FACTS = "records.json", "facts.json"
+#: Sentences of the corpus whose embedding is timed.
+TIMED = 2000
 
 
-def score_all_seeds(
-    variant: str, answers: pd.DataFrame, models: Path, system: dict[str, Any], pairwise: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """Scores of every candidate of the development and test questions, for every seed.
+def evaluate(
+    task: str,
+    config: SystemConfig,
+    guests: Mapping[str, SystemConfig],
+    inputs: Sequence[str],
+    data: Path,
+    models: Path,
+    results: Path,
+    vectors: Path,
+    *given: Path,
+) -> Path:
+    """Measure all variants of a system, and its guests, on a task; `results` gets records, facts and tables.
 
-    With the scores of the pairwise model, its top k are also ordered anew, each seed those of the same seed.
+    `inputs` are the names of what is given: tables of the corpus that the task asks for by name, then what was made of
+    encoders, to wait for it.
     """
-    from contexture.tasks.answer_selection.scoring import score_model
-
-    tables = [pd.DataFrame(columns=SCORES)]
-    for seed in range(parameters_of(system).seeds if not answers.empty else 0):
-        for split in SPLITS:
-            part = answers[answers["split"] == split].reset_index(drop=True)
-            first = None
-            if pairwise is not None:
-                chosen = (pairwise["seed"] == seed) & (pairwise["split"] == split)
-                first = scores_of(part, pairwise[chosen])
-            scores = score_model(models / f"seed-{seed}", part, first)
-            tables.append(scores.assign(variant=variant, seed=seed, split=split)[SCORES])
-    return pd.concat(tables[1:] or tables, ignore_index=True)
-
-
-def scores_of(answers: pd.DataFrame, scores: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """The score of every row of `answers`; ValueError where `scores` is of other candidates."""
-    found = answers[IDS].merge(scores[[*IDS, "score"]], on=IDS, how="left", validate="one_to_one")["score"]
-    if len(scores) != len(answers) or found.isna().any():
-        raise ValueError("the pairwise model's scores are of other candidates: run the node score_pairwise again")
-    return found.to_numpy(np.float64)
+    there = dict(zip(inputs, given, strict=True))
+    own = contestants(config, task, models / "pretrained", there.get("finetuned"))
+    every = [*own, *(one for name, guest in guests.items() for one in _guests(name, guest, config, task, models))]
+    measure = task_of(task).evaluate
+    wanted = inspect.signature(measure).parameters
+    more = {name: place for name, place in there.items() if name in wanted}
+    vectors.mkdir(parents=True, exist_ok=True)
+    found = measure(config.task(task), every, data, vectors, **more)
+    with work_folder(results) as work:
+        (work / RECORDS).write_text(json.dumps(found.records), encoding="utf-8")
+        (work / FACTS).write_text(json.dumps(found.facts), encoding="utf-8")
+        for name, table in found.tables.items():
+            table.to_parquet(work / f"{name}.parquet")
+    return results
 
 
-def measure(*scores: pd.DataFrame) -> pd.DataFrame:
-    """P@1, average precision and reciprocal rank of every question under every variant and seed."""
-    return question_metrics(pd.concat(scores, ignore_index=True))
+def time_embedding(config: SystemConfig, models: Path, paragraphs: Path, *encoders: Path) -> dict[str, float]:
+    """Variant → sentences that it embeds a second, of the first seed; `encoders` are there to wait for."""
+    from contexture.encoders.models import Combined, load_model
+    from contexture.vocabulary.tokenizers import paragraph_texts
 
-
-def records(system: str, measured: pd.DataFrame) -> list[dict[str, Any]]:
-    """The means over questions, one record per variant, seed, split, protocol and metric."""
-    found = []
-    for protocol, part in measured.groupby("protocol"):
-        found += average(part, system, TASKS[str(protocol)])
+    texts = list(islice(paragraph_texts(paragraphs, "sentences"), TIMED))
+    found = {}
+    for name, variant in config.measured.items():
+        runs = [str(seed_folder(models / "pretrained", run, 0)) for run in config.runs_of(name)]
+        parts = [load_model(one) for one in runs or [str(variant.model)]]
+        model = parts[0] if len(parts) == 1 else Combined(parts)
+        model.embed(texts[:100])
+        began = time.perf_counter()
+        model.embed(texts)
+        found[name] = len(texts) / (time.perf_counter() - began)
     return found
 
 
-def log_metrics(metrics: list[dict[str, Any]]) -> None:
-    """Send the means over seeds of the metrics on test questions to the MLflow run."""
-    import mlflow
-
-    if mlflow.active_run() is None or not metrics:
-        return
-    tested = pd.DataFrame(metrics).query("split != 'dev'")
-    means = tested.groupby(["task", "split", "variant", "metric"], as_index=False)["value"].mean()
-    mlflow.log_metrics(
-        {
-            # MLflow's names know no %; a share of the questions tells the splits of a retrieval task apart.
-            "/".join(
-                [row.task]
-                + ([] if row.split == "test" else [row.split.replace("%", "_percent")])
-                + [row.variant.replace("=", "_"), row.metric]
-            ): float(row.value)
-            for row in means.itertuples()
-        }
-    )
+def _guests(name: str, guest: SystemConfig, host: SystemConfig, task: str, models: Path) -> list[Contestant]:
+    """The variants of another system, frozen, of as many seeds as it has."""
+    pretrained = models.parent / name / "pretrained"
+    return [
+        Contestant(f"{name}: {variant}", seed, tuple(str(seed_folder(pretrained, run, seed)) for run in guest.runs_of(variant)))
+        for seed in range(min(guest.seeds, host.seeds))
+        for variant in guest.measured
+    ]

@@ -1,4 +1,4 @@
-"""Paragraphs and questions to token ids."""
+"""The stage `examples`."""
 
 from contexture.pipelines.examples.pipeline import create_pipeline
 

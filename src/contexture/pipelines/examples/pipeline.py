@@ -2,21 +2,46 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.examples.nodes import count, encode, sample, training_config
+from contexture.pipelines.examples.nodes import count, training_config
+from contexture.pipelines.named import fixed
+from contexture.systems.config import SystemConfig
+from contexture.training.config import StreamConfig
+from contexture.training.places import resolve
+
+#: Tables of the corpus that examples are made of, by what a system's vocabulary is called.
+CORPUS = {
+    "subwords": {"documents": "documents@spark", "paragraphs": "paragraphs@spark"},
+    "words": {"documents": "word_documents@spark", "paragraphs": "paragraphs@spark"},
+}
 
 
-def create_pipeline(system: str) -> Pipeline:
-    """Documents and questions → the tables that training reads, and its configuration."""
-    parameters = f"params:{system}"
-    return Pipeline(
-        [
-            node(sample, ["documents@spark", parameters], ["examples@spark", "observation"], name="sample"),
-            node(count, ["observation", "examples@files"], "examples_report", name="count"),
-            node(encode, ["answers", "tokenizer", parameters], "encoded_answers@table", name="encode_answers"),
-            node(training_config, parameters, "training_config", name="training_config"),
-        ],
-        namespace=system,
-        parameters={parameters},
-        inputs={"documents@spark", "tokenizer", "answers"},
-        tags="examples",
+def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
+    """Documents → the tables that training reads, their counts, and training's configuration."""
+    parts = [_tables(system, config, kind, stream) for kind, stream in config.examples().items()]
+    told = Pipeline([node(fixed(training_config, config), None, "training_config", name="training_config")])
+    return sum(parts, start=Pipeline(told, namespace=system, tags="examples"))
+
+
+def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
+    corpus = CORPUS[config.vocabulary]
+    made = resolve(stream.tables)(stream, config.lengths, config.sampling_seed)
+    nodes, read, observed = [], [], []
+    for table in made.tables:
+        inputs = [corpus.get(name, f"{name}-examples@spark") for name in table.reads]
+        label = table.name.replace("/", "_")
+        outputs = [f"{table.name}-examples@spark"] + ([f"{table.name}-observed"] if table.observed else [])
+        observed += outputs[1:]
+        read += [outputs[0]] if table.name not in made.between else []
+        nodes.append(node(table.make, inputs, outputs if table.observed else outputs[0], name=f"sample_{label}"))
+    # What was observed is known once the table is written: its folder is there to wait for that.
+    counted = [*observed, *(f"{name.removesuffix('@spark')}@files" for name in read)] if observed else read
+    nodes.append(
+        node(
+            fixed(count, made.count),
+            [f"{kind}-folder_place", *counted, corpus["documents"]],
+            [f"{kind}-counts", f"{kind}-folder"],
+            name=f"count_{kind}",
+        )
     )
+    used = {name for one in nodes for name in one.inputs} & set(corpus.values())
+    return Pipeline(nodes, namespace=system, inputs=used, tags="examples")

@@ -1,4 +1,4 @@
-"""Encoders to answer-selection models."""
+"""The stage `finetune`."""
 
 from contexture.pipelines.finetune.pipeline import create_pipeline
 

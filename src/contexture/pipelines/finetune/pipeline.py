@@ -1,27 +1,29 @@
 """The stage `finetune`."""
 
-from collections.abc import Mapping
-
 from kedro.pipeline import Pipeline, node
 
-from contexture.pipelines.finetune.nodes import finetune_all_seeds
+from contexture.config import ComputeConfig
+from contexture.pipelines.contestants import datasets, options
+from contexture.pipelines.finetune.nodes import finetune_all
 from contexture.pipelines.named import fixed
+from contexture.systems.config import SystemConfig
 
 
-def create_pipeline(system: str, variants: Mapping[str, str]) -> Pipeline:
-    """Encoders and questions → answer-selection models; `variants` maps each to its pre-training run."""
-    parameters = f"params:{system}"
-    return Pipeline(
-        [
-            node(
-                fixed(finetune_all_seeds, variant),
-                ["encoded_answers@file", f"{run}-pretrained", parameters, f"{variant}-finetuned_place"],
-                f"{variant}-finetuned",
-                name=f"finetune_{variant}",
-            )
-            for variant, run in variants.items()
-        ],
-        namespace=system,
-        parameters={parameters},
-        tags="finetune",
-    )
+def finetuned(config: SystemConfig) -> list[str]:
+    """The tasks that something of a system is fine-tuned on."""
+    return [task for task in config.tasks if any(options(config, task, name) for name in config.variants_of(task))]
+
+
+def create_pipeline(system: str, config: SystemConfig, compute: ComputeConfig) -> Pipeline:
+    """Encoders and task data → a model for every variant and option."""
+    tasks = finetuned(config)
+    nodes = [
+        node(
+            fixed(finetune_all, system, task, config, compute),
+            [f"{task}-data", "pretrained_place", f"{task}-finetuned_place", *datasets(config, task)],
+            f"{task}-finetuned",
+            name=f"finetune_{task}",
+        )
+        for task in tasks
+    ]
+    return Pipeline(nodes, namespace=system, inputs={f"{task}-data" for task in tasks}, tags="finetune")

@@ -1,4 +1,4 @@
-"""Examples to encoders."""
+"""The stage `pretrain`."""
 
 from contexture.pipelines.pretrain.pipeline import create_pipeline
 

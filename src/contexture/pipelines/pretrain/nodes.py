@@ -1,29 +1,62 @@
 """Nodes of the stage `pretrain`."""
 
-import shutil
+import json
 from pathlib import Path
-from typing import Any
 
-from pydantic import TypeAdapter
+from contexture.config import ComputeConfig
+from contexture.pipelines.trainings import train_all
+from contexture.systems.config import SystemConfig
 
-from contexture.config import SYSTEM_PARAMETERS
 
+def pretrain_all(
+    system: str, config: SystemConfig, compute: ComputeConfig, vocabulary: Path, place: Path, *folders: Path
+) -> list[Path]:
+    """Train every run with every seed into `<place>/<run>/seed-<n>`; finished ones that nothing changed are kept.
 
-def pretrain_all_seeds(
-    name: str, run: str, examples: Path, tokenizer: Path, system: dict[str, Any], place: Path, start: Path | None = None
-) -> Path:
-    """Train a run of the system `name` with every seed, each from the same seed of the run in `start`.
-
-    They lie in `<place>/seed-<n>`.
+    `folders` are those of the examples, in the order of their kinds.
     """
-    from contexture.pipelines.tracking import child_run
-    from contexture.training.launcher import launch_pretraining
+    from contexture.training.fleet import Job
 
-    config = TypeAdapter(SYSTEM_PARAMETERS[name]).validate_python(system)
-    for finished in place.glob("seed-*[0-9]"):
-        shutil.rmtree(finished)  # or seeds of an earlier run would pass for seeds of this one
+    examples = dict(zip(config.examples(), folders, strict=True))
+    jobs = []
     for seed in range(config.seeds):
-        with child_run(f"pretrain {run} seed {seed}", {"run": run, "seed": str(seed)}) as tracking:
-            before = start / f"seed-{seed}" if start else None
-            launch_pretraining(config, run, seed, examples, tokenizer, place / f"seed-{seed}", before, tracking)
-    return place
+        for run in config.order:
+            folder = seed_folder(place, run, seed)
+            start = config.pretrain.runs[run].start
+            before = seed_folder(place, start, seed) if start else None
+            name = f"pretrain {system} {run} seed {seed}"
+            after = f"pretrain {system} {start} seed {seed}" if start else None
+            arguments = (config, run, seed, examples, vocabulary, before, folder)
+            tags = {"system": system, "stage": "pretrain", "variant": run, "seed": str(seed)}
+            jobs.append((Job(name, pretrain_one, arguments, after), folder, tags))
+    train_all(jobs, compute, f"{system}: pre-training")
+    return [place / run for run in config.pretrain.runs]
+
+
+def pretrain_one(
+    config: SystemConfig,
+    run: str,
+    seed: int,
+    examples: dict[str, Path],
+    vocabulary: Path,
+    start: Path | None,
+    folder: Path,
+) -> None:
+    """Train one run with one seed; on several devices in a process for each."""
+    from contexture.training.launcher import launch_pretraining
+    from contexture.training.prepare import Files
+
+    def arguments(work: Path) -> list[str]:
+        file = work / "config.json"
+        file.write_text(json.dumps(config.plain()), encoding="utf-8")
+        root = next(iter(examples.values())).parent
+        found = ["pretrain-rank", "--config", str(file), "--run", run, "--seed", str(seed), "--examples", str(root)]
+        found += ["--vocabulary", str(vocabulary), "--output", str(work)]
+        return found + (["--start", str(start)] if start else [])
+
+    launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, arguments)
+
+
+def seed_folder(place: Path, run: str, seed: int) -> Path:
+    """Where the encoder of a run and a seed lies."""
+    return place / run / f"seed-{seed}"

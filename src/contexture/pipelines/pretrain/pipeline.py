@@ -1,31 +1,26 @@
 """The stage `pretrain`."""
 
-from collections.abc import Mapping
-
 from kedro.pipeline import Pipeline, node
 
+from contexture.config import ComputeConfig
 from contexture.pipelines.named import fixed
-from contexture.pipelines.pretrain.nodes import pretrain_all_seeds
+from contexture.pipelines.pretrain.nodes import pretrain_all
+from contexture.systems.config import SystemConfig
+
+#: The dataset of each vocabulary.
+VOCABULARY = {"subwords": "tokenizer", "words": "words"}
 
 
-def create_pipeline(
-    system: str, runs: Mapping[str, str | None], examples: str = "examples@files", tokenizer: str = "tokenizer"
-) -> Pipeline:
-    """Examples → one encoder for every run; `runs` maps each to the run that it continues."""
-    parameters = f"params:{system}"
-    return Pipeline(
-        [
-            node(
-                fixed(pretrain_all_seeds, system, run),
-                [examples, tokenizer, parameters, f"{run}-pretrained_place"]
-                + ([f"{start}-pretrained"] if start else []),
-                f"{run}-pretrained",
-                name=f"pretrain_{run}",
-            )
-            for run, start in runs.items()
-        ],
-        namespace=system,
-        parameters={parameters},
-        inputs={tokenizer},
-        tags="pretrain",
+def create_pipeline(system: str, config: SystemConfig, compute: ComputeConfig, examples_of: str = "") -> Pipeline:
+    """Examples, those of another system where one is named, → one encoder for every run."""
+    vocabulary = VOCABULARY[config.vocabulary]
+    owner = f"{examples_of}." if examples_of else ""
+    folders = [f"{owner}{kind}-folder" for kind in config.examples()]
+    train = node(
+        fixed(pretrain_all, system, config, compute),
+        [vocabulary, "pretrained_place", *folders],
+        [f"{run}-pretrained" for run in config.pretrain.runs],
+        name="pretrain",
     )
+    shared = {vocabulary, *(folders if examples_of else [])}
+    return Pipeline([train], namespace=system, inputs=shared, tags="pretrain")

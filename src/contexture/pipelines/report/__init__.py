@@ -1,5 +1,5 @@
-"""Metrics to tables, pictures and pages."""
+"""The stage `report`."""
 
-from contexture.pipelines.report.pipeline import create_pipeline, create_retrieval_pipeline, create_sentence_pipeline
+from contexture.pipelines.report.pipeline import create_pipeline
 
-__all__ = ["create_pipeline", "create_retrieval_pipeline", "create_sentence_pipeline"]
+__all__ = ["create_pipeline"]

@@ -1,68 +1,193 @@
 """Nodes of the stage `report`."""
 
-import itertools
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contexture.config import MsppParameters
 from contexture.folders import work_folder
-from contexture.pipelines.examples.nodes import parameters_of
-from contexture.reporting.curves import History
-from contexture.reporting.report import Report, ReportContext, render_report
-from contexture.training.curves import read_curves
+from contexture.objectives.config import OBJECTIVES
+from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
+from contexture.pipelines.pretrain.nodes import seed_folder
+from contexture.reporting.curves import History, Series
+from contexture.reporting.page import ReportContext
+from contexture.reporting.report import Report, render_report
+from contexture.systems.config import SystemConfig
+from contexture.systems.registry import SYSTEMS
+from contexture.tasks.base import TASK_FILE
+from contexture.training.places import resolve
 
-NOTE = (
-    "Ours: encoders of the sizes above, trained on the text above. The paper continues RoBERTa-base (12 layers × 768, "
-    "pre-trained on 160 GB of text) for 100,000 steps of 4,096 examples and fine-tunes on the real WikiQA. Unless "
-    "the configuration says the same, the numbers are not comparable; what can be compared is the order of the rows."
-)
-
-#: Lines of the first table, the paper's own rows left out, that the end of a run shows.
-SHOWN = 20
-
-
-def histories(stage: str, folders: dict[str, Path], seeds: int) -> list[History]:
-    """The curves of every run of a stage and every seed that has some."""
-    found = []
-    for name, folder in folders.items():
-        for seed in range(seeds):
-            log = read_curves(folder / f"seed-{seed}")
-            if not log.empty:
-                found.append(History(stage, name, seed, log))
-    return found
+#: What was spent on a record's encoder, beside the text.
+COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
 
 def write_report(
-    name: str,
-    runs: Sequence[str],
-    variants: Sequence[str],
-    metrics: list[dict[str, Any]],
+    system: str,
+    config: SystemConfig,
+    tasks: Sequence[str],
     sources: dict[str, Any],
     corpus_report: dict[str, Any],
-    examples_report: dict[str, int],
-    system: dict[str, Any],
+    models: Path,
     place: Path,
-    *folders: Path,
-) -> Path:
-    """Tables with the published numbers beside ours, curves and counts; `folders` are those of runs and variants."""
-    config = parameters_of(system)
-    pretrained = dict(zip(runs, folders[: len(runs)], strict=True))
-    finetuned = dict(zip(variants, folders[len(runs) :], strict=True))
-    curves = histories("pretrain", pretrained, config.seeds) + histories("finetune", finetuned, config.seeds)
+    speed: dict[str, float],
+    ablation: Path,
+    *given: Any,
+) -> tuple[Path, list[dict[str, Any]]]:
+    """The system's page, and its records with what was spent on each.
+
+    `given`: the results of all tasks, then their data, then the counts of the examples by kind, then encoders.
+    """
+    results, data = given[: len(tasks)], given[len(tasks) : 2 * len(tasks)]
+    kinds = list(config.examples())
+    counts = dict(zip(kinds, given[2 * len(tasks) : 2 * len(tasks) + len(kinds)], strict=True))
+    text = named([Path(file["path"]).name for file in sources["corpus"]])
+    read = {task: read_json(folder / TASK_FILE) for task, folder in zip(tasks, data, strict=True)}
+    facts = {
+        task: {"missing": {}} | read[task] | read_json(folder / FACTS)
+        for task, folder in zip(tasks, results, strict=True)
+    }
+    records = [
+        {"system": system} | record | cost(config, models, record, text)
+        for folder in results
+        for record in read_json(folder / RECORDS)
+    ]
+    if ablation.exists():
+        records += [record | {"system": system} for record in read_json(ablation)]
+    module = SYSTEMS[system.removesuffix("_ablation")]
     context = ReportContext(
-        system=name,
-        title="MSPP joint transformers: answer sentence selection",
-        note=NOTE + (f" {sources['answers']['missing']}" if "missing" in sources["answers"] else ""),
-        run=what_was_run(config, sources),
-        counts={"Corpus": corpus_report, "Examples": examples_report},
+        system=system,
+        title=resolve(f"{module}:TITLE"),
+        note=resolve(f"{module}:NOTE"),
+        run=what_was_run(config, text, read),
+        counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
         files={
-            f"data/08_reporting/{name}/metrics.json": "every number of this page",
-            f"data/07_model_output/{name}": "scores and metrics of every question",
-            f"data/06_models/{name}": "encoders and fine-tuned models, with their curves",
+            f"data/08_reporting/{system}/metrics.json": "every number of this page",
+            f"data/07_model_output/{system}": "scores, ranks and vectors",
+            f"data/06_models/{system}": "encoders and fine-tuned models, with their curves",
         },
+        facts=facts | {"league": {"explained": explained(config), "speed": speed}},
+        examples=counts,
+        trainings=trainings(config, models),
+        series=series(),
     )
-    return save_report(render_report(metrics, curves, context), place)
+    report = render_report(records, histories(config, models), context, resolve(f"{module}:page"))
+    return save_report(report, place), records
+
+
+def no_speed() -> dict[str, float]:
+    """Where the speed of embedding was not measured."""
+    return {}
+
+
+def named(files: Sequence[str]) -> str:
+    """Files by name: all of a few, or how many there are and the first three."""
+    if len(files) < 5:
+        return ", ".join(files)
+    return f"{', '.join(files[:3])} and {len(files) - 3:,} more files"
+
+
+def read_json(file: Path) -> Any:
+    """What a JSON file holds."""
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def cost(config: SystemConfig, models: Path, record: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """What pre-training spent on the encoders of a record; nothing for baselines and guests."""
+    from contexture.training.pretrain import summary_of
+
+    if record["variant"] not in config.measured or not (runs := config.runs_of(record["variant"])):
+        return {}
+    spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
+    for run in runs:
+        while run is not None:
+            found = summary_of(seed_folder(models / "pretrained", run, record["seed"]))
+            for key in COST:
+                # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
+                spent[key] += found[key] if key != "parameters" or run in runs else 0
+            run = config.pretrain.runs[run].start
+    return spent | {key: int(spent[key]) for key in ("steps", "tokens", "parameters")}
+
+
+def trainings(config: SystemConfig, models: Path) -> dict[str, dict[str, float]]:
+    """What each run spent, of the first seed, and how fast it was."""
+    from contexture.training.curves import read_curves
+    from contexture.training.pretrain import summary_of
+
+    found = {}
+    for run in config.pretrain.runs:
+        folder = seed_folder(models / "pretrained", run, 0)
+        spent = summary_of(folder)
+        if spent["steps"]:
+            speed = read_curves(folder).get("train/tokens_per_second")
+            spent["tokens_per_second"] = spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()
+            found[run] = spent
+    return found
+
+
+def histories(config: SystemConfig, models: Path) -> list[History]:
+    """The curves of every training that has some."""
+    from contexture.training.curves import read_curves
+
+    found = []
+    for seed in range(config.seeds):
+        for run in config.pretrain.runs:
+            found.append(History("pretrain", run, seed, read_curves(seed_folder(models / "pretrained", run, seed))))
+        for task in config.tasks:
+            for variant in config.variants_of(task):
+                for folder in sorted((models / "finetuned" / task / variant / f"seed-{seed}").glob("*[!d]")):
+                    stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
+                    found.append(History(stage, variant, seed, read_curves(folder)))
+    return [history for history in found if not history.log.empty]
+
+
+def explained(config: SystemConfig) -> dict[str, str]:
+    """Variant → what it learned to do, in plain words."""
+    found = {}
+    for name, variant in config.measured.items():
+        names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names]
+        learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
+        found[name] = variant.explained or learned or "new weights, nothing learned"
+    return found
+
+
+def series() -> dict[str, Series]:
+    """How the curves of objectives are shown."""
+    found = {}
+    for name, config in OBJECTIVES.items():
+        found[name] = Series(f"{config.title} loss", config.unit)
+        found[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
+    return found
+
+
+def what_was_run(config: SystemConfig, text: str, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The lines at the head of the report."""
+    encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items()]
+    steps = [f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
+    steps += [
+        f"{run} {stage.budget.amount:.3g} {stage.budget.unit}"
+        for run, recipe in config.pretrain.runs.items()
+        for stage in recipe.schedule
+        if stage.budget
+    ]
+    return {
+        "Text": text,
+        "Encoders": "; ".join(encoders),
+        "Pre-training, steps": ", ".join(steps) or "none",
+        "Measured on": ", ".join(f"{task} ({found['name']})" for task, found in tasks.items()),
+        "Seeds": ", ".join(map(str, range(config.seeds))),
+    }
+
+
+def described(encoder: Any) -> str:
+    """An encoder's architecture and sizes, for the reader of a report."""
+    pair = "" if encoder.shared else ", two networks"
+    if encoder.kind == "transformer":
+        size = encoder.init_from or f"{encoder.layers} × {encoder.hidden_size}, {encoder.heads} heads"
+        return f"Transformer, {size}, {encoder.pooling} pooling{pair}"
+    if encoder.kind == "gru":
+        turned = "bi-" if encoder.bidirectional else ""
+        return f"{turned}GRU over {encoder.words} words, {encoder.embedding_size}{pair}"
+    return f"{encoder.kind.replace('_', ' ')}, {encoder.embedding_size}{pair}"
 
 
 def save_report(report: Report, place: Path) -> Path:
@@ -75,28 +200,17 @@ def save_report(report: Report, place: Path) -> Path:
     return place
 
 
-def what_was_run(config: MsppParameters, sources: dict[str, Any]) -> dict[str, str]:
-    """The lines at the head of the report."""
-    encoder = config.encoder
-    sizes = f"{encoder.layers} layers × {encoder.hidden_size}, {encoder.heads} heads, from scratch"
-    steps = ", ".join(f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items())
-    return {
-        "Text": ", ".join(Path(file["path"]).name for file in sources["corpus"]),
-        "Encoder": encoder.init_from or sizes,
-        "Pre-training": f"steps: {steps}; {config.pretrain.batch_size} examples each",
-        "Fine-tuning": f"up to {config.finetune.epochs} epochs, batch {config.finetune.batch_size}",
-        "Seeds": ", ".join(map(str, range(config.seeds))),
-    }
+def log_metrics(metrics: list[dict[str, Any]]) -> None:
+    """Send the means over seeds of the metrics on test data to the MLflow run."""
+    import mlflow
+    import pandas as pd
 
-
-def announce(name: str, report: Path) -> None:
-    """The last lines of a run: the first table, and where to look."""
-    lines = (report / "report.md").read_text(encoding="utf-8").splitlines()
-    below_heading = itertools.dropwhile(lambda line: not line.startswith("## "), lines)
-    from_table = itertools.dropwhile(lambda line: not line.startswith("|"), below_heading)
-    table = itertools.takewhile(lambda line: line.startswith("|"), from_table)
-    ours = (row for row in table if "| paper |" not in row)
-    print("\n".join(["", f"== {name} ==", *itertools.islice(ours, SHOWN), ""]))
-    print(f"tables and numbers: {report}/report.md, {report.parent}/metrics.json")
-    print(f"report:             {report}/report.html")
-    print("all runs:           make ui")
+    if mlflow.active_run() is None or not metrics:
+        return
+    tested = pd.DataFrame(metrics).query("split == 'test' and not data.str.contains('/')")
+    keys = ["system", "task", "protocol", "variant", "metric"]
+    means = tested.groupby(keys, as_index=False)["value"].mean()
+    allowed = str.maketrans({"%": "_", "=": "_", ":": "_", "+": "_", "/": "_"})
+    mlflow.log_metrics(
+        {"/".join(str(row[key]).translate(allowed) for key in keys): float(row["value"]) for _, row in means.iterrows()}
+    )

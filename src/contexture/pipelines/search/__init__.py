@@ -1,4 +1,4 @@
-"""Passages to an index that `contexture search` reads."""
+"""The stage `search`."""
 
 from contexture.pipelines.search.pipeline import create_pipeline
 

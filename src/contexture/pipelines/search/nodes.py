@@ -4,10 +4,10 @@ from pathlib import Path
 
 
 def index_passages(passages: Path, pretrained: Path, place: Path) -> Path:
-    """The towers of the first seed, the passages and their vectors; the towers also as a model of the MLflow run."""
+    """The encoder of the first seed, the passages and their vectors; the encoder also as a model of the MLflow run."""
     from contexture.pipelines.tracking import log_encoder
-    from contexture.tasks.retrieval.passage_search import TOWERS, build_passage_index
+    from contexture.tasks.retrieval.passage_search import ENCODER, build_passage_index
 
     build_passage_index(passages, pretrained / "seed-0", place)
-    log_encoder(place / TOWERS)
+    log_encoder(place / ENCODER)
     return place

@@ -3,22 +3,13 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.search.nodes import index_passages
-
-#: The run whose towers search, as they were pre-trained: questions are not needed for it.
-SEARCHED_BY = "ict_bfs_wlp"
+from contexture.systems.config import SystemConfig
 
 
-def create_pipeline(system: str) -> Pipeline:
-    """Passages and towers → the index of `contexture search`."""
-    return Pipeline(
-        [
-            node(
-                index_passages,
-                ["passages@files", f"{SEARCHED_BY}-pretrained", "search_place"],
-                "search_index",
-                name="index_passages",
-            )
-        ],
-        namespace=system,
-        tags="index",
-    )
+def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
+    """Passages and the encoder that searches → the index of `contexture search`; nothing where none searches."""
+    if config.search is None or "pairs" not in config.examples():
+        return Pipeline([])
+    inputs = ["passages-examples@files", f"{config.search}-pretrained", "search_place"]
+    build = node(index_passages, inputs, "search_index", name="index_passages", tags="index")
+    return Pipeline([build], namespace=system)

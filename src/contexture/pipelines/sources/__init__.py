@@ -1,5 +1,5 @@
-"""Which files the run reads, checked before any work starts."""
+"""The stage `sources`."""
 
-from contexture.pipelines.sources.pipeline import create_pipeline, create_sentence_tasks_pipeline
+from contexture.pipelines.sources.pipeline import create_pipeline
 
-__all__ = ["create_pipeline", "create_sentence_tasks_pipeline"]
+__all__ = ["create_pipeline"]

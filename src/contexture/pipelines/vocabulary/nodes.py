@@ -1,10 +1,8 @@
 """Nodes of the stage `vocabulary`."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
@@ -15,9 +13,8 @@ from contexture.vocabulary.word_vectors import aligned, read_word_vectors
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
 
 
-def make_tokenizer(paragraphs: Path, vocabulary: dict[str, Any], place: Path) -> Path:
+def make_tokenizer(config: VocabularyConfig, paragraphs: Path, place: Path) -> Path:
     """Train a tokenizer on the paragraphs, or take a published one."""
-    config = TypeAdapter(VocabularyConfig).validate_python(vocabulary)
     with work_folder(place) as work:
         train_tokenizer(paragraph_texts(paragraphs), config, work)
     return place
@@ -28,9 +25,8 @@ def tokenize(paragraphs: DataFrame, tokenizer: Path) -> DataFrame:
     return tokenize_paragraphs(paragraphs, tokenizer)
 
 
-def make_words(paragraphs: Path, words: dict[str, Any], place: Path) -> Path:
+def make_words(config: WordsConfig, paragraphs: Path, place: Path) -> Path:
     """The most frequent words of the paragraphs; behind them the other words of the file of word vectors, if any."""
-    config = TypeAdapter(WordsConfig).validate_python(words)
     with work_folder(place) as work:
         train_words(paragraph_texts(paragraphs), config, work)
         if config.vectors is not None:
@@ -38,9 +34,8 @@ def make_words(paragraphs: Path, words: dict[str, Any], place: Path) -> Path:
     return place
 
 
-def make_word_vectors(word_list: Path, documents: Path, words: dict[str, Any], place: Path) -> Path:
+def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, place: Path) -> Path:
     """The words with a vector each, from the file of word vectors or made from the corpus."""
-    config = TypeAdapter(WordsConfig).validate_python(words)
     tokenizer, tokens = load_tokenizer(word_list)
     if config.vectors is not None:
         vectors = aligned(

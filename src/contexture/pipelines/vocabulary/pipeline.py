@@ -2,38 +2,31 @@
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.config import Parameters
+from contexture.pipelines.named import fixed
 from contexture.pipelines.vocabulary.nodes import make_tokenizer, make_word_vectors, make_words, tokenize
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(parameters: Parameters) -> Pipeline:
     """Paragraphs → tokenizer → documents of token ids."""
+    learn = fixed(make_tokenizer, parameters.vocabulary)
     return Pipeline(
         [
-            node(
-                make_tokenizer,
-                ["paragraphs@files", "params:vocabulary", "tokenizer_place"],
-                "tokenizer",
-                name="make_tokenizer",
-            ),
+            node(learn, ["paragraphs@files", "tokenizer_place"], "tokenizer", name="make_tokenizer"),
             node(tokenize, ["paragraphs@spark", "tokenizer"], "documents@spark", name="tokenize"),
         ],
         tags="vocabulary",
     )
 
 
-def create_words_pipeline() -> Pipeline:
+def create_words_pipeline(parameters: Parameters) -> Pipeline:
     """Paragraphs → words → documents of their ids → the words with their vectors."""
-    words = "params:words"
+    learn, make = fixed(make_words, parameters.words), fixed(make_word_vectors, parameters.words)
     return Pipeline(
         [
-            node(make_words, ["paragraphs@files", words, "word_list_place"], "word_list", name="make_words"),
+            node(learn, ["paragraphs@files", "word_list_place"], "word_list", name="make_words"),
             node(tokenize, ["paragraphs@spark", "word_list"], "word_documents@spark", name="tokenize_words"),
-            node(
-                make_word_vectors,
-                ["word_list", "word_documents@files", words, "words_place"],
-                "words",
-                name="make_word_vectors",
-            ),
+            node(make, ["word_list", "word_documents@files", "words_place"], "words", name="make_word_vectors"),
         ],
         tags="vocabulary",
     )

@@ -1,65 +1,50 @@
-"""MSPP: one encoder over joint examples."""
+"""MSPP's batches: a sentence and k candidates in one input."""
 
 from pathlib import Path
+from typing import Any
 
-from safetensors.torch import save_file
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import torch
 
-from contexture.encoders.transformer import (
-    TransformerEncoder,
-    build_encoder,
-    load_encoder,
-    save_encoder,
-    start_from_frequencies,
-)
-from contexture.objectives.base import Objective
-from contexture.training.config import MsppSystem
-from contexture.training.data import JointBatches, ShuffledRows, joint_examples
-from contexture.training.prepare import Prepared
-from contexture.training.seeding import mix
-from contexture.vocabulary.tokenizers import SpecialTokens
-
-#: Examples whose words are counted before training from scratch.
-FREQUENCY_SAMPLE = 10_000
-OBJECTIVE_WEIGHTS = "objectives.safetensors"
+from contexture.encoders.base import Encoder
+from contexture.encoders.layout import Ints, Sentences, joint_layout, select
+from contexture.systems.mspp.config import JointConfig
+from contexture.training.data import ShuffledRows
+from contexture.training.streams import Steps, TokenStream, dealt
 
 
-def prepare_mspp(
-    config: MsppSystem, run: str, seed: int, examples: Path, tokenizer: Path, tokens: SpecialTokens, start: Path | None
-) -> Prepared:
-    """The encoder of `start`, another run's folder, or the configured one, and batches of joint examples."""
-    layout, settings = config.layout, config.pretrain
-    encoder = (
-        load_encoder(start) if start else build_encoder(config.encoder, layout.width, layout.candidates + 1, tokens)
-    )
-    rows = ShuffledRows(examples, ["sentences", "labels"], mix(seed, 2))
-    if start is None and config.encoder.init_from is None:
-        sample, _ = joint_examples(rows.take(0, min(rows.rows, FREQUENCY_SAMPLE)), layout.candidates)
-        start_from_frequencies(encoder, sample.tokens)
+class Joint(TokenStream):
+    """Batches of `joint_layout`, with `labels` (B, k)."""
 
-    def batches(steps: range, rank: int) -> JointBatches:
-        return JointBatches(
-            rows,
-            encoder.specials(tokens),
-            layout,
-            batch_size=settings.batch_size,
-            accumulated=settings.accumulated,
-            steps=steps,
-            rank=rank,
-            ranks=settings.devices,
+    def __init__(self, config: JointConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        super().__init__(config, folder, encoder, seed, steps)
+        self.layout = config.layout
+        self.rows = ShuffledRows(folder, ["sentences", "labels"], seed)
+
+    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+        """See `Stream.collate`."""
+        sentences, labels = joint_examples(table, self.layout.candidates)
+        mine = dealt(sentences.lengths.sum(axis=1), place, places)
+        batch = joint_layout(select(sentences, mine), self.encoder.specials, self.layout)
+        return batch | {"labels": torch.from_numpy(labels[mine])}
+
+    def sample(self, count: int) -> Ints:
+        """See `Stream.sample`."""
+        return joint_examples(self.rows.take(0, min(self.rows.rows, count)), self.layout.candidates)[0].tokens
+
+
+def joint_examples(table: pa.Table, candidates: int) -> tuple[Sentences, npt.NDArray[np.int64]]:
+    """Columns `sentences` (lists of k+1 lists of ids) and `labels` (lists of k) → arrays."""
+    sentences = pa.chunked_array(table["sentences"]).combine_chunks()
+    inner = sentences.flatten()
+    lengths = np.diff(inner.offsets.to_numpy()).astype(np.int64)
+    labels = pa.chunked_array(table["labels"]).combine_chunks().flatten().to_numpy().astype(np.int64)
+    if len(lengths) != len(table) * (candidates + 1) or len(labels) != len(table) * candidates:
+        raise ValueError(
+            f"the examples do not hold {candidates} candidates each, as streams.joint.sampling says: "
+            "run the examples stage again with these parameters"
         )
-
-    def save(objectives: dict[str, Objective], folder: Path) -> None:
-        save_masked(encoder, objectives, tokenizer, folder)
-
-    return Prepared(encoder, batches, save, settings.accumulated)
-
-
-def save_masked(encoder: TransformerEncoder, objectives: dict[str, Objective], tokenizer: Path, folder: Path) -> None:
-    """Encoder and tokenizer in Hugging Face's layout, and the heads of the objectives beside them."""
-    save_encoder(encoder, tokenizer, folder)
-    heads = {
-        f"{name}.{key}": tensor.contiguous().cpu()
-        for name, objective in objectives.items()
-        for key, tensor in objective.state_dict().items()
-    }
-    save_file(heads, folder / OBJECTIVE_WEIGHTS)
+    tokens = inner.flatten().to_numpy().astype(np.int64)
+    return Sentences(tokens, lengths.reshape(-1, candidates + 1)), labels.reshape(-1, candidates)

@@ -10,14 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from random import Random
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import Field
-from pydantic.dataclasses import dataclass
+from typing import NamedTuple
 
 from contexture.sampling.draws import generator, shuffled
 from contexture.sampling.tokens import Document, Sentence
-from contexture.strict import STRICT
+from contexture.systems.mspp.config import MsppSampling
 
 COUNTS = (
     "documents",
@@ -29,48 +26,6 @@ COUNTS = (
     "examples_incomplete",  # dropped: not enough negatives anywhere
     "hard_filled_with_easy",  # hard negatives of the examples that the document could not give
 )
-
-
-@dataclass(config=STRICT, frozen=True)
-class MsppSampling:
-    """How examples are drawn; the defaults are the paper's (sections 3.4 and 4.1)."""
-
-    # k1: candidates from s0's paragraph
-    positives: Annotated[int, Field(gt=0)] = 1
-    # k2: candidates from other paragraphs of the same document; easy ones stand in for those it cannot give
-    hard_negatives: Annotated[int, Field(ge=0)] = 2
-    # k3: candidates from other documents
-    easy_negatives: Annotated[int, Field(ge=0)] = 2
-    # how many different s0 a paragraph gives at most, one example each
-    examples_per_paragraph: Annotated[int, Field(gt=0)] = 1
-    # any: every other sentence of the paragraph (paper); following: only those after s0 (released code)
-    positive_rule: Literal["any", "following"] = "any"
-    # other_paragraphs (paper); also_preceding: one sentence before s0 in its own paragraph joins the sentences of up
-    # to 2*k2 other paragraphs to draw from (released code); with it positives must follow s0
-    hard_rule: Literal["other_paragraphs", "also_preceding"] = "other_paragraphs"
-    # most sentences in one candidate: 1 (paper), or 2 for one or two consecutive ones (released code)
-    candidate_sentences: Literal[1, 2] = 1
-    # tokens at which a sentence and a candidate are cut: L = 64 less two special tokens
-    max_tokens: Annotated[int, Field(gt=0)] = 62
-    # files, hence partitions, of the examples table
-    files: Annotated[int, Field(gt=0)] = 16
-
-    def __post_init__(self) -> None:
-        """Refuse labels that contradict one another."""
-        if self.hard_rule == "also_preceding" and self.positive_rule == "any":
-            raise ValueError(
-                "hard_rule 'also_preceding' needs positive_rule 'following': "
-                "else a sentence before s0 would be a positive in one example and a negative in the next"
-            )
-
-    @property
-    def candidates(self) -> int:
-        """k, the number of candidates of an example."""
-        return self.positives + self.hard_negatives + self.easy_negatives
-
-
-#: The choices of the authors' released code.
-RELEASED_CODE = MsppSampling(positive_rule="following", hard_rule="also_preceding", candidate_sentences=2)
 
 
 class Candidate(NamedTuple):

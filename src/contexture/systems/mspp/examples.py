@@ -2,23 +2,23 @@
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
+from contexture.encoders.config import Lengths
+from contexture.sampling.examples import ExampleTable, ExampleTables
 from contexture.sampling.tokens import read_documents, read_sentences, sentences_alone
+from contexture.systems.mspp.config import JointConfig, MsppSampling
 from contexture.systems.mspp.document import (
     COUNTS,
-    RELEASED_CODE,
     Candidate,
     Example,
-    MsppSampling,
     Pool,
     sample_document,
 )
-
-__all__ = ["COUNTS", "RELEASED_CODE", "MsppSampling", "count_mspp", "sample_mspp"]
 
 #: Documents and sentences meet in buckets of about this many sentences, from which easy negatives are drawn.
 SENTENCES_PER_BUCKET = 4096
@@ -116,3 +116,18 @@ def _to_table(examples: list[Example], counts: Counter[str]) -> pa.Table:
     for name in COUNTS:
         columns[f"counted_{name}"] = pa.array([None] * len(examples) + [counts[name]], pa.int64())
     return pa.table(columns)
+
+
+def tables(config: JointConfig, lengths: Lengths, seed: int) -> ExampleTables:
+    """MSPP's table of examples and its counts."""
+
+    def sample(documents: DataFrame) -> tuple[DataFrame, Observation]:
+        return sample_mspp(documents, config.sampler, seed)
+
+    def count(observation: Observation, *_: Any) -> dict[str, int]:
+        counts = count_mspp(observation)
+        if not counts["examples"]:
+            raise ValueError(f"no example could be sampled from this corpus: {counts}")
+        return counts
+
+    return ExampleTables([ExampleTable("joint", sample, ("documents",), observed=True)], count)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from contexture.reporting.names import PROTOCOLS, TASKS, in_order
 from contexture.reporting.published import TaskColumn, TaskRow, TaskTable
 from contexture.reporting.records import CAPTION_RECALL_AT
 
@@ -19,27 +20,10 @@ LABELS = {
     "word_average": "Word average",
     "random": "Random encoder",
 }
-#: The protocols of the probes, which are the splits of their records; the paper's numbers are by the first.
-PROTOCOLS = {"skip_thoughts": "skip-thoughts probe", "senteval": "SentEval's protocol"}
-
-TASKS = {
-    "mr": "MR",
-    "cr": "CR",
-    "subj": "SUBJ",
-    "mpqa": "MPQA",
-    "sst2": "SST",
-    "sst5": "SST-5",
-    "trec": "TREC",
-    "mrpc": "MSRP",
-    "sick_e": "SICK-E",
-    "sick_r": "SICK-R",
-    "stsb": "STS-B",
-    "sts12": "STS12",
-    "sts13": "STS13",
-    "sts14": "STS14",
-    "sts15": "STS15",
-    "sts16": "STS16",
-}
+#: The protocols of the probes; the paper's numbers are by the first.
+PROBES = ("skip_thoughts", "senteval")
+#: What holds the data of Tables 1 to 4 and 8.
+DATA = "senteval"
 #: Appendix D takes the mean accuracy over these.
 AVERAGED = ("mr", "cr", "subj", "mpqa", "trec", "mrpc")
 CAPTIONS, ANALOGIES = "image_captions", "analogies"
@@ -168,6 +152,7 @@ def unsupervised_table(protocol: str) -> TaskTable:
     return TaskTable(
         title=f"Table 1: unsupervised representations on downstream tasks, {_name(protocol)}",
         source=f"{PAPER}, Table 1",
+        data=DATA,
         columns=columns,
         rows=_TABLE_1,
         labels=LABELS,
@@ -185,6 +170,7 @@ def supervised_table(protocol: str) -> TaskTable:
     return TaskTable(
         title=f"Tables 2 and 3: supervised representations and methods, {_name(protocol)}",
         source=f"{PAPER}, Tables 2 and 3; the paper's MC-QT is that of BookCorpus and UMBC",
+        data=DATA,
         columns=columns,
         rows=_TABLE_2 + _TABLE_3,
         labels=LABELS,
@@ -197,11 +183,11 @@ def further_table(protocol: str, measured: Iterable[tuple[str, str]]) -> TaskTab
     published = {(c.task, c.metric) for c in unsupervised_table(protocol).columns + supervised_table(protocol).columns}
     found = set(measured)
     columns: list[TaskColumn] = []
-    for task in [*(task for task in TASKS if task in {t for t, _ in found}), *sorted({t for t, _ in found} - {*TASKS})]:
+    for task in in_order(task for task, _ in found):
         every = [*relatedness(task, protocol), _accuracy(task, protocol)]
         every.append(TaskColumn(task, protocol, "f1", f"{TASKS.get(task, task)} F1"))
         columns += [c for c in every if (task, c.metric) in found - published]
-    return TaskTable(f"Further tasks, {_name(protocol)}", "", tuple(columns), labels=LABELS)
+    return TaskTable(f"Further tasks, {_name(protocol)}", "", DATA, tuple(columns), labels=LABELS)
 
 
 def captions_table() -> TaskTable:
@@ -210,50 +196,59 @@ def captions_table() -> TaskTable:
         column
         for direction, group in (("annotation", "Image annotation"), ("search", "Image search"))
         for column in (
-            *(TaskColumn(CAPTIONS, "test", f"{direction}_recall_at_{k}", f"R@{k}", group) for k in CAPTION_RECALL_AT),
-            TaskColumn(CAPTIONS, "test", f"{direction}_median_rank", "median rank", group, decimals=0),
+            *(
+                TaskColumn(CAPTIONS, "ranking", f"{direction}_recall_at_{k}", f"R@{k}", group)
+                for k in CAPTION_RECALL_AT
+            ),
+            TaskColumn(CAPTIONS, "ranking", f"{direction}_median_rank", "median rank", group, decimals=0),
         )
     ]
     return TaskTable(
         title="Table 4: image–caption ranking",
         source=f"{PAPER}, Table 4, MSCOCO, folds of 1,000 images",
+        data=DATA,
         columns=tuple(columns),
         rows=_TABLE_4,
         labels=LABELS,
     )
 
 
-def analogies_table(categories: Iterable[str]) -> TaskTable:
-    """Table 6, for the categories of our analogies: the splits of their records, "all" being all of them."""
-    splits = tuple(categories)
+def analogies_table(categories: Iterable[str], data: str) -> TaskTable:
+    """Table 6, for the categories of our analogies of `data`, "" being all of them."""
+    subsets = tuple(categories)
     rows = []
     for (label, variant), scores in _TABLE_6.items():
         known = dict(zip(_TABLE_6_CATEGORIES, scores, strict=True))
-        rows.append(TaskRow(label, tuple(known.get(split) for split in splits), variant))
-    shared = set(splits) & set(_TABLE_6_CATEGORIES)
+        rows.append(TaskRow(label, tuple(known.get(subset) for subset in subsets), variant))
+    shared = set(subsets) & set(_TABLE_6_CATEGORIES)
     return TaskTable(
         title=f"{'Table 6: s' if shared else 'S'}entence analogies",
         source=f"{PAPER}, Table 6" if shared else "",
-        columns=tuple(TaskColumn(ANALOGIES, split, "accuracy", split, decimals=0) for split in splits),
+        data=data,
+        columns=_of_analogies(subsets, "accuracy", decimals=0),
         rows=tuple(rows) if shared else (),
         labels=LABELS,
     )
 
 
-def excluding_table(categories: Iterable[str]) -> TaskTable:
+def excluding_table(categories: Iterable[str], data: str) -> TaskTable:
     """The laxer count, which the paper leaves out."""
-    columns = tuple(TaskColumn(ANALOGIES, split, "accuracy_excluding", split) for split in categories)
+    columns = _of_analogies(categories, "accuracy_excluding")
     remark = "Of A:B::C:D, the sentences A, B and C are no candidates."
-    return TaskTable("Sentence analogies, without the question's own sentences", "", columns, (), LABELS, remark)
+    title = "Sentence analogies, without the question's own sentences"
+    return TaskTable(title, "", data, columns, (), LABELS, remark)
 
 
 def similarity_table() -> TaskTable:
     """Table 8."""
-    subsets = [TaskColumn("sts14", split, "pearson", name, decimals=2) for split, name in _STS14.items()]
+    subsets = [
+        TaskColumn("sts14", "cosine", "pearson", name, decimals=2, subset=subset) for subset, name in _STS14.items()
+    ]
     return TaskTable(
         title="Table 8: STS14 by cosine, Pearson",
         source=f"{PAPER}, Table 8",
-        columns=(*subsets, TaskColumn("sts14", "all", "pearson_weighted_mean", "Overall", decimals=2)),
+        data=DATA,
+        columns=(*subsets, TaskColumn("sts14", "cosine", "pearson_weighted_mean", "Overall", decimals=2)),
         rows=_TABLE_8,
         labels=LABELS,
         remark="Overall: the mean weighted by pairs, with which the paper's rows agree, that of SDAE excepted.",
@@ -264,6 +259,13 @@ def relatedness(task: str, protocol: str) -> tuple[TaskColumn, ...]:
     """The columns of a trained regression."""
     names = {"pearson": "r", "spearman": "ρ", "mse": "MSE"}
     return tuple(TaskColumn(task, protocol, m, name, TASKS.get(task, task), 3) for m, name in names.items())
+
+
+def _of_analogies(subsets: Iterable[str], metric: str, decimals: int = 1) -> tuple[TaskColumn, ...]:
+    return tuple(
+        TaskColumn(ANALOGIES, "nearest", metric, subset or "all", decimals=decimals, subset=subset)
+        for subset in subsets
+    )
 
 
 def _accuracy(task: str, protocol: str) -> TaskColumn:

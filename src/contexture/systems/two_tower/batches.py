@@ -1,4 +1,4 @@
-"""Tables of pairs → batches for two towers, where the batch is a function of (seed, step) alone."""
+"""Two towers' batches: pairs of several pre-training tasks, or their documents alone."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,28 +10,26 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from contexture.encoders.config import PairLayoutConfig
-from contexture.encoders.layout import Batch, Sentences, Specials, select, text_chunks, text_layout
-from contexture.training.data import ShuffledRows, StepBatches, rows_in
+from contexture.encoders.base import Encoder
+from contexture.encoders.layout import Ints, Sentences, select, text_layout
+from contexture.systems.two_tower.config import PairsConfig
+from contexture.training.data import NothingToReadError, ShuffledRows, rows_in
+from contexture.training.streams import Steps, TextStream, TokenStream, dealt, numbers, parts_of
 
 COLUMNS = ["query", "title", "passage", "document", "document_pairs"]
-
-
-class NoPairsError(ValueError):
-    """Nothing to train on."""
 
 
 class PairStream:
     """An endless stream of pairs of several pre-training tasks, one folder each.
 
     `uniform`: any stretch of it has as many pairs of each task; `pooled`: as many of each as the task has pairs. A task
-    without pairs, such as WLP where nothing is linked, has no part in it; where none has any, NoPairsError.
+    without pairs, such as WLP where nothing is linked, has no part in it; where none has any, NothingToReadError.
     """
 
     def __init__(self, folders: Sequence[Path], mixture: Literal["uniform", "pooled"], seed: int) -> None:
         streams = [ShuffledRows(folder, COLUMNS, seed) for folder in folders if rows_in(folder)]
         if not streams:
-            raise NoPairsError(
+            raise NothingToReadError(
                 f"{', '.join(map(str, folders))}: no pairs in these files; see the examples stage's counts"
             )
         self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_before`
@@ -62,64 +60,46 @@ class PairStream:
         return [*counts, place - sum(counts)]
 
 
-class PairBatches(StepBatches):
-    """Batches of pairs for `TwoTowers`."""
+class Pairs(TextStream):
+    """A `query` and a `document` each; `document_ids` (B,) and `log_q` (B,), see `InBatchNegatives`."""
 
-    def __init__(
-        self, rows: PairStream, specials: Specials, layout: PairLayoutConfig, *, tokens_at_once: int, **steps: Any
-    ) -> None:
-        super().__init__(rows, **steps)
-        self.specials, self.layout, self.tokens_at_once = specials, layout, tokens_at_once
+    def __init__(self, config: PairsConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        super().__init__(config, folder, encoder, seed, steps)
+        self.rows = PairStream([folder / task for task in config.tasks], config.mixture, seed)
 
-    def batch(self, table: pa.Table, place: int) -> dict[str, Any]:
-        """See `towers.PairBatch`."""
+    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+        """See `Stream.collate`."""
         documents = parts_of(table, "title", "passage")
-        mine = self.dealt(documents.lengths.sum(axis=1), place)
+        mine = dealt(documents.lengths.sum(axis=1), place, places)
+        queries = select(parts_of(table, "query"), mine)
         # Numbers for the documents of the whole step: all ranks give a document the same one.
-        ids = pa.chunked_array(table["document"]).combine_chunks().dictionary_encode().indices.to_numpy()
-        return pair_batch(
-            select(parts_of(table, "query"), mine),
-            select(documents, mine),
-            self.specials,
-            self.layout,
-            self.tokens_at_once,
-        ) | {
-            "document_ids": torch.from_numpy(ids[mine].astype(np.int64)),
+        return pair_batch(self.encoder, queries, select(documents, mine), self.steps.tokens_at_once) | {
+            "document_ids": numbers(table["document"])[mine],
             "log_q": torch.from_numpy(table["log_q"].to_numpy()[mine]),
         }
 
 
-class DocumentBatches(StepBatches):
-    """Batches of the documents of pairs, for masked language modelling."""
+class Passages(TokenStream):
+    """The documents of pairs as batches of tokens."""
 
-    def __init__(self, rows: PairStream, specials: Specials, layout: PairLayoutConfig, **steps: Any) -> None:
-        super().__init__(rows, **steps)
-        self.specials, self.layout = specials, layout
+    def __init__(self, config: PairsConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        super().__init__(config, folder, encoder, seed, steps)
+        self.rows = PairStream([folder / task for task in config.tasks], config.mixture, seed)
 
-    def batch(self, table: pa.Table, place: int) -> Batch:
+    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
         """See `text_layout`."""
         documents = parts_of(table, "title", "passage")
-        mine = self.dealt(documents.lengths.sum(axis=1), place)
-        return text_layout(select(documents, mine), self.specials, self.layout.document_tokens)
+        mine = dealt(documents.lengths.sum(axis=1), place, places)
+        return text_layout(select(documents, mine), self.encoder.specials, self.encoder.lengths.document)
+
+    def sample(self, count: int) -> Ints:
+        """See `Stream.sample`."""
+        return parts_of(self.rows.take(0, min(self.rows.rows, count)), "title", "passage").tokens
 
 
-def parts_of(table: pa.Table, *columns: str) -> Sentences:
-    """Columns of lists of token ids → texts of so many parts."""
-    arrays = [pa.chunked_array(table[column]).combine_chunks() for column in columns]
-    lengths = np.stack([np.diff(array.offsets.to_numpy()) for array in arrays], axis=1).astype(np.int64)
-    if len(arrays) == 1:
-        return Sentences(arrays[0].flatten().to_numpy().astype(np.int64), lengths)
-    starts = [array.offsets.to_numpy() for array in arrays]
-    values = [array.values.to_numpy() for array in arrays]
-    rows = range(len(table))
-    parts = [v[s[row] : s[row + 1]] for row in rows for v, s in zip(values, starts, strict=True)]
-    return Sentences(np.concatenate(parts).astype(np.int64), lengths)
-
-
-def pair_batch(
-    queries: Sentences, documents: Sentences, specials: Specials, layout: PairLayoutConfig, tokens_at_once: int
-) -> dict[str, Any]:
-    """Queries and documents in chunks of like length, and where each row stands in them (see `towers.PairBatch`)."""
-    asked, query_rows = text_chunks(queries, specials, layout.query_tokens, tokens_at_once)
-    found, document_rows = text_chunks(documents, specials, layout.document_tokens, tokens_at_once)
-    return {"queries": asked, "query_rows": query_rows, "documents": found, "document_rows": document_rows}
+def pair_batch(encoder: Encoder, queries: Sentences, documents: Sentences, tokens_at_once: int) -> dict[str, Any]:
+    """Queries and documents as the encoder reads them."""
+    return {
+        "query": encoder.batch(queries, "query", tokens_at_once),
+        "document": encoder.batch(documents, "document", tokens_at_once),
+    }

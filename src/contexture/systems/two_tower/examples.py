@@ -9,11 +9,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from contexture.encoders.config import Lengths
+from contexture.sampling.examples import ExampleTable, ExampleTables
+from contexture.sampling.passages import pack_passages
 from contexture.sampling.tokens import token_lists
+from contexture.systems.two_tower.config import PAIR_TASKS, PairsConfig, PairTask, TwoTowerSampling
 from contexture.systems.two_tower.pairs import Draw, Pair, Passage, body_first, inverse_cloze
-from contexture.systems.two_tower.sampling import Task, TwoTowerSampling
-
-__all__ = ["Task", "TwoTowerSampling", "count_pairs", "sample_pairs"]
 
 _PAIRS = (
     "pair_id string, query array<int>, title array<int>, passage array<int>, document string, document_pairs bigint"
@@ -23,7 +24,7 @@ _PASSAGE = ("passage_id", "section_index", "tokens", "sentence_lengths")
 
 
 def sample_pairs(
-    task: Task, passages: DataFrame, documents: DataFrame, config: TwoTowerSampling, seed: int
+    task: PairTask, passages: DataFrame, documents: DataFrame, config: TwoTowerSampling, seed: int
 ) -> DataFrame:
     """Sample one task's pairs from the tables that `pack_passages` and `tokenize_paragraphs` made, read from disk.
 
@@ -159,3 +160,26 @@ def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
         "document_pairs": pa.array([count[pair.document] for pair in pairs], pa.int64()),
     }
     return pa.RecordBatch.from_pydict(columns)
+
+
+def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
+    """Passages, the pairs of each task, and their counts, like the paper's Table 1."""
+    sampling = config.sampler(lengths)
+
+    def pack(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
+        return pack_passages(documents, paragraphs, sampling.document_tokens, sampling.files)
+
+    def sample(task: PairTask) -> ExampleTable:
+        def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
+            return sample_pairs(task, passages, documents, sampling, seed)
+
+        return ExampleTable(f"pairs/{task}", pairs, ("passages", "documents"))
+
+    def count(*found: DataFrame) -> dict[str, dict[str, float]]:
+        counts = {task: count_pairs(table) for task, table in zip(PAIR_TASKS, found, strict=False)}
+        if not any(counted["pairs"] for counted in counts.values()):
+            raise ValueError("no pair could be sampled from this corpus: its passages have one sentence each")
+        return counts
+
+    packed = ExampleTable("passages", pack, ("documents", "paragraphs"))
+    return ExampleTables([packed, *(sample(task) for task in PAIR_TASKS)], count, between=("passages",))

@@ -3,26 +3,37 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from contexture.reporting.page import Page, ReportContext, Section
+from contexture.reporting.default_page import further
+from contexture.reporting.names import DATA
+from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.recall_curves import Panels, recall_curves
-from contexture.reporting.records import Record
-from contexture.reporting.retrieval_tables import ablation_table, index_table, pairs_table, sets_table, speed_table
-from contexture.reporting.tables import Table, by_seed, compare, comparison_table, results_table
+from contexture.reporting.records import RECALL_AT, Place, Record, by_seed, data_of
+from contexture.reporting.retrieval_tables import index_table, speed_table
+from contexture.reporting.tables import compare, comparison_table, results_table, results_tables
+from contexture.reporting.training_tables import trainings_table
 from contexture.systems.two_tower.published import (
+    ABLATED,
     COMPARISONS,
     LABELS,
+    OPEN,
     RECALLS,
-    SETS,
+    TASK,
+    frozen_table,
     open_table,
     recall_table,
     sentence_table,
 )
-from contexture.tasks.retrieval.ranks import RECALL_AT
+from contexture.systems.two_tower.tables import ablation_table, pairs_table, sets_table
 
+TITLE = "Two-tower retrieval: which passage answers"
+NOTE = (
+    "Ours: towers of the sizes above, trained on the text above. The paper pre-trains BERT-base (12 layers × 768) on "
+    "all of Wikipedia for 100,000 steps of 8,192 pairs and searches 101,951 (SQuAD) or 239,008 (Natural Questions) "
+    "candidates. Unless the configuration says the same, the numbers are not comparable; what can be compared is the "
+    "order of the rows."
+)
 #: Of the colours: each pre-training task has one, and the BoW-MLPs, dotted, have those of their tasks.
 ORDER = ("ict_bfs_wlp", "none", "ict", "bfs", "mlm", "wlp", "bm25", "bow_mlp_ict_bfs_wlp", "bow_mlp_none")
-#: The sets grown by other candidates (Table 6) and the ablation (Table 5) are tasks of these names.
-OPEN, ABLATION = "_open", "_ablation"
 #: The set whose published numbers are shown before anything was run.
 DEFAULT_SET = "squad"
 #: What models are compared by.
@@ -35,32 +46,51 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """The paper's Tables 1 to 6 beside ours, as far as ours are there, and R@k over k.
 
     Raises:
-        ValueError: naming the record, where a split is no share of the questions, such as "1%", or a variant of the
-            ablation is not named as `ablation_table` reads it; for counts or speeds with keys missing.
+        ValueError: naming the record, where a protocol is neither "frozen" nor begins with the share of the questions
+            trained on, such as "1%", or a variant of the ablation is not named as `ablation_table` reads it; for facts
+            with keys missing.
     """
-    shares = _shares(records)
+    own = [r for r in records if r["task"] == TASK]
+    shares = _shares(own)
     headings = {share: f"{share} of the questions trained on" for share in shares}
-    names = dict.fromkeys(r["task"].removesuffix(OPEN).removesuffix(ABLATION) for r in records)
-    gains, main, beside, figures = [], [], [], {}
-    for name in names or [DEFAULT_SET]:
-        published = recall_table(name)
-        gains += [gain for share in shares for gain in compare(records, published, COMPARISONS, COMPARED, share)]
-        main.append(_section(results_table(records, published, headings)))
-        if panels := _panels(records, name, headings):
-            figures[f"recall_{name}"] = recall_curves(panels, LABELS, ORDER)
-            main.append(Section(f"R@k on {SETS.get(name, name)}", figure=f"recall_{name}", text=CAPTION))
-        main += _sections([results_table(records, sentence_table(name), headings)])
-        beside.append(_ablation(records, name + ABLATION, context))
-        beside.append(_open(records, name + OPEN, headings, context))
-    facts = context.retrieval
-    counted = [pairs_table(facts.pairs), sets_table(facts.sets), index_table(facts.indexes), speed_table(facts.speeds)]
+    opened = {f"frozen{OPEN}": "Without fine-tuning", **{share + OPEN: headings[share] for share in shares}}
+    gains, main, ablations, figures = [], [], [], {}
+    for data in data_of(own) or [DEFAULT_SET]:
+        published = recall_table(data)
+        gains += [g for share in shares for g in compare(own, published, data, COMPARISONS, COMPARED, share)]
+        main.append(section(results_table(own, published, data, headings)))
+        if panels := _panels(own, data, headings):
+            figures[f"recall_{data}"] = recall_curves(panels, LABELS, ORDER)
+            main.append(Section(f"R@k on {DATA.get(data, data)}", figures=[f"recall_{data}"], text=CAPTION))
+        main += sections(
+            [results_table(own, frozen_table(), data), results_table(own, sentence_table(), data, headings)]
+        )
+        ablations.append(_ablation(own, data, context))
+    facts = context.facts.get(TASK, {})
+    counted = [
+        pairs_table(context.examples),
+        sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}),
+        index_table(facts.get("indexes", ())),
+        speed_table(facts.get("speeds", ())),
+        trainings_table(context.trainings, LABELS, "Pairs"),
+    ]
     return Page(
         findings=[
-            f"With {gain.setting.split(', ')[1]} of the questions, {gain.sentence}"
-            for gain in gains
-            if gain.setting == gains[0].setting
+            *(
+                f"With {gain.setting.split(', ')[1]} of the questions, {gain.sentence}"
+                for gain in gains
+                if gain.setting == gains[0].setting
+            ),
+            *_untrained(context.examples),
         ],
-        sections=[*main, *_sections([comparison_table(gains)]), *beside, *_sections(counted)],
+        sections=[
+            *main,
+            *sections([comparison_table(gains)]),
+            *ablations,
+            *_open(own, opened),
+            *sections(counted),
+            *further(records, [TASK], LABELS),
+        ],
         figures=figures,
         variants=ORDER,
     )
@@ -68,22 +98,26 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 def _shares(records: Iterable[Record]) -> list[str]:
     """The shares of the paper and of the records, from the smallest."""
+    found = set(PAPER_SHARES)
     for record in records:
-        if not re.fullmatch(r"\d+(\.\d+)?%", record["split"]):
+        match = re.fullmatch(rf"(frozen|\d+(?:\.\d+)?%)(?:{OPEN}|({ABLATED}))?", record["protocol"])
+        if not match:
             raise ValueError(
-                f"a split of {record['system']} is the share of the questions trained on, such as '1%': {record!r}"
+                "a protocol of retrieval is 'frozen' or begins with the share of the questions trained on, such as "
+                f"'1%': {record!r}"
             )
-    shares = {r["split"] for r in records if not r["task"].endswith(ABLATION)} | set(PAPER_SHARES)
-    return sorted(shares, key=lambda share: float(share.rstrip("%")))
+        if match[1] != "frozen" and not match[2]:
+            found.add(match[1])
+    return sorted(found, key=lambda share: float(share.rstrip("%")))
 
 
-def _panels(records: Sequence[Record], task: str, headings: Mapping[str, str]) -> Panels:
+def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -> Panels:
     """Every variant's recall by k, of the shares that have some."""
     panels: dict[str, dict[str, dict[int, list[float]]]] = {}
     for share, title in headings.items():
-        for variant in dict.fromkeys(r["variant"] for r in records if (r["task"], r["split"]) == (task, share)):
+        for variant in dict.fromkeys(r["variant"] for r in records if (r["data"], r["protocol"]) == (data, share)):
             found = {
-                k: list(by_seed(records, variant, task, share, metric).values())
+                k: list(by_seed(records, variant, Place(TASK, data, share, metric)).values())
                 for k, metric in zip(RECALL_AT, RECALLS, strict=True)
             }
             if any(found.values()):
@@ -91,26 +125,25 @@ def _panels(records: Sequence[Record], task: str, headings: Mapping[str, str]) -
     return panels
 
 
-def _open(records: Sequence[Record], task: str, headings: Mapping[str, str], context: ReportContext) -> Section:
-    published = open_table(task)
-    if not any(r["task"] == task for r in records):
-        return _absent(published.title, task, context)
-    return _section(results_table(records, published, headings))
+def _open(records: Sequence[Record], headings: Mapping[str, str]) -> list[Section]:
+    published = open_table()
+    if not any(r["protocol"] in headings for r in records):
+        return [Section(published.title, text="Not run: the questions were asked of their own candidates alone.")]
+    return sections(results_tables(records, published, headings))
 
 
-def _ablation(records: Sequence[Record], task: str, context: ReportContext) -> Section:
-    table = ablation_table(records, task, SETS.get(task.removesuffix(ABLATION), task))
-    return _section(table) if table.rows else _absent(table.title, task, context)
+def _ablation(records: Sequence[Record], data: str, context: ReportContext) -> Section:
+    table = ablation_table(records, data)
+    if table.rows:
+        return section(table)
+    return Section(table.title, text=f"Not run: kedro run --pipelines {context.system}_ablation makes it.")
 
 
-def _absent(title: str, task: str, context: ReportContext) -> Section:
-    command = context.retrieval.commands.get(task)
-    return Section(title, text=f"Not run{f': {command} makes it' if command else f', there are no records of {task}'}.")
-
-
-def _sections(tables: Iterable[Table]) -> list[Section]:
-    return [_section(table) for table in tables if table.rows]
-
-
-def _section(table: Table) -> Section:
-    return Section(table.title, table)
+def _untrained(pairs: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """What must be known of rows whose pre-training task found no pair in the text."""
+    return [
+        f"This text has no pairs of {LABELS.get(task, task)}: the row of that name was not pre-trained, and mixtures "
+        "are of the other tasks."
+        for task, counted in pairs.items()
+        if not counted["pairs"]
+    ]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from contexture.sampling.draws import generator, shuffled
 from contexture.sampling.tokens import Sentence
-from contexture.systems.two_tower.sampling import TwoTowerSampling
+from contexture.systems.two_tower.config import TwoTowerSampling
 
 
 class Passage(NamedTuple):

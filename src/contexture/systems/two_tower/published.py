@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from contexture.reporting.names import DATA
 from contexture.reporting.published import PublishedTable, Row, Score
-from contexture.tasks.retrieval.ranks import RECALL_AT
+from contexture.reporting.records import RECALL_AT
 
 PAPER = "Chang et al. 2020"
 #: The gold pair found (footnote 3), or its sentence in any passage.
@@ -22,8 +23,10 @@ LABELS = {
     "bfs": "BFS",
     "wlp": "WLP",
 }
-#: The ReQA sets by the task of our records that corresponds; also the first part of "squad_open", "squad_ablation".
-SETS = {"squad": "SQuAD", "natural_questions": "Natural Questions"}
+TASK = "retrieval"
+#: What follows the share trained on in the names of protocols: the set grown by other candidates (Table 6), and the
+#: ablation (Table 5).
+OPEN, ABLATED = " open", " ablation"
 #: (variant, baseline): what the report compares seed by seed.
 COMPARISONS = (("ict_bfs_wlp", "none"), ("ict_bfs_wlp", "mlm"), ("ict_bfs_wlp", "bm25"))
 
@@ -105,14 +108,17 @@ _TABLE_6: dict[str, dict[str, _Five]] = {
 }
 
 
-def recall_table(task: str) -> PublishedTable:
-    """Table 3 or 4, for the records of `task`; of another set the paper has no numbers."""
-    number, by_share = {"squad": (3, _TABLE_3), "natural_questions": (4, _TABLE_4)}.get(task, (0, {}))
+def recall_table(data: str) -> PublishedTable:
+    """Table 3 or 4 for the records of `data`; of data that the paper does not have, beside SQuAD's."""
+    number, name, by_share = (
+        (4, "natural_questions", _TABLE_4) if data == "natural_questions" else (3, "squad", _TABLE_3)
+    )
     return PublishedTable(
-        title=f"Table {number}: recall on {SETS[task]}" if number else f"Recall on {task}",
-        source=f"{PAPER}, Table {number}; 12 layers × 768, embeddings of 512" if number else "",
-        task=task,
-        rows=_rows(by_share, task),
+        title=f"Table {number}: recall on {DATA[name]}",
+        source=f"{PAPER}, Table {number}; 12 layers × 768, embeddings of 512",
+        task=TASK,
+        data=name,
+        rows=_rows(by_share),
         metrics=RECALLS,
         labels=LABELS,
         decimals=2,
@@ -121,12 +127,28 @@ def recall_table(task: str) -> PublishedTable:
     )
 
 
-def sentence_table(task: str) -> PublishedTable:
+def frozen_table() -> PublishedTable:
+    """Towers as pre-training left them, which the paper leaves out."""
+    return PublishedTable(
+        title="Without fine-tuning",
+        source="",
+        task=TASK,
+        data="",
+        rows=(),
+        metrics=RECALLS,
+        protocol="frozen",
+        labels=LABELS,
+        remark="The encoders as pre-training left them; all questions are asked.",
+    )
+
+
+def sentence_table() -> PublishedTable:
     """The laxer count, which the paper leaves out."""
     return PublishedTable(
-        title=f"The gold sentence in any passage, on {SETS.get(task, task)}",
+        title="The gold sentence in any passage",
         source="",
-        task=task,
+        task=TASK,
+        data="",
         rows=(),
         metrics=SENTENCE_RECALLS,
         labels=LABELS,
@@ -134,14 +156,14 @@ def sentence_table(task: str) -> PublishedTable:
     )
 
 
-def open_table(task: str) -> PublishedTable:
-    """Table 6, for the records of `task`, such as "squad_open"."""
-    name = task.removesuffix("_open")
+def open_table() -> PublishedTable:
+    """Table 6."""
     return PublishedTable(
-        title=f"Table 6: open domain, {SETS.get(name, name)}",
+        title="Table 6: open domain",
         source=f"{PAPER}, Table 6, on Natural Questions with a million candidates more",
-        task=task,
-        rows=_rows(_TABLE_6, task),
+        task=TASK,
+        data="natural_questions",
+        rows=_rows(_TABLE_6, OPEN),
         metrics=RECALLS,
         labels=LABELS,
         decimals=2,
@@ -149,9 +171,9 @@ def open_table(task: str) -> PublishedTable:
     )
 
 
-def _rows(by_share: Mapping[str, Mapping[str, _Five]], task: str) -> tuple[Row, ...]:
+def _rows(by_share: Mapping[str, Mapping[str, _Five]], suffix: str = "") -> tuple[Row, ...]:
     return tuple(
-        Row(variant, task, LABELS[variant], dict(zip(RECALLS, map(Score, recalls), strict=True)), share)
+        Row(variant, share + suffix, LABELS[variant], dict(zip(RECALLS, map(Score, recalls), strict=True)))
         for share, variants in by_share.items()
         for variant, recalls in variants.items()
     )

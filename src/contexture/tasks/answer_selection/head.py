@@ -3,13 +3,12 @@
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
+from contexture.encoders.base import Encoder
 from contexture.encoders.config import HeadKind, HeadStyle, LayoutConfig
 from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
-from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
-from contexture.objectives.base import Loss, Objective
+from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.config import ObjectiveConfig
 from contexture.strict import STRICT
-from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -24,15 +23,15 @@ class AnswerSettings:
 class AnswerSelection(Objective):
     """Binary cross-entropy per candidate: joint over k of them (`ie_k`, `ae_k`) or pairwise (`ie_1`)."""
 
-    def __init__(self, config: AnswerSettings, encoder: TransformerEncoder, tokens: SpecialTokens) -> None:
-        super().__init__(config, encoder, tokens)
-        self.head = EvidenceHead(config.head, encoder.config.hidden_size, config.head_style)
+    def __init__(self, settings: AnswerSettings, encoder: Encoder) -> None:
+        super().__init__(ObjectiveConfig(), encoder)
+        self.head = EvidenceHead(settings.head, encoder.hidden_size, settings.head_style)
 
-    def forward(self, encoder: TransformerEncoder, states: Tensor, batch: Batch) -> Loss:
-        """Loss against `labels`: (B, k), or (B, 1) for a pair; −100 marks an empty slot."""
+    def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
+        """Loss of states (B, T, H) against `labels`: (B, k), or (B, 1) for a pair; −100 marks an empty slot."""
         return Loss(candidate_loss(self.logits(states, batch), batch["labels"]))
 
-    def logits(self, states: Tensor, batch: Batch) -> Tensor:
+    def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
         """(B, k, 2)."""
         logits: Tensor = self.head(sentence_states(states, batch["pooling"]))
         return logits

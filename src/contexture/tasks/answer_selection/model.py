@@ -1,16 +1,19 @@
-"""A fine-tuned answer-selection model on disk."""
+"""A fine-tuned answer-selection model: an encoder with room for its inputs, and a head; and both on disk."""
 
 import json
 from dataclasses import asdict
 from pathlib import Path
 
+import torch
 from pydantic import TypeAdapter
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from contexture.encoders.transformer import TransformerEncoder, load_encoder, save_encoder
+from contexture.encoders.base import Encoder
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.transformer import Transformer, resize_token_types
 from contexture.tasks.answer_selection.head import AnswerSelection, AnswerSettings
-from contexture.vocabulary.tokenizers import SpecialTokens, load_tokenizer
 
 SETTINGS = "answer_selection.json"
 HEAD = "head.safetensors"
@@ -19,22 +22,54 @@ HEAD = "head.safetensors"
 class AnswerModel(nn.Module):
     """Encoder and head of one fine-tuned variant."""
 
-    def __init__(self, encoder: TransformerEncoder, settings: AnswerSettings, tokens: SpecialTokens) -> None:
+    def __init__(self, encoder: Encoder, settings: AnswerSettings) -> None:
+        """Raises ValueError for an encoder without states of tokens."""
         super().__init__()
-        self.encoder, self.settings, self.tokens = encoder, settings, tokens
-        self.task = AnswerSelection(settings, encoder, tokens)
+        self.encoder, self.settings = encoder, settings
+        self.task = AnswerSelection(settings, encoder)
 
-    def save(self, folder: Path, tokenizer: Path) -> None:
-        """Encoder and tokenizer in Hugging Face's layout, the head and the settings beside them."""
-        save_encoder(self.encoder, tokenizer, folder)
-        save_file(self.task.state_dict(), folder / HEAD)
+    def save(self, folder: Path) -> None:
+        """The encoder as all encoders are saved, the head and, last, the settings beside it."""
+        save_encoder(self.encoder, folder)
+        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
         (folder / SETTINGS).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
 
 
 def load_answer_model(folder: Path) -> AnswerModel:
-    """A model that `AnswerModel.save` wrote, ready to score."""
-    text = (folder / SETTINGS).read_text(encoding="utf-8")
-    settings = TypeAdapter(AnswerSettings).validate_json(text)
-    model = AnswerModel(load_encoder(folder), settings, load_tokenizer(folder)[1])
-    model.task.load_state_dict(load_file(folder / HEAD))
-    return model.eval()
+    """A model that `AnswerModel.save` wrote, ready to score, on the GPU where there is one.
+
+    Raises ValueError, naming the folder, where something is missing or damaged.
+    """
+    encoder = load_encoder(folder)
+    try:
+        settings = TypeAdapter(AnswerSettings).validate_json((folder / SETTINGS).read_bytes())
+        model = AnswerModel(encoder, settings)
+        model.task.load_state_dict(load_file(folder / HEAD))
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{folder} holds no whole answer-selection model ({error}); fine-tune it again") from error
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+
+def make_room(encoder: Encoder, settings: AnswerSettings) -> None:
+    """Give an encoder the positions and token types that its inputs need, where it was trained with fewer.
+
+    New rows of the table of positions start as copies of the old ones, which follow one another again and again
+    (Longformer, section 5), those of token types as copies of the first. ValueError for an encoder without states.
+    """
+    network, layout = encoder.document, settings.layout
+    if not isinstance(network, Transformer):
+        raise ValueError(
+            f"{encoder.name} is a {type(network).__name__}: answer selection is fine-tuned on a transformer"
+        )
+    sentences = 2 if settings.head == "ie_1" else layout.candidates + 1
+    resize_token_types(network.model, sentences)
+    first = encoder.specials.first_position
+    needed = first + sentences * layout.sentence_tokens
+    old = network.base.embeddings.position_embeddings
+    if old.num_embeddings < needed:
+        rows = torch.arange(needed)
+        rows[first:] = first + (rows[first:] - first) % (old.num_embeddings - first)
+        new = nn.Embedding(needed, old.embedding_dim, old.padding_idx)
+        new.weight = nn.Parameter(old.weight.detach()[rows])
+        network.base.embeddings.position_embeddings = new
+        network.model.config.max_position_embeddings = needed

@@ -1,7 +1,7 @@
 """Scores of a fine-tuned model for the candidates of each question."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +9,10 @@ import pandas as pd
 import torch
 from torch import nn
 
-from contexture.encoders.layout import Batch
-from contexture.encoders.transformer import TransformerEncoder
+from contexture.encoders.base import Encoder, to_device
 from contexture.tasks.answer_selection.data import AnswerInputs, Rows
 from contexture.tasks.answer_selection.head import AnswerSelection, relevance
-from contexture.tasks.answer_selection.model import load_answer_model
+from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.protocols import group_candidates, rerank, top_k_by
 
 BATCH = 64
@@ -29,7 +28,7 @@ def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
 
 
 @torch.inference_mode()
-def score(encoder: TransformerEncoder, task: AnswerSelection, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
+def score(encoder: Encoder, task: AnswerSelection, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
     """The log-odds of every row that stands in a group; NaN for the others."""
     device = next(encoder.parameters()).device
     scores = np.full(len(inputs.labels), np.nan)
@@ -38,39 +37,31 @@ def score(encoder: TransformerEncoder, task: AnswerSelection, inputs: AnswerInpu
     with evaluating(encoder, task):
         for start in range(0, len(order), BATCH):
             chosen = [groups[i] for i in order[start : start + BATCH]]
-            batch: Batch = {name: tensor.to(device) for name, tensor in inputs.batch(chosen).items()}
-            odds = relevance(task.logits(encoder(batch), batch)).cpu().numpy()
+            batch = to_device(inputs.batch(chosen), device)
+            odds = relevance(task.logits(encoder.states(batch), batch)).cpu().numpy()
             for row_scores, rows in zip(odds, chosen, strict=True):
                 scores[rows] = row_scores[: len(rows)]
     return scores
 
 
-class evaluating:  # noqa: N801 - reads as a statement
+@contextmanager
+def evaluating(*modules: nn.Module) -> Iterator[None]:
     """Modules without dropout inside the block."""
-
-    def __init__(self, *modules: nn.Module) -> None:
-        self.modules = modules
-
-    def __enter__(self) -> None:
-        self.before = [module.training for module in self.modules]
-        for module in self.modules:
-            module.eval()
-
-    def __exit__(self, *_: object) -> None:
-        for module, training in zip(self.modules, self.before, strict=True):
-            module.train(training)
+    before = [module.training for module in modules]
+    for module in modules:
+        module.eval()
+    yield
+    for module, training in zip(modules, before, strict=True):
+        module.train(training)
 
 
-def score_model(folder: Path, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
-    """Score encoded answers of one split with the model in `folder`.
+def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
+    """Score the answers of one split.
 
     Returns question_id, candidate_id, label, score, protocol. `grouped`: all candidates, in consecutive groups of k.
     With the scores of the pairwise model also `reranked`: its top k, ordered anew (MSPP paper, table 2).
     """
-    model = load_answer_model(folder)
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
-    specials = model.encoder.specials(model.tokens)
-    inputs = AnswerInputs(answers, model.settings.head, specials, model.settings.layout)
+    inputs = AnswerInputs(answers, model.settings.head, model.encoder, model.settings.layout)
     columns = answers[["question_id", "candidate_id", "label"]]
     grouped = score(model.encoder, model.task, inputs, consecutive_groups(answers, inputs.group_size))
     tables = [columns.assign(score=grouped, protocol="grouped")]

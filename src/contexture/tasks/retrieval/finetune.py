@@ -1,185 +1,139 @@
-"""Fine-tune towers on questions and the (sentence, passage) pairs that answer them (two-tower paper, section 4.1)."""
+"""Fine-tune an encoder on questions and the pairs of sentence and passage that answer them.
+
+Two-tower paper, section 4.1.
+"""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-import pytorch_lightning as pl
 import torch
 from torch import Tensor, nn
-from torch.utils.data import Dataset
 
-from contexture.encoders.embedding import embed
-from contexture.encoders.layout import Ints, Specials, select
-from contexture.encoders.tower_files import is_towers, load_towers, save_towers
-from contexture.encoders.towers import TwoTowers, build_towers
+from contexture.encoders.base import Encoder, tokenized
+from contexture.encoders.config import ROLES
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.layout import Ints, select
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
-from contexture.systems.two_tower.batches import pair_batch
-from contexture.systems.two_tower.config import TwoTowerSystem
-from contexture.tasks.retrieval.data import CANDIDATE, QUESTION, texts_of
+from contexture.tasks.base import Contestant
+from contexture.tasks.retrieval.candidates import texts_of
+from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
-from contexture.training.module import ScheduledObjectives
-from contexture.training.precision import choose_precision
-from contexture.training.recorder import Recorder
+from contexture.training.finetune import finetune
 from contexture.training.seeding import mix
-from contexture.training.trainer import Tracking, fit
-from contexture.vocabulary.tokenizers import load_tokenizer
 
 LOG = logging.getLogger(__name__)
-OBJECTIVE = "in_batch_negatives"
 #: Candidates that the questions held out are ranked against, beside their own.
 DEV_CANDIDATES = 1000
 
 
-class QuestionBatches(Dataset[dict[str, Any]]):
-    """Batches of (question, answer) pairs, shuffled anew for every epoch; item i is optimizer step i."""
+class QuestionBatches:
+    """Batches of (question, answer) pairs, shuffled anew for every epoch."""
 
     def __init__(
         self,
         pairs: Ints,
         questions: pd.DataFrame,
         candidates: pd.DataFrame,
-        specials: Specials,
-        config: TwoTowerSystem,
+        encoder: Encoder,
+        settings: RetrievalSettings,
         seed: int,
     ) -> None:
-        self.pairs, self.specials, self.config, self.seed = pairs, specials, config, seed
-        self.questions, self.candidates = texts_of(questions, QUESTION), texts_of(candidates, CANDIDATE)
-        self.batch_size = min(config.finetune.batch_size, len(pairs))
+        """`pairs`: rows of questions and candidates, (N, 2)."""
+        self.pairs, self.encoder, self.seed = pairs, encoder, seed
+        self.tokens_at_once, self.batch_size = settings.tokens_at_once, min(settings.batch_size, len(pairs))
+        self.questions = tokenized(questions["question"].tolist(), encoder.vocabulary)
+        self.candidates = tokenized(texts_of(candidates), encoder.vocabulary)
 
-    def __len__(self) -> int:
-        return self.config.finetune.steps
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        epoch, part = divmod(index, len(self.pairs) // self.batch_size)
+    def batch(self, step: int) -> dict[str, Any]:
+        """The batch of an optimizer step, from 0: what `InBatchNegatives` reads."""
+        epoch, part = divmod(step, len(self.pairs) // self.batch_size)
         order = np.random.default_rng(mix(self.seed, epoch)).permutation(len(self.pairs))
         question, candidate = self.pairs[order[part * self.batch_size : (part + 1) * self.batch_size]].T
-        return pair_batch(
-            select(self.questions, question),
-            select(self.candidates, candidate),
-            self.specials,
-            self.config.layout,
-            self.config.pretrain.tokens_at_once,
-        ) | {"document_ids": torch.from_numpy(candidate), "log_q": torch.zeros(len(candidate))}
+        return {
+            "query": self.encoder.batch(select(self.questions, question), "query", self.tokens_at_once),
+            "document": self.encoder.batch(select(self.candidates, candidate), "document", self.tokens_at_once),
+            "document_ids": torch.from_numpy(candidate),
+            "log_q": torch.zeros(len(candidate)),
+        }
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Vectors (B, D) of each role."""
+        return {role: encoder(batch[role], role) for role in ROLES}
 
 
-class HeldOutQuestions(pl.Callback):
-    """Every few steps rank the answers of the questions held out; keep the best weights, stop without progress."""
+class HeldOut:
+    """The questions held out, and the candidates that their answers are told from."""
 
-    def __init__(
-        self,
-        pairs: Ints,
-        questions: pd.DataFrame,
-        candidates: pd.DataFrame,
-        specials: Specials,
-        config: TwoTowerSystem,
-        seed: int,
-    ) -> None:
-        self.specials, self.config = specials, config
+    def __init__(self, pairs: Ints, questions: pd.DataFrame, candidates: pd.DataFrame, seed: int) -> None:
+        """`pairs`: rows of questions and candidates, (N, 2)."""
         others = np.random.default_rng(seed).permutation(len(candidates))[:DEV_CANDIDATES]
         pool = np.unique(np.concatenate([pairs[:, 1], others]))
-        self.question, self.answer = np.unique(pairs[:, 0], return_inverse=True)[1], np.searchsorted(pool, pairs[:, 1])
-        self.questions = texts_of(questions.iloc[np.unique(pairs[:, 0])], QUESTION)
-        self.candidates = texts_of(candidates.iloc[pool], CANDIDATE)
-        self.best, self.best_step = float("inf"), 0
-        self.weights: dict[str, Tensor] = {}
+        asked, question = np.unique(pairs[:, 0], return_inverse=True)
+        self.question, self.answer = torch.from_numpy(question), torch.from_numpy(np.searchsorted(pool, pairs[:, 1]))
+        self.questions = questions["question"].iloc[asked].tolist()
+        self.candidates = texts_of(candidates.iloc[pool])
 
-    def loss(self, towers: TwoTowers) -> float:
+    def loss(self, encoder: Encoder) -> float:
         """Mean over the questions' answers of −log p(answer | question), among the candidates drawn."""
-        layout = self.config.layout
-        queries = embed(towers.query, self.questions, self.specials, layout.query_tokens)
-        documents = embed(towers.document, self.candidates, self.specials, layout.document_tokens)
+        queries, documents = encoder.embed(self.questions, "query"), encoder.embed(self.candidates, "document")
         scores = torch.from_numpy(queries @ documents.T)[self.question]
-        return float(nn.functional.cross_entropy(scores, torch.from_numpy(self.answer)))
-
-    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """After every `evaluate_every` steps, and after the last."""
-        assert isinstance(module, ScheduledObjectives)
-        settings = self.config.finetune
-        if module.step % settings.evaluate_every and module.step != settings.steps:
-            return
-        assert isinstance(module.encoder, TwoTowers)
-        value = self.loss(module.encoder)
-        for logger in trainer.loggers:
-            logger.log_metrics({"dev/loss": value}, step=module.step)
-        if value < self.best:
-            self.best, self.best_step = value, module.step
-            self.weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
-        trainer.should_stop = module.step - self.best_step >= settings.patience * settings.evaluate_every
+        return float(nn.functional.cross_entropy(scores, self.answer))
 
 
 def finetune_retrieval(
-    config: TwoTowerSystem,
-    variant: str,
+    settings: RetrievalSettings,
     share: float,
-    seed: int,
-    questions_file: Path,
-    candidates_file: Path,
-    pretrained: Path,
+    contestant: Contestant,
+    questions: pd.DataFrame,
+    candidates: pd.DataFrame,
     folder: Path,
-    tracking: Tracking | None = None,
 ) -> None:
-    """Fine-tune the run `variant` on `share` percent of the questions and write the best towers to `folder`.
+    """Fine-tune a contestant's encoder on `share` percent of the questions and write the best one to `folder`.
 
     A tenth of these questions is held out: the weights under which their answers are most probable are kept.
-    Deterministic in (config, share, seed, files, pretrained).
+    Deterministic in settings, share, contestant and tables.
+
+    Raises:
+        ValueError: there is not one encoder of this project, or the questions are too few for the share.
     """
-    questions, candidates = pd.read_parquet(questions_file), pd.read_parquet(candidates_file)
-    tokens = load_tokenizer(pretrained)[1]
-    torch.manual_seed(mix(seed, 3))
-    towers = start_towers(config, variant, pretrained)
-    towers.recompute = config.pretrain.recompute
-    specials = towers.specials(tokens)
+    if len(contestant.encoders) != 1:
+        raise ValueError(f"{contestant.variant}: several encoders side by side are not fine-tuned")
+    seed = contestant.seed
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
     train, dev = (answered(questions, candidates, splits == split) for split in ("train", "dev"))
     if not len(train) or not len(dev):
         raise ValueError(f"{share:g} % of {len(questions)} questions are too few to train on and hold some out")
-    batches = QuestionBatches(train, questions, candidates, specials, config, mix(seed, 4))
-    held_out = HeldOutQuestions(dev, questions, candidates, specials, config, mix(seed, 6))
-    settings = config.finetune
-    module = ScheduledObjectives(
-        towers,
-        {OBJECTIVE: InBatchNegatives(InBatchNegativesConfig())},
-        lambda step: {OBJECTIVE: 1.0},
-        settings.steps,
-        settings.optimizer,
-        mix(seed, 5),
+    torch.manual_seed(mix(seed, 3))
+    encoder = load_encoder(Path(contestant.encoders[0]), head=False)
+    encoder.recompute = settings.recompute
+    held_out = HeldOut(dev, questions, candidates, mix(seed, 6))
+    best = finetune(
+        encoder,
+        InBatchNegatives(InBatchNegativesConfig(), encoder),
+        QuestionBatches(train, questions, candidates, encoder, settings, mix(seed, 4)),
+        steps=settings.steps,
+        evaluate_every=settings.evaluate_every,
+        patience=settings.patience,
+        measure=lambda: held_out.loss(encoder),
+        better="lower",
+        metric="dev/loss",
+        optimizer=settings.optimizer,
+        precision=settings.precision,
+        folder=folder,
+        seed=mix(seed, 5),
+        label="in_batch_negatives",
     )
-    every = min(settings.evaluate_every, 20)
-    fit(
-        module,
-        batches,
-        folder,
-        precision=choose_precision(settings.precision, towers, batches[0]),
-        log_every=every,
-        callbacks=[Recorder(towers, every), held_out],
-        tracking=tracking,
-    )
-    if not held_out.weights:
-        raise ValueError(
-            f"{variant}, {share:g} %: the loss was never finite: lower finetune.optimizer.learning_rate, or use fp32"
-        )
-    module.load_state_dict(held_out.weights)
-    LOG.info(
-        "%s, %g %%, seed %d: best after %d steps, loss %.3f", variant, share, seed, held_out.best_step, held_out.best
-    )
-    save_towers(towers, pretrained, folder)
+    LOG.info("%s, %g %%, seed %d: loss %.3f after %d steps", contestant.variant, share, seed, best.value, best.step)
+    save_encoder(encoder, folder)
 
 
-def start_towers(config: TwoTowerSystem, variant: str, pretrained: Path) -> TwoTowers:
-    """The towers of a pre-training run, or new ones around the encoder of a masked language model."""
-    if is_towers(pretrained):
-        return load_towers(pretrained)
-    towers = config.encoders[config.pretrain.runs[variant].encoder]
-    return build_towers(towers, config.layout, load_tokenizer(pretrained)[1], str(pretrained))
-
-
-def answered(questions: pd.DataFrame, candidates: pd.DataFrame, chosen: np.ndarray) -> Ints:
+def answered(questions: pd.DataFrame, candidates: pd.DataFrame, chosen: npt.NDArray[np.bool_]) -> Ints:
     """(question, candidate) rows of every right answer of the chosen questions, (N, 2)."""
     rows = dict(zip(candidates["candidate_id"], range(len(candidates)), strict=True))
     pairs = [

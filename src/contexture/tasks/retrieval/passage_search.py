@@ -1,27 +1,21 @@
-"""Search among the passages of a corpus: a folder with towers, passages and vectors, and queries against it."""
+"""Search among the passages of a corpus: a folder with an encoder, passages and vectors, and queries against it."""
 
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contexture.encoders.embedding import embed
-from contexture.encoders.tower_files import checksum, load_towers
+from contexture.encoders.base import on_device
+from contexture.encoders.files import encoder_checksum, load_encoder
 from contexture.folders import discard_other, work_folder
-from contexture.metrics.search_index import IndexConfig, open_index
-from contexture.metrics.vectors import check_identity, open_vectors, write_vectors
-from contexture.systems.two_tower.batches import parts_of
-from contexture.tasks.retrieval.data import plain_texts
-from contexture.tasks.retrieval.model import on_device
-from contexture.vocabulary.tokenizers import load_tokenizer
+from contexture.metrics.config import IndexConfig
+from contexture.metrics.search_index import open_index
+from contexture.metrics.vectors import Array, check_identity, open_vectors, write_vectors
 
 #: The parts of a search folder.
-TOWERS, PASSAGES, VECTORS = "towers", "passages.parquet", "vectors"
-_TEXTS = ["passage_id", "title", "text"]
+ENCODER, PASSAGES, VECTORS = "encoder", "passages.parquet", "vectors"
 
 
 @dataclass(frozen=True)
@@ -34,8 +28,8 @@ class Hit:
     text: str
 
 
-def build_passage_index(passages: Path, towers: Path, folder: Path) -> None:
-    """Write the passages (a folder of Parquet files), the towers and the vectors of all passages to `folder`.
+def build_passage_index(passages: Path, encoder: Path, folder: Path) -> None:
+    """Write the passages (a folder of Parquet files), the encoder and the vectors of all passages to `folder`.
 
     Vectors that were made before a kill are kept. Raises ValueError where there is no passage.
     """
@@ -43,34 +37,33 @@ def build_passage_index(passages: Path, towers: Path, folder: Path) -> None:
     if not rows:
         raise ValueError(f"{passages} holds no passage: there is nothing to search")
     size = sum(file.stat().st_size for file in passages.glob("*.parquet"))
-    identity = {"towers": checksum(towers), "passages": rows, "bytes": size}
+    made_by = {"encoder": encoder_checksum(encoder)}
+    identity = made_by | {"passages": rows, "bytes": size}
     discard_other(folder, identity)
     with work_folder(folder, identity) as work:
-        shutil.copytree(towers, work / TOWERS, dirs_exist_ok=True)
-        texts = pq.read_table(passages, columns=[*_TEXTS, "title_tokens", "tokens"])
-        pq.write_table(texts.select(_TEXTS), work / PASSAGES)
-        model = on_device(load_towers(towers))
-        specials = model.specials(load_tokenizer(towers)[1])
+        shutil.copytree(encoder, work / ENCODER, dirs_exist_ok=True)
+        texts = pq.read_table(passages, columns=["passage_id", "title", "text"])
+        pq.write_table(texts, work / PASSAGES)
+        model = on_device(load_encoder(encoder))
 
-        def rows_of(chosen: range) -> npt.NDArray[np.float32]:
-            part = parts_of(texts.slice(chosen.start, len(chosen)), "title_tokens", "tokens")
-            return embed(model.document, part, specials, model.layout.document_tokens)
+        def rows_of(chosen: range) -> Array:
+            part = texts.slice(chosen.start, len(chosen))
+            documents = zip(part["title"].to_pylist(), part["text"].to_pylist(), strict=True)
+            return model.embed(list(documents), "document")
 
-        write_vectors(work / VECTORS, rows, model.config.embedding_size, rows_of, {"towers": checksum(towers)})
+        write_vectors(work / VECTORS, rows, model.document.size, rows_of, made_by)
 
 
 class PassageSearch:
     """A folder of `build_passage_index`, opened."""
 
     def __init__(self, folder: Path, index: IndexConfig | None = None) -> None:
-        """Raises ValueError where a part is missing, damaged, or made by other towers."""
+        """Raises ValueError where a part is missing, damaged, or made by another encoder."""
         if not (folder / PASSAGES).exists():
-            raise ValueError(f"{folder} is no search index: make one with kedro run --pipelines two_tower")
-        self.towers = on_device(load_towers(folder / TOWERS))
-        self.tokenizer, tokens = load_tokenizer(folder / TOWERS)
-        self.specials = self.towers.specials(tokens)
+            raise ValueError(f"{folder} is no search index: make one with kedro run --tags index")
+        self.encoder = on_device(load_encoder(folder / ENCODER))
         vectors = open_vectors(folder / VECTORS)
-        check_identity(vectors, {"towers": checksum(folder / TOWERS)})
+        check_identity(vectors, {"encoder": encoder_checksum(folder / ENCODER)})
         try:
             self.passages = pq.read_table(folder / PASSAGES, memory_map=True)
         except (OSError, pa.ArrowInvalid) as error:
@@ -82,10 +75,8 @@ class PassageSearch:
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
         """The k best passages, best first; ValueError for a query without a word."""
-        texts = plain_texts([query], self.tokenizer)
-        if not texts.tokens.size:
+        if not self.encoder.vocabulary.tokenizer.encode(query, add_special_tokens=False).ids:
             raise ValueError("the query is empty")
-        vector = embed(self.towers.query, texts, self.specials, self.towers.layout.query_tokens)
-        scores, rows = self.index.search(vector, min(k, self.size))
+        scores, rows = self.index.search(self.encoder.embed([query], "query"), min(k, self.size))
         found = self.passages.take(pa.array(rows[0][rows[0] >= 0])).to_pylist()
         return [Hit(float(score), **row) for score, row in zip(scores[0], found, strict=False)]

@@ -5,18 +5,13 @@ found (the paper's footnote 3). The laxer count takes any pair whose sentence re
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from contexture.metrics.scores import to_records
-from contexture.tasks.retrieval.reqa import stable_id
+from contexture.metrics.top import NOTHING, Rows
+from contexture.reporting.records import RECALL_AT
 
-Rows = NDArray[np.int64]
-
-RECALL_AT = (1, 5, 10, 50, 100)
 #: The columns of `recalls` and the metric names of the records: the gold pair, then the laxer count.
 METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in RECALL_AT]
 
@@ -68,7 +63,7 @@ def question_ranks(questions: pd.DataFrame, candidates: pd.DataFrame, found: Row
     if len(found) != len(gold) or found.shape[1] < depth:
         raise ValueError(f"expected the {depth} best candidates of {len(gold)} questions, got an array {found.shape}")
     sentences, _ = pd.factorize(candidates["sentence"])
-    found_sentences = np.where(found < 0, -1, sentences[found])
+    found_sentences = np.where(found < 0, NOTHING, sentences[found])
     return pd.DataFrame(
         {
             "question_id": questions["question_id"].to_numpy(),
@@ -86,56 +81,6 @@ def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
         for k in RECALL_AT
     }
     return pd.DataFrame({"question_id": ranks["question_id"], **values})
-
-
-def average_recalls(table: pd.DataFrame, system: str, task: str) -> list[dict[str, Any]]:
-    """Average the recalls of questions into the records of `metrics.json`.
-
-    Args:
-        table: what `recalls` returns, with the columns variant, seed and split (the share trained on, "1%").
-        system: such as "two_tower".
-        task: the name of the ReQA set, such as "squad".
-
-    Returns:
-        One record a variant, seed, split and metric, with the keys system, variant, task, split, metric,
-        value (0..1), seed.
-    """
-    return to_records(table, METRICS, system, task)
-
-
-def grow(candidates: pd.DataFrame, others: pd.DataFrame, count: int, seed: int) -> pd.DataFrame:
-    """Add `count` other pairs to the candidates: the open-domain setting (section 4.4), where they are never right.
-
-    Which ones is a function of the seed and their ids; a larger count adds to those of a smaller one. Pairs that are
-    candidates already are left out. The rows of the candidates stay the first ones, in their order.
-
-    Args:
-        candidates: candidate_id, sentence, passage and more.
-        others: the same columns, with ids of their own.
-        count: how many to add.
-        seed: of the draw.
-
-    Raises:
-        ValueError: if there are fewer others, or one has the id of a candidate.
-    """
-    known = set(zip(candidates["sentence"], candidates["passage"], strict=True))
-    others = others.sort_values("candidate_id").drop_duplicates(["sentence", "passage"])
-    new = others[[pair not in known for pair in zip(others["sentence"], others["passage"], strict=True)]]
-    if len(new) < count:
-        raise ValueError(
-            f"cannot add {count} pairs to the candidates: the corpus holds {len(new)} others; ask for fewer"
-        )
-    drawn = sorted(range(len(new)), key=[draw(seed, name) for name in new["candidate_id"]].__getitem__)[:count]
-    grown = pd.concat([candidates, new.iloc[drawn]], ignore_index=True)[candidates.columns.tolist()]
-    if not grown["candidate_id"].is_unique:
-        twice = grown["candidate_id"][grown["candidate_id"].duplicated()].iloc[0]
-        raise ValueError(f"candidate {twice} is also the id of another pair: give the pairs of the corpus other ids")
-    return grown
-
-
-def draw(seed: int, name: str) -> str:
-    """What pairs are ordered by to draw some of them."""
-    return stable_id(f"{seed} {name}")
 
 
 def _first(found: Rows, gold: Sequence[Rows]) -> Rows:

@@ -1,8 +1,7 @@
 """Retrieval question answering, ReQA (Ahmad et al., 2019): find the sentence that answers, within its passage.
 
 Every pair of a passage and one of its sentences is a candidate; a question's right ones are those whose sentence an
-answer starts in (two-tower paper, section 4.1). Readers of the published formats: `reqa_squad`,
-`reqa_natural_questions`.
+answer starts in (two-tower paper, section 4.1). Readers of the published formats: `squad`, `natural_questions`.
 """
 
 from bisect import bisect_right
@@ -90,18 +89,6 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
         pd.DataFrame(rows, columns=["question_id", "question", "answers", "tuples"]),
         pd.DataFrame(candidates, columns=["candidate_id", "passage_id", "title", "sentence", "passage"]),
     )
-
-
-def reqa_tuples(questions: pd.DataFrame, candidates: pd.DataFrame) -> pd.DataFrame:
-    """One row for each question and each of its right candidates, in the questions' order.
-
-    Returns:
-        question_id, question, candidate_id, passage_id, title, sentence, passage.
-    """
-    asked = (
-        questions[["question_id", "question", "answers"]].explode("answers").rename(columns={"answers": "candidate_id"})
-    )
-    return asked.merge(candidates, on="candidate_id", how="left", validate="many_to_one")
 
 
 def reqa_counts(questions: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, float]:

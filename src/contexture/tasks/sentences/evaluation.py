@@ -3,10 +3,11 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
+from contexture.tasks.base import Row
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.probe import ProbeResult, probe
@@ -26,19 +27,12 @@ from contexture.tasks.sentences.vectors import Lookup, distinct
 
 #: Every task by name; stsb and sick_r are both regressions to train and similarities to correlate.
 NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
-#: The split of figures over all subsets of a task.
-ALL = "all"
+#: The protocol of similarity, which trains nothing.
+COSINE = "cosine"
+#: The subset of similarity tasks that have but one.
+ONLY = "test"
 
 _Task = TypeVar("_Task", ClassificationTask, RelatednessTask, SimilarityTask)
-
-
-class Row(TypedDict):
-    """A measured number: what a record has beside system, variant and seed."""
-
-    task: str
-    split: str
-    metric: str
-    value: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +49,10 @@ class SentenceTasks:
         """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
 
         Raises:
-            ValueError: a name in `only` is no task's, no task is there, or a file is not as published, naming it.
+            ValueError: a name in `only` is no task's, or a file is not as published, naming it.
         """
         if unknown := [name for name in only if name not in NAMES]:
             raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
-        if not folder.is_dir():
-            raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
         missing: dict[str, str] = {}
 
         def there(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> Iterator[_Task]:
@@ -71,15 +63,12 @@ class SentenceTasks:
                 except BenchmarkMissing as error:
                     missing[name] = str(error)
 
-        tasks = cls(
+        return cls(
             tuple(there(CLASSIFICATION, read_classification)),
             tuple(there(RELATEDNESS, read_relatedness)),
             tuple(there(SIMILARITY, read_similarity)),
             missing,
         )
-        if not tasks:
-            raise ValueError(f"{folder} holds none of the tasks: {' '.join(missing.values())}")
-        return tasks
 
     def __len__(self) -> int:
         return len(self.classification) + len(self.relatedness) + len(self.similarity)
@@ -104,27 +93,29 @@ class Evaluation:
     relatedness: dict[str, RelatednessResult]
     similarity: dict[str, SimilarityResult]
 
-    def rows(self) -> list[Row]:
-        """All figures: of probes and regressions with the protocol for a split, of similarity with the subset."""
+    def rows(self, data: str) -> list[Row]:
+        """All figures, measured on the test rows of `data`, a subset of a task being `<data>/<subset>`."""
         trained: dict[str, Any] = {**self.probes, **self.relatedness}
         rows = [
-            Row(task=task, split=self.protocol, metric=metric, value=value)
+            _row(task, data, self.protocol, metric, value)
             for task, result in trained.items()
             for metric, value in result.metrics.items()
         ]
         for task, found in self.similarity.items():
-            rows += [
-                Row(task=task, split=str(row["subset"]), metric=metric, value=float(row[metric]))
-                for row in found.subsets.to_dict("records")
-                for metric in ("pearson", "spearman")
-            ]
-            rows += [Row(task=task, split=ALL, metric=key, value=value) for key, value in found.aggregates.items()]
+            for row in found.subsets.to_dict("records"):
+                where = data if row["subset"] == ONLY else f"{data}/{row['subset']}"
+                rows += [_row(task, where, COSINE, metric, float(row[metric])) for metric in ("pearson", "spearman")]
+            rows += [_row(task, data, COSINE, metric, value) for metric, value in found.aggregates.items()]
         return rows
 
     def chosen(self) -> dict[str, list[float]]:
         """The strength C that each probe and regression chose, one for each outer fold."""
         trained: dict[str, Any] = {**self.probes, **self.relatedness}
         return {task: [float(c) for c in result.chosen] for task, result in trained.items()}
+
+
+def _row(task: str, data: str, protocol: str, metric: str, value: float) -> Row:
+    return Row(task=task, data=data, protocol=protocol, split="test", metric=metric, value=value)
 
 
 def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol) -> Evaluation:

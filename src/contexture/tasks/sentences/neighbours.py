@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from contexture.metrics.top import Rows, Scores, best
+from contexture.metrics.vectors import unit
 from contexture.tasks.sentences.vectors import Lookup
 
 Array = NDArray[np.float32]
@@ -75,7 +76,7 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
     Raises:
         ValueError: as `nearest_neighbours`.
     """
-    queries = unit(queries, "the queries")
+    queries = _unit(queries, "the queries")
     texts: dict[str, str] = {}
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
     for sentences, vectors in pool:
@@ -83,7 +84,7 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
         new = _new(sentences, vectors, texts)
         if not new:
             continue
-        block = unit(vectors[new], f"the pool, from its sentence {sentences[new[0]]!r}")
+        block = _unit(vectors[new], f"the pool, from its sentence {sentences[new[0]]!r}")
         if block.shape[1] != queries.shape[1]:
             raise ValueError(f"the pool's vectors have {block.shape[1]} numbers, the queries' {queries.shape[1]}")
         cosines, places = _knn(queries, block, min(k, len(block)))
@@ -91,19 +92,16 @@ def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, 
     return scores, rows, list(texts.values())
 
 
-def unit(vectors: Array, whose: str) -> Array:
-    """Vectors (n, D) at length 1, those of zeros as they are; ValueError for numbers that are not finite."""
-    vectors = np.ascontiguousarray(vectors, np.float32)
-    if not np.isfinite(vectors).all():
-        raise ValueError(f"vectors of {whose}: not finite (did the training diverge?)")
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    normal: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return normal
-
-
 def same_text(text: str) -> str:
     """What two texts share if they differ in white space alone."""
     return " ".join(text.split())
+
+
+def _unit(vectors: Array, whose: str) -> Array:
+    vectors = np.ascontiguousarray(vectors, np.float32)
+    if not np.isfinite(vectors).all():
+        raise ValueError(f"vectors of {whose}: not finite (did the training diverge?)")
+    return unit(vectors)
 
 
 def _new(sentences: Sequence[str], vectors: Array, texts: dict[str, str]) -> list[int]:

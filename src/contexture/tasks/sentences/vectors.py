@@ -1,29 +1,22 @@
 """Every sentence of every task embedded once: a folder of vectors, and the tasks' access to them by the text."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from contexture.encoders.base import Encoder, TextEncoder
+from contexture.encoders.expansion import expand_words
+from contexture.encoders.models import WordAverage, load_model
 from contexture.metrics.vectors import Vectors, check_identity, write_vectors
 
 Array = NDArray[np.float32]
 #: N sentences → their vectors (N, D), which is all that an evaluation knows of a model.
 Lookup = Callable[[Sequence[str]], Array]
-
-
-class SentenceModel(Protocol):
-    """Sentences → vectors. `identity` is what the vectors depend on, as JSON values."""
-
-    name: str
-    dimension: int
-    identity: dict[str, Any]
-
-    def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, `dimension`) of N texts."""
 
 
 class SentenceVectors:
@@ -63,13 +56,47 @@ class CombinedVectors:
         return min(part.zeros() for part in self.parts)
 
 
+class VectorStore:
+    """A folder of the vectors of several encoders: each embeds a set of sentences once."""
+
+    def __init__(self, place: Path, words: Path | None = None) -> None:
+        """`words`: word vectors by which our encoders get embeddings of words that were not trained; None: none."""
+        self.place, self.words = place, words
+
+    def __call__(
+        self, encoders: Sequence[str], sentences: Sequence[str], purpose: str
+    ) -> SentenceVectors | CombinedVectors:
+        """The vectors of distinct sentences by encoders (folders or names), side by side where they are several.
+
+        `purpose` tells one set of sentences from another. Raises ValueError as `load_model`, `expand_words` and
+        `embed_sentences` do.
+        """
+        parts = [self.embed(self.load(name), name, sentences, purpose) for name in encoders]
+        return parts[0] if len(parts) == 1 else CombinedVectors(parts)
+
+    def load(self, name: str) -> TextEncoder:
+        """A model; one of ours with all words that it can have."""
+        model = load_model(name)
+        if self.words is not None and isinstance(model, Encoder):
+            average = WordAverage(self.words)
+            expand_words(model, average.vectors)
+            model.identity = {**model.identity, "expanded": average.identity}
+        return model
+
+    def embed(self, model: TextEncoder, name: str, sentences: Sequence[str], purpose: str) -> SentenceVectors:
+        """The vectors by a model that goes by this name."""
+        told = re.sub(r"[^\w.-]+", "-", name)[-40:].strip("-")
+        known = hashlib.sha256(name.encode()).hexdigest()[:8]
+        return embed_sentences(model, sentences, self.place / purpose / f"{told}-{known}")
+
+
 def distinct(texts: Iterable[Iterable[str]]) -> list[str]:
     """The sentences of several tables, each once, in the order in which they come first."""
     return list(dict.fromkeys(text for table in texts for text in table))
 
 
 def embed_sentences(
-    model: SentenceModel, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
+    model: TextEncoder, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
 ) -> SentenceVectors:
     """Embed distinct sentences into `folder`; what is there already of this model and these sentences is kept.
 
@@ -81,7 +108,7 @@ def embed_sentences(
     identity: dict[str, Any] = {"model": model.identity, "sentences": sentences_checksum(sentences)}
 
     def rows(chosen: range) -> Array:
-        return model(sentences[chosen.start : chosen.stop])
+        return model.embed(sentences[chosen.start : chosen.stop])
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     vectors = write_vectors(folder, len(sentences), model.dimension, rows, identity, rows_per_shard)

@@ -1,0 +1,150 @@
+"""Encoders on disk, one format for all: `encoder.json`, weights as safetensors, and the vocabulary.
+
+A Transformer lies in Hugging Face's layout and, with the files beside it, in that of sentence-transformers, which loads
+it as it is; what is shared lies in the folder itself, two networks in its folders `query` and `document`. For
+sentence-transformers a document of two parts is one text: title + " [SEP] " + passage, with the tokenizer's separator.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_model, save_file, save_model
+from transformers import AutoModel, AutoModelForMaskedLM
+
+from contexture.encoders.base import Encoder, build_network
+from contexture.encoders.config import (
+    AnyEncoderConfig,
+    EncoderConfig,
+    GruConfig,
+    Lengths,
+    Needs,
+    TransformerConfig,
+)
+from contexture.encoders.network import Network
+from contexture.encoders.transformer import Transformer
+from contexture.encoders.words import embedding_of
+from contexture.vocabulary.vocabulary import Vocabulary
+
+SETTINGS, WEIGHTS, PROJECTION = "encoder.json", "model.safetensors", "2_Dense"
+_MODULES = (
+    ("", "sentence_transformers.models.Transformer"),
+    ("1_Pooling", "sentence_transformers.models.Pooling"),
+    (PROJECTION, "sentence_transformers.models.Dense"),
+)
+
+
+def save_encoder(encoder: Encoder, folder: Path) -> None:
+    """Write weights, vocabulary and, last, the settings."""
+    folder.mkdir(parents=True, exist_ok=True)
+    encoder.vocabulary.copy(folder)
+    for role, network in encoder.networks.items():
+        place = folder if encoder.config.shared else folder / role
+        if place != folder:
+            encoder.vocabulary.copy(place)
+        limit = encoder.lengths.of("document" if encoder.config.shared else role)
+        _save(network, place, limit)
+    settings = {"encoder": asdict(encoder.config), "lengths": asdict(encoder.lengths), "weights": _checksum(folder)}
+    (folder / SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8")
+
+
+def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
+    """An encoder that `save_encoder` wrote, ready to embed.
+
+    `head`: whether a Transformer shall predict tokens, with a new head if it was saved without; None: as it was saved.
+    Raises ValueError, naming the folder, where something is missing or damaged.
+    """
+    try:
+        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        config: Any = TypeAdapter(AnyEncoderConfig).validate_python(settings["encoder"])
+        lengths = TypeAdapter(Lengths).validate_python(settings["lengths"])
+        if settings["weights"] != _checksum(folder):
+            raise ValueError("the weights are not those that were saved")
+        vocabulary = Vocabulary.load(folder)
+        query = _load(config, folder if config.shared else folder / "query", vocabulary, head)
+        document = query if config.shared else _load(config, folder / "document", vocabulary, head)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{folder} holds no whole encoder ({error}); train it again") from error
+    encoder = Encoder(query, document, config, lengths, vocabulary)
+    encoder.name, encoder.identity = folder.resolve().name, {"encoder": encoder_checksum(folder)}
+    return encoder.eval()
+
+
+def is_encoder(folder: Path) -> bool:
+    """Whether an encoder was saved in a folder."""
+    return (folder / SETTINGS).exists()
+
+
+def encoder_checksum(folder: Path) -> str:
+    """SHA-256 of an encoder's settings, which hold that of its weights: by it vectors know what made them."""
+    return hashlib.sha256((folder / SETTINGS).read_bytes()).hexdigest()
+
+
+def _checksum(folder: Path) -> str:
+    found = hashlib.sha256()
+    own = [WEIGHTS, "tokenizer.json", f"{PROJECTION}/{WEIGHTS}"]
+    for file in sorted(folder / place / name for place in ("", "query", "document") for name in own):
+        if file.exists():
+            found.update(file.relative_to(folder).as_posix().encode())
+            with file.open("rb") as content:
+                found.update(hashlib.file_digest(content, "sha256").digest())
+    return found.hexdigest()
+
+
+def _save(network: Network, folder: Path, limit: int) -> None:
+    if not isinstance(network, Transformer):
+        save_model(network, str(folder / WEIGHTS))
+        return
+    network.model.save_pretrained(folder)
+    modules = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(_MODULES)]
+    _write_json(folder / "modules.json", modules if network.projection else modules[:2])
+    _write_json(folder / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
+    _write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "dot"})
+    width = network.model.config.hidden_size
+    pooling = {
+        "word_embedding_dimension": width,
+        "pooling_mode_cls_token": network.pooling == "cls",
+        "pooling_mode_mean_tokens": network.pooling == "mean",
+    }
+    _write_json(folder / "1_Pooling" / "config.json", pooling)
+    if network.projection is None:
+        return
+    dense = {
+        "in_features": width,
+        "out_features": network.size,
+        "bias": True,
+        "activation_function": "torch.nn.modules.linear.Identity",
+    }
+    _write_json(folder / PROJECTION / "config.json", dense)
+    weights = {f"linear.{name}": tensor.contiguous().cpu() for name, tensor in network.projection.state_dict().items()}
+    save_file(weights, folder / PROJECTION / WEIGHTS)
+
+
+def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
+    if isinstance(config, TransformerConfig):
+        with safe_open(str(folder / WEIGHTS), "pt") as file:
+            saved = any(name.startswith(("cls.", "lm_head.")) for name in file.keys())  # noqa: SIM118 - no dict
+        kind: Any = AutoModelForMaskedLM if (saved if head is None else head) else AutoModel
+        options = {} if kind is AutoModelForMaskedLM else {"add_pooling_layer": False}
+        model = kind.from_pretrained(folder, local_files_only=True, **options)
+        network = Transformer(model, config, vocabulary.tokens)
+        if network.projection is not None:
+            load_model(torch.nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
+        return network
+    with safe_open(str(folder / WEIGHTS), "pt") as file:
+        words = file.get_tensor("words.weight")
+    fixed = isinstance(config, GruConfig) and config.words == "fixed"
+    table = embedding_of(words).requires_grad_(False) if fixed else None
+    other = build_network(config, Needs(), len(words), vocabulary, table, head=False)
+    load_model(other, str(folder / WEIGHTS))
+    return other
+
+
+def _write_json(file: Path, content: Any) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(content, indent=1), encoding="utf-8")

@@ -1,0 +1,31 @@
+"""The typed parameters of the run, checked once; pipelines are built from them."""
+
+from pathlib import Path
+from typing import Any
+
+from kedro.config import OmegaConfigLoader
+
+from contexture.config import Parameters, check_parameters
+
+_checked: Parameters | None = None
+
+
+def check(loader: Any) -> Parameters:
+    """Check what a configuration loader holds and keep it for the pipelines of this process.
+
+    Raises ConfigurationError with every fault, its file and its key.
+    """
+    global _checked
+    root = Path(loader.conf_source)
+    folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
+    _checked = check_parameters(loader["parameters"], folders, loader.runtime_params or {})
+    return _checked
+
+
+def current() -> Parameters:
+    """The parameters of this process's run; those of conf/base where none was begun, as when pipelines are listed."""
+    if _checked is not None:
+        return _checked
+    from contexture.settings import CONFIG_LOADER_ARGS
+
+    return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **CONFIG_LOADER_ARGS))

@@ -1,0 +1,66 @@
+"""All stages of a system, one after the other."""
+
+from collections.abc import Mapping
+
+from kedro.pipeline import Pipeline
+
+from contexture.config import Parameters
+from contexture.pipelines import (
+    corpus,
+    evaluate,
+    examples,
+    finetune,
+    pretrain,
+    report,
+    search,
+    sources,
+    tasks,
+    vocabulary,
+)
+from contexture.systems.ablation import ablated
+from contexture.systems.config import SystemConfig
+
+
+def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
+    """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for."""
+    found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
+    if config is None or config.vocabulary == "subwords":
+        found += vocabulary.create_pipeline(parameters)
+    if config is not None and config.needs_words:
+        found += vocabulary.create_words_pipeline(parameters)
+    return found
+
+
+def create_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> Pipeline:
+    """A system from the sources to its page, with the encoders of its guests."""
+    compute = parameters.compute
+    guests = guests_of(config, parameters)
+    found = create_text_pipeline(parameters, config) + tasks.create_pipeline(parameters, config.tasks)
+    for other, guest in guests.items():
+        found += create_text_pipeline(parameters, guest)
+        found += examples.create_pipeline(other, guest) + pretrain.create_pipeline(other, guest, compute)
+    return (
+        found
+        + examples.create_pipeline(name, config)
+        + pretrain.create_pipeline(name, config, compute)
+        + finetune.create_pipeline(name, config, compute)
+        + evaluate.create_pipeline(name, config, guests)
+        + search.create_pipeline(name, config)
+        + report.create_pipeline(name, config)
+    )
+
+
+def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> Pipeline:
+    """The rows of a system's ablation, on the examples and questions that its own pipeline left."""
+    changed, place = ablated(config), f"{name}_ablation"
+    return (
+        pretrain.create_pipeline(place, changed, parameters.compute, examples_of=name)
+        + finetune.create_pipeline(place, changed, parameters.compute)
+        + evaluate.create_pipeline(place, changed, {}, examples_of=name)
+        + report.create_pipeline(place, changed, examples_of=name)
+    )
+
+
+def guests_of(config: SystemConfig, parameters: Parameters) -> Mapping[str, SystemConfig]:
+    """The systems whose encoders are measured beside, with these variants alone."""
+    return {name: parameters.systems[name].restricted(variants) for name, variants in config.guests.items()}

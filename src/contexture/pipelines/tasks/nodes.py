@@ -1,0 +1,12 @@
+"""Nodes of the stage `tasks`."""
+
+from pathlib import Path
+from typing import Any
+
+from contexture.train import task_of
+
+
+def read_task(name: str, source: Any, sources: dict[str, Any], demo: Path, place: Path) -> Path:
+    """Read and check a task's files once, before hours are spent; `sources` is there to wait for the made-up world."""
+    task_of(name).read(source, demo, place)
+    return place

@@ -1,0 +1,81 @@
+"""A page for records that no paper's tables show: every number of every task."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from contexture.reporting.names import PROTOCOLS, TASKS, in_order
+from contexture.reporting.page import Page, ReportContext, Section, section, sections
+from contexture.reporting.published import TaskColumn, TaskTable
+from contexture.reporting.records import METRICS, Record, data_of
+from contexture.reporting.tables import Table
+from contexture.reporting.task_tables import task_table
+from contexture.reporting.training_tables import trainings_table
+
+
+def page(records: Sequence[Record], context: ReportContext) -> Page:
+    """A table a task, and what training took.
+
+    Raises:
+        ValueError: naming the run and what is missing of its training.
+    """
+    return Page(findings=(), sections=sections([*every_table(records, {}), trainings_table(context.trainings, {})]))
+
+
+def further(records: Sequence[Record], shown: Iterable[str], labels: Mapping[str, str]) -> list[Section]:
+    """Every number of the tasks that are not `shown` on a page."""
+    tasks = set(shown)
+    return [section(table) for table in every_table([r for r in records if r["task"] not in tasks], labels)]
+
+
+def every_table(records: Sequence[Record], labels: Mapping[str, str]) -> list[Table]:
+    """A table for each data and task with all protocols and metrics; tasks measured alike share one.
+
+    Parts of a task's data are left out. The numbers are those of the test split.
+
+    Args:
+        records: of one system.
+        labels: how variants are called, in their order.
+    """
+    whole = [r for r in records if "/" not in r["data"] and r["split"] == "test"]
+    tables = []
+    for data in data_of(whole):
+        columns = _columns([r for r in whole if r["data"] == data])
+        alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        for task, of_task in columns.items():
+            alike.setdefault(tuple((c.protocol, c.metric) for c in of_task), []).append(task)
+        for measured, tasks in alike.items():
+            several = len(tasks) > 1
+            chosen = tuple(
+                TaskColumn(c.task, c.protocol, c.metric, *_heading(c, several, len(measured) > 1))
+                for task in tasks
+                for c in columns[task]
+            )
+            head = "Sentence tasks" if several else TASKS.get(tasks[0], tasks[0])
+            tables.append(task_table(whole, TaskTable(head, "", "", chosen, labels=labels), data))
+    return tables
+
+
+def _columns(records: Sequence[Record]) -> dict[str, list[TaskColumn]]:
+    """By task, in their order: protocols from frozen ones to the most fine-tuned, and all metrics."""
+    metrics = list(METRICS)
+    found: dict[str, list[TaskColumn]] = {}
+    for task in in_order(r["task"] for r in records):
+        places = {(r["protocol"], r["metric"]) for r in records if r["task"] == task}
+        for protocol, metric in sorted(places, key=lambda place: (_rank(place[0]), metrics.index(place[1]))):
+            found.setdefault(task, []).append(TaskColumn(task, protocol, metric, ""))
+    return found
+
+
+def _rank(protocol: str) -> tuple[int, float, str]:
+    known = list(PROTOCOLS)
+    share = re.match(r"([\d.]+)%", protocol)
+    return (known.index(protocol) if protocol in known else len(known), float(share[1]) if share else 0, protocol)
+
+
+def _heading(column: TaskColumn, several: bool, metrics: bool) -> tuple[str, str]:
+    """A column's name, and the heading above it."""
+    metric, protocol = METRICS[column.metric].label, PROTOCOLS.get(column.protocol, column.protocol)
+    if not several:
+        return metric, protocol
+    task = TASKS.get(column.task, column.task)
+    return (metric, task) if metrics else (task, f"{metric}, {protocol}")

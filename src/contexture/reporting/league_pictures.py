@@ -1,0 +1,103 @@
+"""Quality against what it costs: scatter pictures whose points are named at the right edge, from the best."""
+
+from collections.abc import Mapping, Sequence
+from textwrap import shorten
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
+
+from contexture.reporting.curves import INK, look, style
+from contexture.reporting.league_scores import League, LeagueColumn
+
+#: Inches: the whole picture's width, what stands left of, right of, above and below the axes, and a line of names.
+WIDTH, LEFT, RIGHT, TOP, BOTTOM, LINE = 5.2, 0.42, 2.1, 0.35, 0.5, 0.165
+HEIGHT = 3.4  # at least
+NARROW = 200  # times: an axis up to this long has ticks at 2 and 5, too
+SMALL, NAME = 8, 28  # points: the size of names; and how many characters of one are shown
+
+
+def scatter(
+    league: League,
+    column: LeagueColumn,
+    along: Mapping[str, float],
+    title: str,
+    unit: str,
+    references: Sequence[str] = (),
+) -> Figure:
+    """Scores with their intervals over what `along` says of each variant, on a logarithmic axis.
+
+    Args:
+        league: all scores.
+        column: the one that is drawn.
+        along: by variant, above 0; those without are left out.
+        title: of the picture.
+        unit: of `along`.
+        references: variants drawn as lines across.
+    """
+    scores = league.scores[column]
+    points = [v for v in league.order if v in scores and along.get(v, 0) > 0]
+    across = [v for v in references if v in scores]
+    height = max(HEIGHT, TOP + BOTTOM + LINE * (1 + len(points) + len(across)))
+    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    bounds = (LEFT / WIDTH, BOTTOM / height, 1 - (LEFT + RIGHT) / WIDTH, 1 - (TOP + BOTTOM) / height)
+    axes = figure.add_axes(bounds)
+    style(axes, title, unit, "")
+    axes.set_xscale("log")
+    named = {}
+    for variant in points:
+        how = look(league.order.index(variant)) | {"linestyle": ""}
+        score = scores[variant]
+        axes.errorbar([along[variant]], [score.mean], yerr=score.interval, ecolor=how["color"], elinewidth=1, **how)
+        named[variant] = (along[variant], how["color"])
+    axes.margins(x=0.1, y=0.08)
+    right = axes.get_xlim()[1]
+    for variant in across:
+        axes.axhline(scores[variant].mean, color=INK, linewidth=1, linestyle="--", zorder=1)
+        named[variant] = (right, INK)
+    left = axes.get_xlim()[0]
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if right < NARROW * left else (1,)))
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlim(left, right)
+    _name(axes, {league.label(v): (x, scores[v].mean, colour) for v, (x, colour) in named.items()}, bounds[3] * height)
+    return figure
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Rising places within 0..1, moved apart by `gap`, up and down alike."""
+    up = _pushed(places, gap)
+    down = [1 - place for place in reversed(_pushed([1 - place for place in reversed(places)], gap))]
+    return [(above + below) / 2 for above, below in zip(up, down, strict=True)]
+
+
+def _pushed(places: Sequence[float], gap: float) -> list[float]:
+    """Moved up as far as they need, but not beyond 1."""
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + gap) if moved else place)
+    limit = 1.0
+    for number in reversed(range(len(moved))):
+        moved[number] = min(moved[number], limit)
+        limit = moved[number] - gap
+    return moved
+
+
+def _name(axes: Axes, points: Mapping[str, tuple[float, float, str]], height: float) -> None:
+    """Write the names of (x, y, colour) right of the axes, each with a line to its point; `height` is in inches."""
+    low, high = axes.get_ylim()
+    order = sorted(points, key=lambda label: points[label][1])
+    places = spread([(points[label][1] - low) / (high - low) for label in order], LINE / height)
+    for label, place in zip(order, places, strict=True):
+        x, y, colour = points[label]
+        axes.annotate(
+            f"{y:.1f} {shorten(label, NAME, placeholder='…')}",
+            (x, y),
+            (1.05, place),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=SMALL,
+            color=INK,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "alpha": 0.35, "lw": 0.8, "relpos": (0, 0.5), "shrinkB": 3},
+        )

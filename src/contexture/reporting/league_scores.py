@@ -1,0 +1,278 @@
+"""What the league compares: for every use of an encoder a few columns, for every variant and column a score."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from statistics import mean, stdev
+from typing import overload
+
+from scipy import stats
+
+from contexture.reporting.names import DATA, in_order
+from contexture.reporting.records import COST_KEYS, Place, Record, data_of, place_of
+from contexture.reporting.tables import Comparison, paired
+
+#: What objectives are compared with.
+BASELINE = "mlm"
+#: What costs no training of an encoder: the least that one must beat.
+REFERENCES = ("bm25", "word_average", "random")
+#: Differences below this are not shown.
+SHOWN = 0.05
+FROZEN, TUNED = "as pre-trained", "fine-tuned"
+
+
+@dataclass(frozen=True)
+class Use:
+    """What somebody wants an encoder for."""
+
+    name: str
+    brief: str  # in a narrow column
+    job: str  # in plain words
+    opening: str  # of a sentence about it
+    metric: str  # of the records
+    score: str  # how it is called
+    meaning: str  # and what it says
+    task: str = ""  # of the records; empty: the mean over all tasks of a protocol
+    protocols: tuple[str, ...] = ()  # of such a mean, the first that was run
+
+    @property
+    def explained(self) -> str:
+        """The score in a sentence."""
+        return f"{self.score[0].upper()}{self.score[1:]}: {self.meaning}."
+
+
+USES = (
+    Use(
+        "Search",
+        "search",
+        "Find the passage that answers a question.",
+        "For search on this text",
+        "recall_at_10",
+        "R@10",
+        "questions in a hundred whose passage is among the first ten found",
+        task="retrieval",
+    ),
+    Use(
+        "Choosing answers",
+        "answers",
+        "Of the sentences of a page, pick the one that answers.",
+        "For choosing answers",
+        "map",
+        "MAP",
+        "100 if right answers always stand above wrong ones",
+        task="answer_selection",
+    ),
+    Use(
+        "Classification",
+        "classes",
+        "Sort sentences into classes: praise or blame, kinds of question …",
+        "For classification",
+        "accuracy",
+        "accuracy",
+        "sentences in a hundred put into the right class by a simple classifier on their vectors",
+        protocols=("senteval", "skip_thoughts"),
+    ),
+    Use(
+        "Similarity",
+        "alike",
+        "Tell how alike two sentences are in meaning.",
+        "For similarity",
+        "spearman_mean",
+        "Spearman",
+        "100 if pairs are ordered as people order them, 0 if by chance",
+        protocols=("cosine",),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class LeagueColumn:
+    """A score: the mean over some places of the records, in hundredths."""
+
+    use: Use
+    how: str  # FROZEN, or how it was fine-tuned
+    data: str
+    places: tuple[Place, ...]
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the encoders were measured as pre-training left them."""
+        return self.how == FROZEN
+
+    @property
+    def name(self) -> str:
+        """How the score was made."""
+        return f"{self.how}" if self.use.task else f"mean of {len(self.places)} tasks"
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean over seeds and half the width of its 95% interval; no interval with one seed."""
+
+    mean: float
+    interval: float | None
+
+    def overlaps(self, other: "Score") -> bool:
+        """Whether the intervals of both do; a number without one is a point."""
+        return abs(self.mean - other.mean) <= (self.interval or 0.0) + (other.interval or 0.0)
+
+
+def score_of(values: Sequence[float]) -> Score | None:
+    """Of one value a seed: mean and Student's t interval; None of none."""
+    if not values:
+        return None
+    if len(values) < 2:
+        return Score(values[0], None)
+    t = float(stats.t.ppf(0.975, len(values) - 1))
+    return Score(mean(values), t * stdev(values) / sqrt(len(values)))
+
+
+class League:
+    """All scores of all variants."""
+
+    def __init__(self, records: Sequence[Record], labels: Mapping[str, str] | None = None) -> None:
+        """Take the records of the system `league`; `labels` are how variants are called, where not by their names."""
+        self.labels = dict(labels or {})
+        self.variants = list(dict.fromkeys(r["variant"] for r in records))
+        self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
+        self._values: dict[tuple[str, Place], dict[int, float]] = {}
+        seeds: dict[str, set[int]] = {}
+        for record in records:
+            value = {record["seed"]: 100 * record["value"]}
+            self._values.setdefault((record["variant"], place_of(record)), {}).update(value)
+            seeds.setdefault(record["variant"], set()).add(record["seed"])
+        #: What no seed changes: its one measurement stands for every seed.
+        self.unseeded = {variant for variant, of in seeds.items() if len(of) == 1 and variant not in self.costs}
+        self.seeds = max(map(len, seeds.values()), default=0)
+        self.columns = _columns(records)
+
+    def label(self, variant: str) -> str:
+        """How a variant is called."""
+        return self.labels.get(variant, variant)
+
+    def values(self, variant: str, column: LeagueColumn) -> dict[int, float]:
+        """Seed → mean over the column's places, of the seeds that have them all."""
+        every = [self._values.get((variant, place), {}) for place in column.places]
+        seeds = set.intersection(*map(set, every))
+        return {seed: mean(values[seed] for values in every) for seed in sorted(seeds)}
+
+    @cached_property
+    def scores(self) -> dict[LeagueColumn, dict[str, Score]]:
+        """By column and variant, of those that have one."""
+        found = {
+            column: {variant: score_of([*self.values(variant, column).values()]) for variant in self.variants}
+            for column in self.columns
+        }
+        return {column: {v: s for v, s in scores.items() if s is not None} for column, scores in found.items()}
+
+    def gain(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
+        """How far `variant` is above `baseline`, over the seeds that both have; None if there are none."""
+        above, below = self.values(variant, column), self.values(baseline, column)
+        if variant in self.unseeded and baseline not in self.unseeded:
+            differences = tuple(-difference for difference in paired(below, above, unseeded=True))
+        else:
+            differences = paired(above, below, baseline in self.unseeded)
+        if not differences:
+            return None
+        labels = self.label(variant), self.label(baseline)
+        return Comparison(f"{column.use.name}, {column.how}", column.use.metric, *labels, differences, None)
+
+    def doubtful(self, variant: str, other: str, column: LeagueColumn) -> bool:
+        """Whether the seeds leave open which of the two is better: by the paired test, or as their intervals overlap.
+
+        Never where there is but one measurement to compare, as nothing can be said then.
+        """
+        gain = self.gain(variant, other, column)
+        if gain is None or len(gain.differences) < 2:
+            return False
+        scores = self.scores[column]
+        if gain.test is None:  # the same difference in all seeds
+            return abs(gain.differences[0]) < SHOWN
+        return gain.test[1] >= 0.05 or scores[variant].overlaps(scores[other])
+
+    @overload
+    def best(self, column: LeagueColumn) -> str: ...
+
+    @overload
+    def best(self, column: LeagueColumn, among: Collection[str]) -> str | None: ...
+
+    def best(self, column: LeagueColumn, among: Collection[str] | None = None) -> str | None:
+        """The variant with the highest mean; of some variants None where none of them has a score."""
+        scores = self.scores[column]
+        asked = [variant for variant in scores if among is None or variant in among]
+        return max(asked, key=lambda variant: scores[variant].mean, default=None)
+
+    @cached_property
+    def trained(self) -> list[str]:
+        """What was trained here."""
+        return [variant for kind in ("objectives", "guests") for variant in self.groups.get(kind, ())]
+
+    @cached_property
+    def standing(self) -> dict[str, float]:
+        """Variant → mean rank over the columns that it has a score in, from the best."""
+        ranks: dict[str, list[int]] = {}
+        for scores in self.scores.values():
+            for variant, score in scores.items():
+                ranks.setdefault(variant, []).append(1 + sum(other.mean > score.mean for other in scores.values()))
+        return dict(sorted(((v, mean(of)) for v, of in ranks.items()), key=lambda item: (item[1], item[0])))
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """What the rows are → variants, from the best; groups without any are left out."""
+        groups: dict[str, list[str]] = {"objectives": [], "guests": [], "published": [], "references": []}
+        for variant in self.standing:
+            groups[self._kind(variant)].append(variant)
+        return {kind: variants for kind, variants in groups.items() if variants}
+
+    @property
+    def order(self) -> list[str]:
+        """All variants, group by group."""
+        return [variant for variants in self.groups.values() for variant in variants]
+
+    def _kind(self, variant: str) -> str:
+        if variant in REFERENCES:
+            return "references"
+        if ": " in variant:
+            return "guests"
+        return "objectives" if variant in self.costs else "published"
+
+
+def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
+    """By use, then data, then from frozen to fine-tuned."""
+    whole = [r for r in records if r["split"] == "test" and "/" not in r["data"]]
+    found = []
+    for use in USES:
+        own = [r for r in whole if r["metric"] == use.metric and (not use.task or r["task"] == use.task)]
+        for data in data_of(own):
+            protocols = {r["protocol"] for r in own if r["data"] == data}
+            if use.task:
+                found += [
+                    LeagueColumn(use, how, data, (Place(use.task, data, protocol, use.metric),))
+                    for protocol, how in _frozen_and_tuned(protocols).items()
+                ]
+            elif ran := [protocol for protocol in use.protocols if protocol in protocols]:
+                tasks = in_order(r["task"] for r in own if (r["data"], r["protocol"]) == (data, ran[0]))
+                places = tuple(Place(task, data, ran[0], use.metric) for task in tasks)
+                found.append(LeagueColumn(use, FROZEN, data, places))
+    return found
+
+
+def _frozen_and_tuned(protocols: Iterable[str]) -> dict[str, str]:
+    """Protocol → how, of the frozen encoders and of those that were fine-tuned with all there is."""
+    found, names = {}, set(protocols)
+    if "frozen" in names:
+        found["frozen"] = FROZEN
+    if "grouped" in names:
+        found["grouped"] = TUNED
+    shares = {name: float(name[:-1]) for name in names if re.fullmatch(r"[\d.]+%", name)}
+    if shares:
+        most = max(shares, key=lambda name: shares[name])
+        found[most] = f"{TUNED} on {most}"
+    return found
+
+
+def data_name(column: LeagueColumn) -> str:
+    """What was measured on."""
+    return DATA.get(column.data, column.data)

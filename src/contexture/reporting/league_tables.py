@@ -1,0 +1,165 @@
+"""The tables of the league."""
+
+from collections.abc import Mapping, Sequence
+from statistics import mean
+
+from contexture.reporting.league_scores import BASELINE, FROZEN, REFERENCES, League, LeagueColumn, Score, data_name
+from contexture.reporting.records import Record
+from contexture.reporting.tables import NOTHING, Column, Table, best
+from contexture.reporting.training_tables import short
+
+GROUPS = {
+    "objectives": "Same network, same text, same budget: what it learned to do",
+    "guests": "Encoders of other systems, each trained in its own way",
+    "published": "Published models, trained by others on other text",
+    "references": "Without training of an encoder: the least to beat",
+}
+#: Lines and characters of the table in plain text, and how wide its first column may be.
+LINES, WIDTH, NAME = 20, 100, 26
+
+
+def standings_table(league: League, explained: Mapping[str, str]) -> Table:
+    """Variants by uses: means and intervals; rows from the best by mean rank, in blocks of their kind."""
+    cells = [(league.label(v), *(_cell(league.scores[c].get(v)) for c in league.columns)) for v in league.order]
+    numbers = range(1, 1 + len(league.columns))
+    trained = range(len(league.trained))
+    meanings = dict.fromkeys(column.use.explained for column in league.columns)
+    about = (
+        f"Means over {league.seeds} seeds ± half the width of the 95% interval; without ±: measured once."
+        if league.seeds > 1
+        else "One seed: differences of a few points may be luck."
+    )
+    return Table(
+        title="The table",
+        columns=(Column("Model"), *_columns(league)),
+        rows=tuple(cells),
+        caption=" ".join([about, "Bold: the best of all, and the best of those trained here.", *meanings]),
+        bold=frozenset(best(cells, range(len(cells)), numbers) | best(cells, trained, numbers)),
+        headings=_headings(league),
+        notes={row: explained[variant] for row, variant in enumerate(league.order) if variant in explained},
+        shades=_shades(league),
+    )
+
+
+def gains_table(league: League) -> Table:
+    """Points above the baseline, seed by seed; no rows without the baseline."""
+    rows = [
+        (league.label(variant), *(_gain(league, variant, column) for column in league.columns))
+        for variant in league.order
+        if variant != BASELINE and BASELINE in league.variants
+    ]
+    return Table(
+        title=f"Gains over {league.label(BASELINE)}",
+        columns=(Column("Model"), *_columns(league)),
+        rows=tuple(rows),
+        caption="Points: the mean of the differences between models of one seed. * marks what Student's paired t-test "
+        "finds different at 95%; of a hundred comparisons of equals, five get a star.",
+    )
+
+
+def costs_table(league: League, speed: Mapping[str, float]) -> Table:
+    """What training took and how fast texts are embedded, of the variants of which that is known."""
+    rows = []
+    for variant in (v for v in league.order if v in league.costs or v in speed):
+        known = [NOTHING] * 5
+        if cost := league.costs.get(variant):
+            known = [f"{cost['flops']:.2g}", f"{cost['seconds'] / 60:,.1f}", short(cost["tokens"])]
+            known += [f"{cost['steps']:,}", short(cost["parameters"])]
+        rows.append((league.label(variant), *known, f"{speed[variant]:,.0f}" if variant in speed else NOTHING))
+    heads = ("FLOPs", "Minutes", "Tokens", "Steps", "Parameters", "Texts embedded a second")
+    return Table(
+        title="What it cost",
+        columns=(Column("Model"), *(Column(head, numeric=True) for head in heads)),
+        rows=tuple(rows),
+        caption="Of the training of one seed.",
+    )
+
+
+def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = None) -> str:
+    """The table as plain text, at most LINES lines of WIDTH characters; * marks the best of each column."""
+    league = League(records, labels)
+    rows, left_out = _rows_that_fit(league)
+    lines = _aligned(league, rows, intervals=True)
+    if len(lines[0]) > WIDTH:
+        lines = _aligned(league, rows, intervals=False)
+    notes = ["* best of its column"]
+    notes += [f"± 95% interval over {league.seeds} seeds"] if "±" in "".join(lines) else []
+    notes += [f"{left_out} more rows in the report"] if left_out else []
+    return "\n".join([*(line[:WIDTH].rstrip() for line in lines), "; ".join(notes)])
+
+
+def _rows_that_fit(league: League) -> tuple[list[str], int]:
+    """All variants, or the best with the baseline and the references, in order; and how many are left out."""
+    room = LINES - 4  # heads, rule and notes
+    needed = [v for v in league.order if v == BASELINE or v in REFERENCES]
+    kept = {*needed, *[v for v in league.standing if v not in needed][: room - len(needed)]}
+    return [v for v in league.order if v in kept], len(league.order) - len(kept)
+
+
+def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
+    top = {c: max(s.mean for s in league.scores[c].values()) for c in league.columns}
+    table = [
+        ["", *(c.use.brief for c in league.columns)],
+        [
+            "",
+            *("frozen" if c.how == FROZEN else c.how.removeprefix("fine-").replace("on ", "") for c in league.columns),
+        ],
+    ]
+    for variant in rows:
+        cells = []
+        for column in league.columns:
+            score = league.scores[column].get(variant)
+            shown = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:.1f}"
+            star = score is not None and f"{score.mean:.1f}" == f"{top[column]:.1f}"
+            cells.append(f"{shown}{'*' if star else ' '}")
+        table.append([league.label(variant)[:NAME], *cells])
+    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
+    lines = [
+        " ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+        for row in table
+    ]
+    return [*lines[:2], "-" * min(WIDTH, len(lines[0])), *lines[2:]]
+
+
+def _gain(league: League, variant: str, column: LeagueColumn) -> str:
+    gain = league.gain(variant, BASELINE, column)
+    if gain is None:
+        return NOTHING
+    return f"{mean(gain.differences):+.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
+
+
+def _cell(score: Score | None) -> str:
+    if score is None:
+        return NOTHING
+    return f"{score.mean:.1f}" if score.interval is None else f"{score.mean:.1f} ±{score.interval:.1f}"
+
+
+def _columns(league: League) -> list[Column]:
+    several = {
+        use for use in (c.use for c in league.columns) if len({c.data for c in league.columns if c.use == use}) > 1
+    }
+    return [
+        Column(c.name, f"{c.use.name}: {c.use.score}{f', {data_name(c)}' if c.use in several else ''}", numeric=True)
+        for c in league.columns
+    ]
+
+
+def _headings(league: League) -> dict[int, str]:
+    found, row = {}, 0
+    for kind, variants in league.groups.items():
+        found[row] = GROUPS[kind]
+        row += len(variants)
+    return found
+
+
+def _shades(league: League) -> dict[tuple[int, int], float]:
+    """How far each score is from the least to the best of its column."""
+    found = {}
+    for place, column in enumerate(league.columns, start=1):
+        scores = league.scores[column]
+        low = min((score.mean for score in scores.values()), default=0.0)
+        high = max((score.mean for score in scores.values()), default=0.0)
+        for row, variant in enumerate(league.order):
+            if variant in scores and high > low:
+                found[row, place] = (scores[variant].mean - low) / (high - low)
+    return found

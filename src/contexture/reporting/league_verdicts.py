@@ -1,0 +1,99 @@
+"""What to take for what: the league in a sentence or two a use, as honest as its seeds allow."""
+
+from collections.abc import Sequence
+
+from contexture.reporting.league_scores import BASELINE, REFERENCES, USES, League, LeagueColumn, Use, data_name
+from contexture.reporting.page import Bar, Card
+from contexture.reporting.phrases import all_of, within_sentence
+
+#: As many rivals are named.
+RIVALS = 3
+
+
+def cards(league: League) -> list[Card]:
+    """A card for each use that was measured; a use of several data has one for each."""
+    found = []
+    for use in USES:
+        data = dict.fromkeys(column.data for column in league.columns if column.use == use)
+        for name in data:
+            columns = [c for c in league.columns if (c.use, c.data) == (use, name)]
+            found.append(_card(league, use, columns, several=len(data) > 1))
+    return found
+
+
+def verdict(league: League, column: LeagueColumn) -> str:
+    """What to take, by one column, against the baseline and against what needs no training of an encoder."""
+    scores = league.scores[column]
+    best = league.best(column)
+    trained = league.best(column, among=league.trained)
+    opening = (
+        column.use.opening
+        if column.frozen
+        else f"{column.how.capitalize()}{' of the questions' * ('%' in column.how)},"
+    )
+    take = f"{opening} take {_label(league, best)}"
+    score = f"{column.use.score} {scores[best].mean:.1f}"
+    if trained is None or best == trained:
+        against = _against(league, column, best)
+        return f"{take}: {score}{_compared(league, column, against)}.{_doubts(league, column, best, against)}"
+    against = _against(league, column, trained)
+    if best in REFERENCES:
+        beside = _compared(league, column, [v for v in against if v not in REFERENCES])
+        return (
+            f"{take}: {score}. No encoder trained here beats it; the best, {_label(league, trained)}, has "
+            f"{scores[trained].mean:.1f}{beside}."
+        )
+    return (
+        f"{take}, trained elsewhere: {score}. Of what was trained here {_label(league, trained)} is best: "
+        f"{scores[trained].mean:.1f}{_compared(league, column, against)}.{_doubts(league, column, trained, against)}"
+    )
+
+
+def _against(league: League, column: LeagueColumn, variant: str) -> list[str]:
+    """What a variant is held against: the baseline, and the best of what needs no training."""
+    reference = league.best(column, among=REFERENCES)
+    return [v for v in (BASELINE, reference) if v in league.scores[column] and v != variant and v is not None]
+
+
+def _compared(league: League, column: LeagueColumn, against: Sequence[str]) -> str:
+    scores = league.scores[column]
+    told = [f"{scores[v].mean:.1f} for {_label(league, v)}" for v in against]
+    return f" against {all_of(told)}" if told else ""
+
+
+def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[str]) -> str:
+    """What the seeds do not show, in further sentences; nothing where they show it all or cannot be asked."""
+    scores = league.scores[column]
+    unproven = [v for v in against if league.doubtful(best, v, column)]
+    told = f" Not proven better than {' or '.join(_label(league, v) for v in unproven)}." if unproven else ""
+    rivals = [
+        v
+        for v in sorted(scores, key=lambda variant: -scores[variant].mean)
+        if v in league.trained and v not in (best, *against) and league.doubtful(best, v, column)
+    ]
+    names = [_label(league, v) for v in rivals[:RIVALS]]
+    names += [f"{len(rivals) - RIVALS} more"] if len(rivals) > RIVALS else []
+    return told + (f" About as good: {all_of(names)}." if names else "")
+
+
+def _card(league: League, use: Use, columns: Sequence[LeagueColumn], several: bool) -> Card:
+    """Its bars are those of the first column: the best, the best trained here, the baseline and a reference."""
+    first = columns[0]
+    scores = league.scores[first]
+    best = league.best(first)
+    shown = {best, league.best(first, among=league.trained), BASELINE, league.best(first, among=REFERENCES)}
+    return Card(
+        title=f"{use.name} ({data_name(first)})" if several else use.name,
+        subtitle=use.job,
+        headline=league.label(best),
+        sentences=[verdict(league, column) for column in columns],
+        unit=f"{first.how.capitalize() + '. ' if len(columns) > 1 else ''}{use.explained}",
+        bars=[
+            Bar(league.label(v), min(100.0, max(0.0, scores[v].mean)), v == best)
+            for v in sorted((v for v in shown if v in scores), key=lambda v: -scores[v].mean)
+        ],
+    )
+
+
+def _label(league: League, variant: str) -> str:
+    return within_sentence(league.label(variant))

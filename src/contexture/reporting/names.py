@@ -1,0 +1,51 @@
+"""What tasks, data and protocols are called on a page; others are called as the records call them."""
+
+from collections.abc import Iterable
+
+#: In the order of the tables.
+TASKS = {
+    "retrieval": "Passage retrieval",
+    "answer_selection": "Answer selection",
+    "mr": "MR",
+    "cr": "CR",
+    "subj": "SUBJ",
+    "mpqa": "MPQA",
+    "sst2": "SST",
+    "sst5": "SST-5",
+    "trec": "TREC",
+    "mrpc": "MSRP",
+    "sick_e": "SICK-E",
+    "sick_r": "SICK-R",
+    "stsb": "STS-B",
+    "sts12": "STS12",
+    "sts13": "STS13",
+    "sts14": "STS14",
+    "sts15": "STS15",
+    "sts16": "STS16",
+    "analogies": "Sentence analogies",
+    "image_captions": "Image–caption ranking",
+}
+DATA = {
+    "demo": "the demo's made-up world",
+    "wikiqa": "WikiQA",
+    "squad": "SQuAD",
+    "natural_questions": "Natural Questions",
+    "senteval": "SentEval",
+}
+#: How encoders are measured. Retrieval has the shares of questions trained on besides.
+PROTOCOLS = {
+    "frozen": "frozen",
+    "grouped": "fine-tuned",
+    "reranked": "fine-tuned, re-ranking",
+    "senteval": "SentEval's protocol",
+    "skip_thoughts": "skip-thoughts probe",
+    "cosine": "cosine",
+    "nearest": "nearest",
+    "ranking": "ranking",
+}
+
+
+def in_order(tasks: Iterable[str]) -> list[str]:
+    """Tasks in the order of the tables, unknown ones last."""
+    found = set(tasks)
+    return [*(task for task in TASKS if task in found), *sorted(found - set(TASKS))]

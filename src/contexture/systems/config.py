@@ -1,0 +1,228 @@
+"""What a system is told: encoders, streams, a schedule of objectives for every run, and the tasks that measure them.
+
+All systems are told the same things; what is one paper's own is its page and, where it has one, its stream.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths
+from contexture.strict import STRICT
+from contexture.systems.registry import STREAMS, TASKS
+from contexture.tasks.answer_selection.config import AnswerSelectionSettings
+from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, with_run
+
+
+def _typed(values: Mapping[str, Any], kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Each value as its kind says; ValueError for names that there are not, and for faults, by their keys."""
+    if unknown := sorted(set(values) - set(kinds)):
+        raise ValueError(f"no {what} is called {', '.join(unknown)}; there are {sorted(kinds)}")
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = TypeAdapter(kinds[name]).validate_python({} if value is None else value)
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join([name, *map(str, one['loc'])])}: {one['msg']}" for one in error.errors())
+            raise ValueError(faults) from None
+    return found
+
+
+def _streams(values: dict[str, Any]) -> dict[str, Any]:
+    return _typed(values, STREAMS, "stream")
+
+
+def _tasks(values: dict[str, Any]) -> dict[str, Any]:
+    return _typed(values, {name: settings for name, (settings, *_) in TASKS.items()}, "task")
+
+
+@dataclass(config=STRICT, frozen=True)
+class Variant:
+    """A row of the tables: an encoder, or several side by side, and the tasks on which it is measured."""
+
+    # Runs whose encoders it is made of; null: the run of its own name.
+    runs: list[str] | None = None
+    # Folder of an encoder, or the name of a published model, in place of runs.
+    model: str | None = None
+    # Tasks; null: all of the system.
+    tasks: list[str] | None = None
+    # Head with which it is fine-tuned on answer selection; null: it is measured frozen alone.
+    head: HeadKind | None = None
+    # Whether it is fine-tuned on the other tasks that have something to learn from.
+    finetuned: bool = True
+    # What a reader of the league is told of it.
+    explained: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.model is not None and self.runs is not None:
+            raise ValueError("a variant is made of runs or of a model, not of both")
+
+
+@dataclass(config=STRICT, frozen=True)
+class AblationRow:
+    """One row of an ablation: a run, with some of its encoder's sizes changed."""
+
+    run: str
+    encoder: dict[str, Any]
+
+
+@dataclass(config=STRICT, frozen=True)
+class Ablation:
+    """What `kedro run --pipelines <system>_ablation` trains and measures, in place of the runs."""
+
+    rows: Annotated[list[AblationRow], Field(min_length=1)]
+    # Task → settings that differ from the system's.
+    tasks: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+@dataclass(config=STRICT, frozen=True)
+class SystemConfig:
+    """A system."""
+
+    # Everything is done this often, with the seeds 0, 1, ….
+    seeds: Positive
+    # Tokens at which texts are cut.
+    lengths: Lengths
+    # Name → encoder. The first is that of runs which name none.
+    encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
+    # Stream → how its examples are sampled and read.
+    streams: Annotated[dict[str, Any], AfterValidator(_streams)]
+    pretrain: PretrainConfig
+    # Task → how it measures, and fine-tunes.
+    tasks: Annotated[dict[str, Any], AfterValidator(_tasks)] = Field(default_factory=dict)
+    # Name → what is measured; none: every run.
+    variants: dict[str, Variant] = Field(default_factory=dict)
+    # subwords, or whole words.
+    vocabulary: Literal["subwords", "words"] = "subwords"
+    # Seed of the sampling of examples.
+    sampling_seed: int = 0
+    # Run whose encoder `contexture search` takes, as it was pre-trained; null: there is no index.
+    search: str | None = None
+    ablation: Ablation | None = None
+    # Encoders of other systems that are measured beside its own, frozen: system → variants.
+    guests: dict[str, list[str]] = Field(default_factory=dict)
+    # Whether the average of word vectors is measured beside.
+    word_average: bool = False
+    # Whether it is measured how many texts each variant embeds a second.
+    speed: bool = False
+
+    def __post_init__(self) -> None:
+        for name, run in self.pretrain.runs.items():
+            if run.encoder is not None and run.encoder not in self.encoders:
+                raise ValueError(f"pretrain.runs.{name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
+            if run.start is not None and run.start not in self.pretrain.runs:
+                raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from")
+            if unknown := sorted(set(run.streams) - set(self.streams)):
+                raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
+            self.pretraining(name)
+        order = self.order
+        for name, variant in self.measured.items():
+            known = set(order)
+            if unknown := sorted(set(self.runs_of(name)) - known):
+                raise ValueError(f"variants.{name}: no run {unknown}; there are {sorted(known)}")
+            if unknown := sorted(set(variant.tasks or ()) - set(self.tasks)):
+                raise ValueError(f"variants.{name}: no task {unknown}; there are {sorted(self.tasks)}")
+        if self.search is not None and self.search not in self.pretrain.runs:
+            raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
+        for task, settings in self.tasks.items():
+            if hasattr(settings, "check_variants"):
+                settings.check_variants(self.variants_of(task))
+        self._check_shared_examples()
+
+    @property
+    def order(self) -> list[str]:
+        """The runs, each behind the one that it starts from; ValueError where they go in a circle."""
+        found: list[str] = []
+        left = dict(self.pretrain.runs)
+        while left:
+            ready = [name for name, run in left.items() if run.start is None or run.start in found]
+            if not ready:
+                raise ValueError(f"pretrain.runs: {sorted(left)} start from one another")
+            found += ready
+            left = {name: run for name, run in left.items() if name not in ready}
+        return found
+
+    @property
+    def measured(self) -> dict[str, Variant]:
+        """All variants."""
+        return self.variants or {name: Variant() for name in self.pretrain.runs}
+
+    def runs_of(self, variant: str) -> list[str]:
+        """The runs that a variant is made of; none for a published model."""
+        found = self.measured[variant]
+        return [] if found.model is not None else (found.runs or [variant])
+
+    def encoder_of(self, run: str) -> str:
+        """The name of the encoder of a run: its own, that of the run it starts from, or the first."""
+        recipe = self.pretrain.runs[run]
+        if recipe.encoder is None and recipe.start is not None:
+            return self.encoder_of(recipe.start)
+        return recipe.encoder or next(iter(self.encoders))
+
+    def pretraining(self, run: str) -> Pretraining:
+        """All that a run depends on."""
+        recipe = self.pretrain.runs[run]
+        streams = {
+            name: with_run(config, recipe.streams[name], name) if name in recipe.streams else config
+            for name, config in self.streams.items()
+        }
+        return Pretraining(run, recipe, self.encoders[self.encoder_of(run)], self.lengths, streams, self.pretrain)
+
+    def examples(self) -> dict[str, StreamConfig]:
+        """Folder of examples → the stream whose settings make them."""
+        found: dict[str, StreamConfig] = {}
+        for config in self.streams.values():
+            found.setdefault(config.examples, config)
+        return found
+
+    def task(self, name: str) -> Any:
+        """The settings of a task, with what follows from others."""
+        settings = self.tasks[name]
+        if isinstance(settings, AnswerSelectionSettings) and settings.layout is None:
+            joint = next((one for one in self.streams.values() if hasattr(one, "layout")), None)
+            return settings if joint is None else replace(settings, layout=joint.layout)
+        return settings
+
+    def variants_of(self, task: str) -> list[str]:
+        """The variants that a task measures."""
+        return [name for name, one in self.measured.items() if one.tasks is None or task in one.tasks]
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether the vocabulary of words and their vectors are asked for."""
+        return self.vocabulary == "words" or self.word_average
+
+    def restricted(self, variants: list[str]) -> "SystemConfig":
+        """The same system with these variants alone, and the runs that they need."""
+        if unknown := sorted(set(variants) - set(self.measured)):
+            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(self.measured)}")
+        needed = {run for name in variants for run in self.runs_of(name)} | ({self.search} - {None})
+        for name in reversed(self.order):
+            if name in needed and (start := self.pretrain.runs[name].start):
+                needed.add(start)
+        runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
+        return replace(
+            self,
+            pretrain=replace(self.pretrain, runs=runs),
+            variants={name: self.measured[name] for name in variants},
+            tasks={name: _restricted(settings, variants) for name, settings in self.tasks.items()},
+            ablation=None,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data, from which it can be read again."""
+        return asdict(self)
+
+    def _check_shared_examples(self) -> None:
+        for name, config in self.streams.items():
+            first = self.examples()[config.examples]
+            for key in ("sampling", "files"):
+                if getattr(first, key, None) != getattr(config, key, None):
+                    raise ValueError(f"streams.{name}.{key}: these examples are made once, with other settings beside")
+
+
+def _restricted(settings: Any, variants: list[str]) -> Any:
+    return settings.restricted(variants) if hasattr(settings, "restricted") else settings

@@ -1,0 +1,36 @@
+"""What there is, by name: streams, tasks, systems. A line each; their classes are loaded when they are used."""
+
+from contexture.systems.mspp.config import JointConfig
+from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
+from contexture.tasks.answer_selection.config import AnswerSelectionSettings
+from contexture.tasks.retrieval.config import RetrievalSettings
+from contexture.tasks.sentences.config import SentenceSettings
+from contexture.training.config import ContiguousConfig, SentencesConfig, StreamConfig
+
+#: Streams of batches: their settings, which tell where the rest is.
+STREAMS: dict[str, type[StreamConfig]] = {
+    "contiguous": ContiguousConfig,
+    "joint": JointConfig,
+    "pairs": PairsConfig,
+    "passages": PassagesConfig,
+    "sentences": SentencesConfig,
+}
+
+#: Tasks: the settings of measuring and fine-tuning, the class, and the parameters that say where the files are.
+TASKS: dict[str, tuple[type, str, str]] = {
+    "answer_selection": (
+        AnswerSelectionSettings,
+        "contexture.tasks.answer_selection.task:AnswerSelectionTask",
+        "answers",
+    ),
+    "retrieval": (RetrievalSettings, "contexture.tasks.retrieval.task:RetrievalTask", "retrieval"),
+    "sentences": (SentenceSettings, "contexture.tasks.sentences.task:Sentences", "sentence_tasks"),
+}
+
+#: Systems: the module of each one's page. Their settings are those of `conf/<environment>/parameters/<system>.yml`.
+SYSTEMS: dict[str, str] = {
+    "mspp": "contexture.systems.mspp.page",
+    "two_tower": "contexture.systems.two_tower.page",
+    "quick_thoughts": "contexture.systems.quick_thoughts.page",
+    "league": "contexture.reporting.league",
+}

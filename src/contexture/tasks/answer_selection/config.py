@@ -1,0 +1,42 @@
+"""Where the questions of answer selection come from, and how a model of them is fine-tuned."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import HeadStyle, LayoutConfig
+from contexture.strict import STRICT
+from contexture.training.config import OptimizerConfig, Precision
+
+Positive = Annotated[int, Field(gt=0)]
+
+#: The input that stands for the made-up world.
+DEMO = "demo"
+
+
+@dataclass(config=STRICT, frozen=True)
+class AnswersConfig:
+    """Where the answer-selection questions come from."""
+
+    # demo (questions about the made-up world), or a folder with WikiQA-{train,dev,test}.tsv, plain or .gz.
+    input: str = DEMO
+
+
+@dataclass(config=STRICT, frozen=True)
+class AnswerSelectionSettings:
+    """How a model is fine-tuned on questions and their candidate answers; frozen encoders need none of it."""
+
+    # Inputs per optimizer step: groups of k candidates, or pairs.
+    batch_size: Positive
+    # Passes over the training questions at most.
+    epochs: Positive
+    # Epochs without a better MAP on the development set before training stops.
+    patience: Positive
+    optimizer: OptimizerConfig
+    # linear (paper) or released (dropout, dense, tanh, dropout, linear).
+    head_style: HeadStyle = "linear"
+    # auto measures both on the device for a moment and takes bf16 where it is worth it.
+    precision: Precision = "auto"
+    # How a question and its candidates are laid out in one input; null where the system's own examples say it.
+    layout: LayoutConfig | None = None

@@ -1,0 +1,69 @@
+"""What a task is: it reads its files, measures frozen encoders, and says how one is fine-tuned, if it can be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypedDict
+
+import pandas as pd
+
+#: What a folder of task data says of itself: `name`, `counts`, and `missing`, by what is not there.
+TASK_FILE = "task.json"
+
+
+class Row(TypedDict):
+    """A measured number: what a record has beside system, variant, seed and cost."""
+
+    task: str
+    data: str
+    protocol: str
+    split: str
+    metric: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """One variant of a system, of one seed, as a task meets it."""
+
+    variant: str
+    seed: int
+    #: Folders of encoders, or names of published models; the vectors of several stand side by side.
+    encoders: tuple[str, ...]
+    #: Where this task's fine-tuned models of it lie, one folder an option (`Task.options`); None: not fine-tuned.
+    finetuned: Path | None = None
+    #: Of answer selection: the head that is fine-tuned.
+    head: str | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a task found out about its contestants."""
+
+    #: Rows with `variant` and `seed`.
+    records: list[dict[str, Any]] = field(default_factory=list)
+    #: What a page shows besides, as JSON values.
+    facts: dict[str, Any] = field(default_factory=dict)
+    #: What is kept beside the records, such as the score of every candidate.
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+
+class Task(Protocol):
+    """One benchmark, or a family of them that are measured alike."""
+
+    name: str
+
+    def read(self, source: Any, demo: Path, place: Path) -> None:
+        """Read and check the raw files once; write the folder `place`, `TASK_FILE` in it.
+
+        `source` says where they are, `demo` is the folder of the made-up world. What is missing is named, not raised.
+        """
+
+    def options(self, settings: Any, head: str | None) -> list[str]:
+        """Names of the models that are fine-tuned of one contestant; none where the task is for frozen ones alone."""
+
+    def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
+        """Write the fine-tuned model to `folder`; deterministic in the contestant's seed."""
+
+    def evaluate(self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path) -> Results:
+        """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors."""

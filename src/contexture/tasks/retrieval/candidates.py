@@ -1,0 +1,67 @@
+"""Candidates as vectors on disk, and how a model embeds them and the questions."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from contexture.encoders.base import TextEncoder
+from contexture.encoders.config import Role
+from contexture.encoders.files import is_encoder
+from contexture.encoders.models import Combined, load_model
+from contexture.metrics.vectors import Array, Vectors, check_identity, unit, write_vectors
+
+#: The parts of a candidate.
+PARTS = ["sentence", "passage"]
+
+
+class Retriever:
+    """What embeds questions and candidates so that their inner products rank them.
+
+    One encoder of this project is taken as it was trained, by the inner product; the vectors of several side by side,
+    and those of published models, are brought to length 1.
+    """
+
+    def __init__(self, encoders: Sequence[str]) -> None:
+        """`encoders`: folders or names. Raises ValueError, naming it, where one cannot be loaded."""
+        models = [load_model(name) for name in encoders]
+        self.model: TextEncoder = models[0] if len(models) == 1 else Combined(models)
+        self.unit = len(models) > 1 or not is_encoder(Path(encoders[0]))
+
+    def questions(self, questions: pd.DataFrame) -> Array:
+        """Vectors of questions, (Q, D)."""
+        return self._embed(questions["question"].tolist(), "query")
+
+    def candidates(self, candidates: pd.DataFrame, folder: Path) -> Vectors:
+        """Vectors of all candidates, kept in `folder`; those there of the same model and texts are not made again."""
+        texts = texts_of(candidates)
+        identity = {"model": self.model.identity, "unit": self.unit, "texts": texts_checksum(candidates)}
+        dimension = self._embed(texts[:1], "document").shape[1] if texts else 0
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        stored = write_vectors(
+            folder, len(texts), dimension, lambda rows: self._embed(texts[rows.start : rows.stop], "document"), identity
+        )
+        check_identity(stored, identity)
+        return stored
+
+    def _embed(self, texts: Sequence[Any], role: Role) -> Array:
+        vectors = self.model.embed(texts, role)
+        return unit(vectors) if self.unit else vectors
+
+
+def texts_of(candidates: pd.DataFrame) -> list[tuple[str, str]]:
+    """Candidates as texts of two parts."""
+    return list(candidates[PARTS].itertuples(index=False, name=None))
+
+
+def texts_checksum(candidates: pd.DataFrame) -> str:
+    """SHA-256 of the candidates' ids and texts, in their order."""
+    found = hashlib.sha256()
+    for row in candidates[["candidate_id", *PARTS]].itertuples(index=False, name=None):
+        for text in row:
+            content = text.encode()
+            found.update(len(content).to_bytes(8))  # so that parts do not run together
+            found.update(content)
+    return found.hexdigest()

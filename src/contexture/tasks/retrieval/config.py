@@ -1,0 +1,77 @@
+"""Where the questions of retrieval come from, how encoders are fine-tuned on them, and what is measured besides."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.metrics.config import Bm25Config, IndexConfig
+from contexture.strict import STRICT
+from contexture.training.config import OptimizerConfig, Positive, Precision
+
+#: The input that stands for the made-up world.
+DEMO = "demo"
+Share = Annotated[float, Field(gt=0, lt=100)]
+
+
+@dataclass(config=STRICT, frozen=True)
+class RetrievalConfig:
+    """Where the questions of the retrieval benchmark come from."""
+
+    # demo (questions about the made-up world); or a file, a folder, or a list of files.
+    input: str | list[str] = DEMO
+    # squad (v1.1 JSON), natural_questions (JSON lines, original or simplified).
+    format: Literal["squad", "natural_questions"] = "squad"
+    # Language of the passages, by which they are split into sentences.
+    lang: str = "en"
+
+
+@dataclass(config=STRICT, frozen=True)
+class RetrievalSettings:
+    """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them."""
+
+    # Shares of the questions to train on, in percent; a tenth of them is held out. None: frozen encoders alone.
+    shares: list[Share]
+    # Questions per optimizer step.
+    batch_size: Positive
+    # Optimizer steps at most.
+    steps: Positive
+    # Steps between two looks at the questions held out.
+    evaluate_every: Positive
+    # Looks without a lower loss before training stops.
+    patience: Positive
+    optimizer: OptimizerConfig
+    # auto measures both on the device for a moment and takes bf16 where it is worth it.
+    precision: Precision = "auto"
+    # Tokens, padding included, that are encoded at a time: texts of like length go together.
+    tokens_at_once: Positive = 16384
+    # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
+    recompute: bool = False
+    # BM25 over sentence and passage.
+    bm25: Bm25Config = Field(default_factory=Bm25Config)
+    # Pairs of the corpus that join the candidates in the open-domain setting (section 4.4); 0 leaves it out.
+    open_domain_pairs: Annotated[int, Field(ge=0)] = 0
+    # Variants that are also measured there; BM25 is.
+    open_domain: list[str] = Field(default_factory=list)
+    # Approximate indexes to compare with exact search …
+    indexes: list[IndexConfig] = Field(default_factory=list)
+    # … on the vectors of this variant, fine-tuned on the largest share where it is fine-tuned. None: on nobody's.
+    indexed: str | None = None
+
+    def __post_init__(self) -> None:
+        if len({share_name(share) for share in self.shares}) < len(self.shares):
+            raise ValueError(f"shares: one stands there twice: {self.shares}")
+        if self.indexed is not None and not self.indexes:
+            raise ValueError(
+                f"indexed is {self.indexed}, but there are no indexes to compare: add some, or set it to null"
+            )
+
+
+def share_name(share: float) -> str:
+    """A share of the questions, in percent, as the protocol of a record."""
+    return f"{share:g}%"
+
+
+def option_name(share: float) -> str:
+    """A share of the questions, in percent, as an option of fine-tuning."""
+    return f"share-{share:g}"

@@ -1,0 +1,117 @@
+"""Retrieval as a task: questions whose answer is to be found among the sentences of all passages (ReQA)."""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from contexture.demo.write import RETRIEVAL
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.retrieval.config import DEMO, RetrievalConfig, RetrievalSettings, option_name
+from contexture.tasks.retrieval.natural_questions import read_natural_questions
+from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
+from contexture.tasks.retrieval.squad import read_squad
+
+LOG = logging.getLogger(__name__)
+
+READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
+QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
+#: Of the draw of the pairs that join the candidates in the open domain.
+OPEN_SEED = 0
+
+
+class RetrievalTask:
+    """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
+
+    name = "retrieval"
+
+    def read(self, source: RetrievalConfig, demo: Path, place: Path) -> None:
+        """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
+
+        `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and place, for files
+        that are not in the format.
+        """
+        files: Path | list[Path]
+        if source.input == DEMO:
+            name, files = DEMO, demo / RETRIEVAL
+        else:
+            name = source.format
+            files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
+        report: dict[str, Any] = {"name": name, "counts": {}, "missing": {}, "lang": source.lang}
+        with work_folder(place) as work:
+            try:
+                questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
+            except BenchmarkMissing as error:
+                LOG.warning("%s", error)
+                report["missing"] = {name: str(error)}
+            else:
+                questions.to_parquet(work / QUESTIONS)
+                candidates.to_parquet(work / CANDIDATES)
+                report["counts"] = reqa_counts(questions, candidates)
+            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+    def check(self, settings: RetrievalSettings, data: Path) -> None:
+        """Raise ValueError where a share of the questions is too few to train on and to hold some out.
+
+        For whoever wants to know before hours are spent on pre-training.
+        """
+        if (tables := _tables(data)) is None:
+            return
+        ids = tables[0]["question_id"].tolist()
+        for share in settings.shares:
+            if set(split_questions(ids, share / 100, 0)) != {"train", "dev", "test"}:
+                raise ValueError(
+                    f"{share:g} % of {len(ids)} questions are too few to train on and to hold some out: leave this "
+                    "share out of retrieval's shares, or give more questions"
+                )
+
+    def options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
+        """One model a share."""
+        return [option_name(share) for share in settings.shares]
+
+    def finetune(
+        self, settings: RetrievalSettings, option: str, contestant: Contestant, data: Path, folder: Path
+    ) -> None:
+        """See `finetune.finetune_retrieval`; nothing is written where the questions are missing."""
+        from contexture.tasks.retrieval.finetune import finetune_retrieval
+
+        if (tables := _tables(data)) is not None:
+            shares = {option_name(share): share for share in settings.shares}
+            finetune_retrieval(settings, shares[option], contestant, *tables, folder)
+
+    def evaluate(
+        self,
+        settings: RetrievalSettings,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        corpus: Path | None = None,
+    ) -> Results:
+        """See `evaluation.evaluate_retrieval`; nothing where the questions are missing.
+
+        `corpus` is the folder of the table of passages: the open domain is left out without it.
+        """
+        from contexture.tasks.retrieval.evaluation import Pool, evaluate_retrieval
+        from contexture.tasks.retrieval.open_domain import corpus_pairs, grow
+
+        if (tables := _tables(data)) is None:
+            return Results()
+        questions, candidates = tables
+        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        pools = [Pool(candidates, place / "closed")]
+        if corpus is not None and (count := settings.open_domain_pairs):
+            others = corpus_pairs(corpus, count, OPEN_SEED, report["lang"])
+            pools.append(Pool(grow(candidates, others, count, OPEN_SEED), place / "open", is_open=True))
+        return evaluate_retrieval(settings, contestants, questions, pools, report["name"])
+
+
+def _tables(data: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """Questions and candidates of a folder that `read` wrote; None where they were missing."""
+    if not (data / QUESTIONS).exists():
+        return None
+    return pd.read_parquet(data / QUESTIONS), pd.read_parquet(data / CANDIDATES)

@@ -1,0 +1,104 @@
+"""What is measured of frozen encoders of sentences, and where the files of the tasks are."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.senteval import CLASSIFICATION
+
+#: The variant that needs no training, and that of several variants' averaged log-probabilities.
+WORD_AVERAGE, ENSEMBLE = "word_average", "ensemble"
+
+Positive = Annotated[int, Field(gt=0)]
+Names = Annotated[list[str], Field(min_length=1)]
+
+
+@dataclass(config=STRICT, frozen=True)
+class SentenceTasksConfig:
+    """Where the tasks come from that frozen encoders are measured on."""
+
+    # demo (sentences about the made-up world), or a folder in SentEval's layout (data/downstream).
+    input: str = "demo"
+    # published: every file must have the published number of rows. any: other sets in the same formats.
+    row_counts: Counts = "published"
+    # Sentence analogies: demo, or a file of five columns: category, A, B, C, D. None: left out.
+    analogies: str | None = "demo"
+    # Image features and captions: a folder with {train,dev,test}_ims.npy and {train,dev,test}_caps.txt. None: left out.
+    image_captions: str | None = None
+
+
+@dataclass(config=STRICT, frozen=True)
+class Neighbours:
+    """Nearest neighbours (Quick-Thoughts, section 4.4.4) and sentence analogies (appendix A)."""
+
+    # Whose vectors are searched.
+    variants: Names
+    # Sentences drawn from the corpus whose neighbour is shown.
+    queries: Positive = 10
+    # Sentences of the corpus among which it, or the fourth sentence of an analogy, is looked for.
+    pool: Positive = 5000
+
+
+@dataclass(config=STRICT, frozen=True)
+class OverTime:
+    """Quality against training time (Quick-Thoughts, appendix C): f alone, the query's role, at a run's snapshots."""
+
+    # Variants of one encoder, whose snapshots are measured.
+    variants: Names
+    # Tasks of classification.
+    tasks: Names
+
+    def __post_init__(self) -> None:
+        if unknown := sorted(set(self.tasks) - set(CLASSIFICATION)):
+            raise ValueError(f"no task of classification is called {unknown}; there are {sorted(CLASSIFICATION)}")
+
+
+@dataclass(config=STRICT, frozen=True)
+class SentenceSettings:
+    """How frozen encoders are measured. The defaults are SentEval's probes and similarity, and nothing else."""
+
+    # Folds, strengths of regularisation and features of pairs: SentEval's, or those of the Skip-Thoughts scripts.
+    protocol: Literal["skip_thoughts", "senteval"] = "senteval"
+    # Variants whose log-probabilities are averaged (Quick-Thoughts, section 4.4.1); none: no ensemble.
+    ensemble: list[str] = Field(default_factory=list)
+    # None: no neighbours and no analogies.
+    neighbours: Neighbours | None = None
+    # None: snapshots are not measured.
+    over_time: OverTime | None = None
+    # Vectors for words that were not trained, by a linear map from the word vectors.
+    expansion: bool = False
+    # Of the draw of the sentences whose neighbours are shown.
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    def __post_init__(self) -> None:
+        if len(set(self.ensemble)) < len(self.ensemble):
+            raise ValueError(f"ensemble: a variant stands there twice: {self.ensemble}")
+
+    def check_variants(self, variants: Collection[str]) -> None:
+        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        named = {
+            "ensemble": self.ensemble,
+            "neighbours": self.neighbours.variants if self.neighbours else [],
+            "over_time": self.over_time.variants if self.over_time else [],
+        }
+        for key, names in named.items():
+            there = {*variants} if key == "over_time" else {*variants, WORD_AVERAGE}
+            if unknown := [name for name in names if name not in there]:
+                raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(there)}")
+
+    def restricted(self, variants: Collection[str]) -> "SentenceSettings":
+        """The same for fewer variants; an ensemble that lacks a member is none."""
+        there = {*variants, WORD_AVERAGE}
+        searched = [name for name in self.neighbours.variants if name in there] if self.neighbours else []
+        followed = [name for name in self.over_time.variants if name in there] if self.over_time else []
+        return replace(
+            self,
+            ensemble=self.ensemble if set(self.ensemble) <= there else [],
+            neighbours=replace(self.neighbours, variants=searched) if self.neighbours and searched else None,
+            over_time=replace(self.over_time, variants=followed) if self.over_time and followed else None,
+        )

@@ -1,0 +1,158 @@
+"""Frozen encoders of sentences on SentEval and STS, and among the sentences of a corpus."""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from contexture.demo.sentence_tasks import ANALOGIES
+from contexture.demo.write import SENTENCES
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.sentences.analogy_files import read_analogies
+from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
+from contexture.tasks.sentences.config import WORD_AVERAGE, SentenceSettings, SentenceTasksConfig
+from contexture.tasks.sentences.contestants import measure_over_time, measure_tasks, rank_captions, search_corpus
+from contexture.tasks.sentences.evaluation import SentenceTasks
+from contexture.tasks.sentences.vectors import VectorStore
+
+LOG = logging.getLogger(__name__)
+DEMO, SENTEVAL = "demo", "senteval"
+
+
+class Sentences:
+    """The task of encoders of sentences, which are measured as they are."""
+
+    name = "sentences"
+
+    def read(self, source: SentenceTasksConfig, demo: Path, place: Path) -> None:
+        """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
+
+        `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
+        were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null.
+        """
+        made_up = source.input == DEMO
+        folder = demo / SENTENCES if made_up else Path(source.input)
+        counts = "any" if made_up else source.row_counts
+        tasks = SentenceTasks.read(folder, counts)
+        missing = dict(tasks.missing)
+        further: dict[str, dict[str, str] | None] = {}
+        for name, find in (("analogies", _analogies), ("image_captions", _image_captions)):
+            try:
+                further[name] = find(source, demo)
+            except BenchmarkMissing as error:
+                further[name], missing[name] = None, str(error)
+        for name, reason in missing.items():
+            LOG.warning("%s is left out: %s", name, reason)
+        every: list[Any] = [*tasks.classification, *tasks.relatedness, *tasks.similarity]
+        found = {
+            "name": DEMO if made_up else SENTEVAL,
+            "folder": str(folder),
+            "row_counts": counts,
+            "counts": {task.name: len(task.table) for task in every},
+            "dropped": {task.name: lines for task in every if (lines := getattr(task, "dropped", 0))},
+            "missing": missing,
+            **further,
+        }
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with work_folder(place) as work:
+            (work / TASK_FILE).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+
+    def options(self, settings: SentenceSettings, head: str | None) -> list[str]:
+        """None: nothing is fine-tuned."""
+        return []
+
+    def finetune(
+        self, settings: SentenceSettings, option: str, contestant: Contestant, data: Path, folder: Path
+    ) -> None:
+        """Raises NotImplementedError."""
+        raise NotImplementedError("encoders of sentences are measured as they are; there is nothing to fine-tune")
+
+    def evaluate(
+        self,
+        settings: SentenceSettings,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        *,
+        paragraphs: Path | None = None,
+        words: Path | None = None,
+    ) -> Results:
+        """See `Task.evaluate`.
+
+        Args:
+            settings: what is measured.
+            contestants: their encoders give the vectors of texts of no role, or of queries over time.
+            data: the folder that `read` wrote.
+            place: vectors of one set of sentences by one encoder are kept here, in a folder of their own.
+            paragraphs: folder of the table of paragraphs, in which neighbours are looked for.
+            words: folder of a vocabulary of words with vectors: the variant `word_average`, and for expansion.
+
+        Returns:
+            Records, and as facts: `counts` and `dropped` rows by task, what is `missing` and why, the strengths that
+            were `chosen`, `zero_vectors` by variant, `neighbours`, and `quality_over_time`.
+
+        Raises:
+            ValueError: a variant that is named in the settings is not there, or what it needs is not given.
+        """
+        _check(settings, contestants, paragraphs, words)
+        told = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        store = VectorStore(place, words if settings.expansion else None)
+        everyone = [*contestants, *([] if words is None else [Contestant(WORD_AVERAGE, 0, (str(words),))])]
+        folder, counts, asked = Path(told["folder"]), told["row_counts"], settings.over_time
+        found = Results(facts={name: told[name] for name in ("counts", "dropped", "missing")})
+        found.facts.update(chosen=[], zero_vectors={}, neighbours=[], quality_over_time=[])
+        if told["counts"]:
+            tasks = SentenceTasks.read(folder, counts, told["counts"])
+            records, chosen, zeros = measure_tasks(settings, everyone, tasks, told["name"], store)
+            found.records.extend(records)
+            found.facts.update(chosen=chosen, zero_vectors=zeros)
+        if settings.neighbours and paragraphs:
+            records, neighbours = search_corpus(
+                settings.neighbours, settings.seed, everyone, paragraphs, told["analogies"], store
+            )
+            found.records.extend(records)
+            found.facts["neighbours"] = neighbours
+        if told["image_captions"]:
+            found.records.extend(rank_captions(contestants, told["image_captions"], store))
+        if asked and (there := [name for name in asked.tasks if name in told["counts"]]):
+            whose = [one for one in contestants if one.variant in asked.variants]
+            tasks = SentenceTasks.read(folder, counts, there)
+            found.facts["quality_over_time"] = measure_over_time(settings.protocol, whose, tasks, store)
+        return found
+
+
+def _analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
+    """What the analogies are called in records, and their file; read once, to see that it can be."""
+    if source.analogies is None:
+        return None
+    made_up = source.analogies == DEMO
+    path = demo / SENTENCES / ANALOGIES if made_up else Path(source.analogies)
+    read_analogies(path)
+    return {"name": DEMO if made_up else path.name.split(".")[0], "path": str(path)}
+
+
+def _image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
+    """The same of images and captions."""
+    if source.image_captions is None:
+        return None
+    folder = Path(source.image_captions)
+    for split in SPLITS:
+        read_image_captions(folder, split)
+    return {"name": folder.resolve().name, "path": str(folder)}
+
+
+def _check(
+    settings: SentenceSettings, contestants: Sequence[Contestant], paragraphs: Path | None, words: Path | None
+) -> None:
+    settings.check_variants({one.variant for one in contestants})
+    searched = settings.neighbours.variants if settings.neighbours else []
+    if words is None and (settings.expansion or WORD_AVERAGE in [*settings.ensemble, *searched]):
+        raise ValueError(f"expansion and {WORD_AVERAGE} need word vectors: give the folder of words")
+    if settings.neighbours and paragraphs is None:
+        raise ValueError("neighbours are looked for in the corpus: give the folder of its paragraphs")
+    for one in contestants:
+        if settings.over_time and one.variant in settings.over_time.variants and len(one.encoders) > 1:
+            raise ValueError(f"over_time: {one.variant} is of {len(one.encoders)} encoders; name variants of one")

@@ -1,0 +1,146 @@
+"""Trainings side by side: small models use two cores better with one each than together."""
+
+import logging
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from contexture.training import progress
+
+LOG = logging.getLogger(__name__)
+#: Seconds between two looks at what is under way.
+POLL = 0.5
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training that a worker can do.
+
+    Attributes:
+        name: by which others wait for it.
+        function: of a module, so that another process finds it.
+        arguments: of the function.
+        after: a job that must be done before.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    after: str | None = None
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    processes: int,
+    around: Callable[[Job], Any],
+    told: Callable[[float], None] = lambda done: None,
+) -> None:
+    """Do all jobs, at most so many at a time; with one, in this process. The first error ends those that wait.
+
+    Args:
+        jobs: in an order in which each comes behind what it waits for.
+        processes: worker processes; the machine's cores are shared out among them.
+        around: job → context manager that is entered when it begins and left when it ends.
+        told: gets the jobs that are done, those under way as far as they are, now and then.
+    """
+    if processes == 1 or len(jobs) < 2:
+        for place, job in enumerate(jobs):
+            with progress.to(lambda share, place=place: told(place + share)), around(job):  # type: ignore[misc]
+                job.function(*job.arguments)
+        return
+    _side_by_side(jobs, min(processes, len(jobs)), around, told)
+
+
+def _side_by_side(
+    jobs: Sequence[Job], processes: int, around: Callable[[Job], Any], told: Callable[[float], None]
+) -> None:
+    with workers(processes) as (pool, shares):
+        left, done = list(jobs), set[str]()
+        running: dict[Future[Any], tuple[Job, Any]] = {}
+        names = {job.name for job in jobs}
+        try:
+            while left or running:
+                for job in [job for job in left if job.after is None or job.after in done or job.after not in names]:
+                    if len(running) == processes:
+                        break
+                    left.remove(job)
+                    context = around(job)
+                    context.__enter__()
+                    running[pool.submit(_work, job.function, job.arguments)] = job, context
+                for future in wait(running, POLL, FIRST_COMPLETED).done:
+                    job, context = running.pop(future)
+                    error = future.exception()
+                    context.__exit__(type(error) if error else None, error, None)
+                    future.result()
+                    done.add(job.name)
+                told(len(done) + sum(shares[:]))
+        except BaseException as error:
+            for future, (_, context) in running.items():
+                future.cancel()
+                context.__exit__(type(error), error, None)
+            for process in list(pool._processes.values()):  # the executor has no way to end what is under way
+                process.terminate()
+            raise
+
+
+@contextmanager
+def workers(processes: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+    """The pool of workers, kept for the next jobs of this process, and how far each of them is with its job."""
+    global _POOL
+    if _POOL is None or _POOL[0] != processes:
+        if _POOL is not None:
+            _POOL[1].shutdown()
+        context = multiprocessing.get_context("spawn")
+        shares, number = context.Array("d", processes), context.Value("i", 0)
+        threads = max(1, (os.cpu_count() or 1) // processes)
+        arguments = (shares, number, threads, os.getpid())
+        pool = ProcessPoolExecutor(processes, context, _begin, arguments)
+        _POOL = processes, pool, shares
+    try:
+        yield _POOL[1], _POOL[2]
+    except BaseException:
+        _POOL[1].shutdown(wait=False, cancel_futures=True)
+        _POOL = None
+        raise
+
+
+_POOL: tuple[int, ProcessPoolExecutor, Any] | None = None
+_PLACE = 0
+_SHARES: Any = None
+
+
+def _begin(shares: Any, number: Any, threads: int, parent: int) -> None:
+    """A worker's start: its share of the cores, no bars of its own, and an end with its parent."""
+    global _PLACE, _SHARES
+    with number.get_lock():
+        _PLACE, number.value = number.value % len(shares), number.value + 1
+    _SHARES = shares
+    os.environ["TQDM_DISABLE"] = "1"
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)  # nobody waits for this work any more, and the next run must find its folder alone
+
+
+def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def tell(share: float) -> None:
+        _SHARES[_PLACE] = share
+
+    try:
+        with progress.to(tell):
+            function(*arguments)
+    finally:
+        _SHARES[_PLACE] = 0.0

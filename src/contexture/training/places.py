@@ -1,0 +1,10 @@
+"""Classes and functions by where they are, so that settings can name them without loading them."""
+
+import importlib
+from typing import Any
+
+
+def resolve(place: str) -> Any:
+    """The class or function at `module:name`."""
+    module, name = place.split(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,27 @@
+"""How far the training under way is, for whoever wants to show it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_sinks: list[Callable[[float], None]] = []
+
+
+@contextmanager
+def to(sink: Callable[[float], None]) -> Iterator[None]:
+    """Inside the block `tell` goes to `sink`."""
+    _sinks.append(sink)
+    try:
+        yield
+    finally:
+        _sinks.remove(sink)
+
+
+def tell(share: float) -> None:
+    """So much of the training is done, 0 to 1."""
+    if _sinks:
+        _sinks[-1](share)
+
+
+def watched() -> bool:
+    """Whether somebody else shows it, so that no bar is needed."""
+    return bool(_sinks)

@@ -1,0 +1,48 @@
+"""Scores that no training made."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexture.tasks.answer_selection.baselines import file_order, idf_of, random_order, word_overlap
+from tests.tasks.answer_selection import toys
+
+ANSWERS = toys.answers()
+
+
+def test_idf_counts_each_text_once() -> None:
+    idf = idf_of(["The sea.", "the sky, the sky", "The sea.", "Ash"])
+    assert idf == {"the": math.log(3 / 2), "sea": math.log(3), "sky": math.log(3), "ash": math.log(3)}
+
+
+def test_word_overlap_is_the_idf_of_shared_words() -> None:
+    answers = pd.DataFrame(
+        {
+            "question": ["How deep is the sea?"] * 3 + ["the the"],
+            "candidate": ["The sea is deep, deep.", "THE SKY", "Ash", "the sky"],
+        }
+    )
+    idf = {"the": 0.5, "sea": 2.0, "deep": 4.0, "sky": 8.0}
+    assert word_overlap(answers, idf).tolist() == [6.5, 0.5, 0.0, 0.5]
+
+
+def test_file_order_prefers_what_stands_first() -> None:
+    assert file_order(pd.DataFrame({"position": [0, 1, 0]})).tolist() == [0, -1, 0]
+
+
+@settings(max_examples=20, deadline=None)  # the cores may be shared
+@given(st.integers(0, 99), st.integers(0, 2**32 - 1))
+def test_random_order_depends_on_seed_and_ids_alone(seed: int, shuffle: int) -> None:
+    scores = random_order(ANSWERS, seed)
+    order = np.random.default_rng(shuffle).permutation(len(ANSWERS))
+    assert (random_order(ANSWERS.iloc[order], seed) == scores[order]).all()
+    assert not np.array_equal(random_order(ANSWERS, seed + 1), scores)
+    assert len(set(scores)) == len(scores) and 0 <= scores.min() <= scores.max() < 1
+
+
+def test_random_order_is_even() -> None:
+    scores = np.concatenate([random_order(ANSWERS, seed) for seed in range(20)])
+    assert abs(scores.mean() - 0.5) < 0.02 and abs(scores.var() - 1 / 12) < 0.01

@@ -1,0 +1,77 @@
+"""Questions whose answer repeats their words, and a small Transformer that can learn to see it."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from pydantic import TypeAdapter
+from safetensors.torch import save_file
+
+from contexture.encoders.base import build_encoder
+from contexture.encoders.config import Lengths, Needs, TransformerConfig
+from contexture.encoders.files import save_encoder
+from contexture.encoders.heads import EvidenceHead
+from contexture.tasks.answer_selection.config import AnswerSelectionSettings
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
+
+WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
+#: Candidates that are read together, and tokens of a sentence.
+K, TOKENS = 2, 16
+
+
+def new_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...] = ()) -> Path:
+    """A Transformer without training, with pre-training heads of objectives called like them."""
+    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=300), folder / "words")
+    torch.manual_seed(0)
+    config = TransformerConfig(hidden_size=16, layers=1, heads=2, intermediate_size=32)
+    needs = needs or Needs(positions=(K + 1) * TOKENS, types=K + 1)
+    save_encoder(
+        build_encoder(config, Lengths(query=16, document=16), Vocabulary.load(folder / "words"), needs), folder
+    )
+    shutil.rmtree(folder / "words")
+    made: dict[str, Any] = {kind: EvidenceHead(kind, 16) for kind in heads}  # type: ignore[arg-type]
+    weights = {
+        f"of_{kind}.head.{key}": value for kind, head in made.items() for key, value in head.state_dict().items()
+    }
+    if heads:
+        save_file(weights | {"mlm.bias": torch.zeros(3)}, folder / "objectives.safetensors")
+    return folder
+
+
+def settings(**others: Any) -> AnswerSelectionSettings:
+    given = {
+        "batch_size": 8, "epochs": 3, "patience": 2, "precision": "fp32",
+        "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
+        "layout": {"candidates": K, "sentence_tokens": TOKENS},
+    }  # fmt: skip
+    return TypeAdapter(AnswerSelectionSettings).validate_python(given | others)
+
+
+def answers() -> pd.DataFrame:
+    """Of train, dev and test; the answer has the question's words and another one."""
+    draw = random.Random(1)
+    rows = []
+    for split, questions in (("train", 24), ("dev", 8), ("test", 8)):
+        for q in range(questions):
+            question = draw.sample(WORDS, 3)
+            size = draw.randint(2, 5)
+            right = draw.randrange(size)
+            for c in range(size):
+                text = [*question, *draw.sample(WORDS, 1)] if c == right else draw.sample(WORDS, 4)
+                named = f"{split}{q}"
+                rows.append((split, named, " ".join(question), f"{named}-{c}", " ".join(text), int(c == right), "", c))
+    columns = ["split", "question_id", "question", "candidate_id", "candidate", "label", "title", "position"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def write_data(folder: Path) -> Path:
+    """What `AnswerSelectionTask.read` writes."""
+    folder.mkdir()
+    answers().to_parquet(folder / "answers.parquet")
+    (folder / "task.json").write_text(json.dumps({"name": "toys", "counts": {}, "missing": {}}))
+    return folder

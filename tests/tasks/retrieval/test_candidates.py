@@ -1,0 +1,149 @@
+"""Vectors of candidates: made once, and made anew for another model or other texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.files import encoder_checksum
+from contexture.metrics.search_index import search_exact
+from contexture.metrics.vectors import open_vectors
+from contexture.tasks.retrieval import candidates as candidates_module
+from contexture.tasks.retrieval.candidates import Retriever, texts_checksum
+from contexture.tasks.retrieval.ranks import question_ranks
+from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
+
+#: Each sentence in its passage; every question is about three words of one.
+CANDIDATES = pd.DataFrame(
+    {
+        "candidate_id": list(PASSAGES),
+        "sentence": list(PASSAGES.values()),
+        "passage": [f"{text} {text}" for text in PASSAGES.values()],
+    }
+)
+QUESTIONS = pd.DataFrame(
+    {
+        "question_id": [f"q{title}" for title in PASSAGES],
+        "question": [" ".join(text.split()[1:4]) for text in PASSAGES.values()],
+        "answers": [[title] for title in PASSAGES],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_encoder(tmp_path_factory.mktemp("candidates") / "encoder")
+
+
+@pytest.fixture
+def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many candidates were embedded at a time, from here on; not the one that tells the dimension."""
+    counts: list[int] = []
+    real = Encoder.embed
+
+    def counting(self: Encoder, texts: Sequence[Any], role: Any = None) -> Any:
+        if len(texts) > 1:
+            counts.append(len(texts))
+        return real(self, texts, role)
+
+    monkeypatch.setattr(Encoder, "embed", counting)
+    return counts
+
+
+def ranks(retriever: Retriever, questions: pd.DataFrame, vectors: Path) -> pd.DataFrame:
+    stored = retriever.candidates(CANDIDATES, vectors)
+    return question_ranks(questions, CANDIDATES, search_exact(stored, retriever.questions(questions), 4)[1])
+
+
+def test_answers_are_found(encoder: Path, tmp_path: Path) -> None:
+    found = ranks(Retriever([str(encoder)]), QUESTIONS, tmp_path / "made" / "vectors")
+    assert found["question_id"].tolist() == [f"q{title}" for title in PASSAGES]
+    assert found["rank"].tolist() == found["sentence_rank"].tolist() == [1] * 4
+
+
+def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) -> None:
+    wrong, retriever = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1]), Retriever([str(encoder)])
+    scores = retriever.questions(wrong) @ retriever.candidates(CANDIDATES, tmp_path / "v")[:].T
+    expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
+    found = ranks(retriever, wrong, tmp_path / "v")["rank"]
+    # Passages without a word of the question score 0 alike: their order is that of the table.
+    assert all(rank >= best for rank, best in zip(found, expected, strict=True))
+    assert found.between(2, 4).all()
+
+
+def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encoder: Path, tmp_path: Path) -> None:
+    alone, both = (Retriever([str(encoder)] * count) for count in (1, 2))
+    lengths = {
+        name: np.linalg.norm(retriever.candidates(CANDIDATES, tmp_path / name)[:], axis=1)
+        for name, retriever in (("alone", alone), ("both", both))
+    }
+    assert not np.allclose(lengths["alone"], 1) and np.allclose(lengths["both"], 1)
+    single, double = alone.questions(QUESTIONS), both.questions(QUESTIONS)
+    assert double.shape == (4, 2 * single.shape[1])
+    cosine = single / np.linalg.norm(single, axis=1, keepdims=True)
+    np.testing.assert_allclose(double, np.hstack([cosine, cosine]) / np.sqrt(2), atol=1e-6)
+
+
+def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Published:
+        name, dimension, identity = "published", 2, {"published": 1}
+
+        def embed(self, texts: Sequence[Any], role: Any = None) -> Any:
+            return np.array([[3, 4]] * len(texts), np.float32)
+
+    monkeypatch.setattr(candidates_module, "load_model", lambda name: Published())
+    np.testing.assert_allclose(Retriever(["some/name"]).questions(QUESTIONS), [[0.6, 0.8]] * 4)
+    np.testing.assert_allclose(Retriever([str(encoder)]).questions(QUESTIONS), [[3, 4]] * 4)
+
+
+def test_vectors_are_made_once(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
+    retriever = Retriever([str(encoder)])
+    first = retriever.candidates(CANDIDATES, tmp_path / "v")
+    again = retriever.candidates(CANDIDATES.set_index(pd.Index([4, 3, 2, 1])), tmp_path / "v")
+    assert embedded == [4]
+    assert np.array_equal(first[:], again[:])
+    assert again.identity == {
+        "model": {"encoder": encoder_checksum(encoder)}, "unit": False, "texts": texts_checksum(CANDIDATES)
+    }  # fmt: skip
+
+
+def test_another_model_and_other_texts_are_embedded_anew(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
+    Retriever([str(encoder)]).candidates(CANDIDATES, tmp_path / "v")
+    other = toy_encoder(tmp_path / "other", scale=3.0)
+    retriever = Retriever([str(other)])
+    made = retriever.candidates(CANDIDATES, tmp_path / "v")
+    assert embedded == [4, 4] and made.identity["model"] == {"encoder": encoder_checksum(other)}
+    for changed in (CANDIDATES.iloc[::-1], CANDIDATES.iloc[:3], CANDIDATES.assign(candidate_id=list("abcd"))):
+        made = retriever.candidates(changed, tmp_path / "v")
+        assert made.identity["texts"] == texts_checksum(changed) and len(made) == len(changed)
+    assert embedded == [4, 4, 4, 3, 4]
+
+
+def test_ids_and_parts_do_not_run_together() -> None:
+    def checksum(*row: str) -> str:
+        return texts_checksum(pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"]))
+
+    assert len({checksum("a", "bc", "d"), checksum("a", "b", "cd"), checksum("ab", "c", "d")}) == 3
+    assert checksum("a", "b", "c") == checksum("a", "b", "c")
+
+
+def test_no_candidates_are_refused_and_nothing_is_overwritten(encoder: Path, tmp_path: Path) -> None:
+    retriever = Retriever([str(encoder)])
+    retriever.candidates(CANDIDATES, tmp_path / "v")
+    for folder in (tmp_path / "v", tmp_path / "new"):
+        before = contents(tmp_path)
+        with pytest.raises(ValueError, match="no candidates"):
+            retriever.candidates(CANDIDATES.iloc[:0], folder)
+        assert contents(tmp_path) == before
+    assert len(open_vectors(tmp_path / "v")) == 4
+
+
+def test_a_damaged_encoder_is_named(tmp_path: Path) -> None:
+    other = toy_encoder(tmp_path / "other", scale=3.0)
+    (other / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes()[:99])
+    with pytest.raises(ValueError, match="other holds no whole encoder"):
+        Retriever([str(other)])

@@ -1,0 +1,58 @@
+"""The settings of retrieval, checked before any library of search or training is loaded."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings, option_name, share_name
+
+NEEDED: dict[str, Any] = {
+    "shares": [1, 80], "batch_size": 64, "steps": 20, "evaluate_every": 10, "patience": 2,
+    "optimizer": {"learning_rate": 5e-4},
+}  # fmt: skip
+
+
+def settings(**others: Any) -> RetrievalSettings:
+    return TypeAdapter(RetrievalSettings).validate_python(NEEDED | others)
+
+
+def test_defaults_and_names() -> None:
+    found = settings()
+    assert (found.tokens_at_once, found.recompute, found.open_domain_pairs, found.indexes) == (16384, False, 0, [])
+    assert found.bm25.k1 == 1.5
+    assert [share_name(share) for share in found.shares] == ["1%", "80%"]
+    assert [option_name(share) for share in (1.0, 0.5)] == ["share-1", "share-0.5"]
+    assert settings(shares=[]).shares == []
+    assert RetrievalConfig().input == "demo"
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ({"share": [1]}, "share"),
+        ({"shares": [0]}, "greater than 0"),
+        ({"shares": [100]}, "less than 100"),
+        ({"shares": [1, 80, 1.0]}, "one stands there twice"),
+        ({"steps": 0}, "greater than 0"),
+        ({"bm25": {"k1": -1}}, "k1"),
+        ({"indexes": [{"kind": "lsh"}]}, "kind"),
+        ({"indexed": "ict"}, "indexed is ict, but there are no indexes"),
+        ({"open_domain_pairs": -1}, "open_domain_pairs"),
+    ],
+)
+def test_impossible_settings_are_named(bad: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        settings(**bad)
+
+
+def test_checking_loads_no_heavy_library() -> None:
+    code = (
+        "import sys\n"
+        "import contexture.tasks.answer_selection.task, contexture.tasks.retrieval.task\n"
+        "print(sorted({'torch', 'faiss', 'bm25s', 'pyspark', 'transformers'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

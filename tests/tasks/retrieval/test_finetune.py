@@ -1,0 +1,140 @@
+"""Fine-tuning on questions."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from contexture.encoders.files import load_encoder
+from contexture.encoders.transformer import Transformer
+from contexture.tasks.base import Contestant
+from contexture.tasks.retrieval.config import RetrievalSettings
+from contexture.tasks.retrieval.evaluation import unseen
+from contexture.tasks.retrieval.finetune import HeldOut, QuestionBatches, answered, finetune_retrieval
+from contexture.tasks.retrieval.reqa import split_questions
+from contexture.training.curves import read_curves
+from contexture.training.seeding import mix
+from tests.tasks.retrieval import toys
+
+QUESTIONS, CANDIDATES = toys.tables()
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toys.vocabulary(tmp_path_factory.mktemp("vocabulary") / "words")
+
+
+def tune(
+    start: Path, folder: Path, settings: RetrievalSettings | None = None, seed: int = 0, share: float = 50
+) -> Path:
+    folder.mkdir()
+    finetune_retrieval(
+        settings or toys.settings(), share, Contestant("toy", seed, (str(start),)), QUESTIONS, CANDIDATES, folder
+    )
+    return folder
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    files = sorted(folder.rglob("*.safetensors"))
+    return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
+
+
+def loss(folder: Path) -> float:
+    """Of the questions that are neither trained on nor held out."""
+    test = answered(QUESTIONS, CANDIDATES, unseen(QUESTIONS, 50, 0))
+    return HeldOut(test, QUESTIONS, CANDIDATES, 0).loss(load_encoder(folder))
+
+
+@pytest.mark.parametrize("kind", ["shared", "separate", "bag"])
+def test_fine_tuning_learns_from_questions(kind: str, words: Path, tmp_path: Path) -> None:
+    """The answers of questions that were not trained on become more probable."""
+    config: dict[str, Any] = {
+        "shared": toys.TRANSFORMER, "separate": toys.TRANSFORMER | {"shared": False}, "bag": toys.BAG
+    }[kind]  # fmt: skip
+    start = toys.new_encoder(tmp_path / "start", words, config)
+    assert loss(tune(start, tmp_path / "tuned")) < loss(start) - 0.2
+
+
+def test_the_best_weights_are_those_that_were_measured(words: Path, tmp_path: Path) -> None:
+    tuned = tune(toys.new_encoder(tmp_path / "start", words), tmp_path / "tuned")
+    dev = split_questions(QUESTIONS["question_id"].tolist(), 0.5, 0).eq("dev").to_numpy()
+    held_out = HeldOut(answered(QUESTIONS, CANDIDATES, dev), QUESTIONS, CANDIDATES, mix(0, 6))
+    losses = read_curves(tuned)["dev/loss"].dropna()
+    assert held_out.loss(load_encoder(tuned)) == pytest.approx(losses.min(), abs=1e-5)
+    assert losses.min() < losses.iloc[-1]  # there was patience: the last weights are worse
+
+
+def test_fine_tuning_is_a_function_of_its_seed(words: Path, tmp_path: Path) -> None:
+    start = toys.new_encoder(tmp_path / "start", words, toys.TRANSFORMER | {"shared": False})
+    settings = toys.settings(steps=10)
+    first, again, other = (
+        weights(tune(start, tmp_path / name, settings, seed)) for name, seed in (("1", 0), ("2", 0), ("3", 1))
+    )
+    torch.testing.assert_close(first, again, rtol=0, atol=0)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+def test_recomputing_changes_nothing_but_memory(words: Path, tmp_path: Path) -> None:
+    start = toys.new_encoder(tmp_path / "start", words, toys.TRANSFORMER | {"dropout": 0.0})
+    kept, recomputed = (
+        read_curves(tune(start, tmp_path / str(on), toys.settings(steps=5, recompute=on)))["dev/loss"].min()
+        for on in (False, True)
+    )
+    assert recomputed == pytest.approx(kept, abs=1e-5)
+
+
+def test_fine_tuning_starts_from_a_masked_language_model(words: Path, tmp_path: Path) -> None:
+    """Its Transformer and its projection are carried on, its language-model head is not."""
+    start = toys.new_encoder(tmp_path / "start", words, head=True)
+    still = toys.settings(steps=5, optimizer={"learning_rate": 1e-12})
+    before, after = (load_encoder(one).document for one in (start, tune(start, tmp_path / "tuned", still)))
+    assert isinstance(before, Transformer) and isinstance(after, Transformer)
+    torch.testing.assert_close(dict(after.base.state_dict()), dict(before.base.state_dict()), rtol=0, atol=1e-6)
+    assert before.has_head and not after.has_head
+    assert before.projection is not None and after.projection is not None
+    torch.testing.assert_close(after.projection.weight, before.projection.weight, rtol=0, atol=1e-6)
+
+
+def test_batches_are_pairs_of_every_epoch_once(words: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
+    pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 33)
+    batches = QuestionBatches(pairs, QUESTIONS, CANDIDATES, encoder, toys.settings(), 1)
+    epochs = [[batches.batch(step) for step in (start, start + 1)] for start in (0, 2)]
+    ids = [torch.cat([batch["document_ids"] for batch in epoch]).tolist() for epoch in epochs]
+    for drawn in ids:
+        assert len(drawn) == len(set(drawn)) == 32  # of 33: what does not fill a batch waits for another epoch
+    assert ids[0] != ids[1]
+    again = batches.batch(0)
+    torch.testing.assert_close(encoder(again["query"], "query"), encoder(epochs[0][0]["query"], "query"))
+    # A question and its answer stand in the same row.
+    rows = again["document_ids"].tolist()
+    expected = encoder.embed([(CANDIDATES["sentence"][row], CANDIDATES["passage"][row]) for row in rows], "document")
+    torch.testing.assert_close(encoder(again["document"], "document").detach(), torch.from_numpy(expected))
+
+
+def test_fewer_questions_than_a_batch_are_one_batch(words: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
+    pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 3)
+    batches = QuestionBatches(pairs, QUESTIONS, CANDIDATES, encoder, toys.settings(), 1)
+    assert all(sorted(batches.batch(step)["document_ids"].tolist()) == [0, 1, 2] for step in range(4))
+
+
+@pytest.mark.parametrize("share", [1, 1.5])
+def test_a_share_that_is_too_small_is_refused(share: float, words: Path, tmp_path: Path) -> None:
+    start = toys.new_encoder(tmp_path / "start", words)
+    with pytest.raises(ValueError, match=rf"{share:g} % of 80 questions are too few to train on and hold some out"):
+        tune(start, tmp_path / "tuned", share=share)
+
+
+def test_what_cannot_be_fine_tuned_is_named(words: Path, tmp_path: Path) -> None:
+    start = toys.new_encoder(tmp_path / "start", words)
+    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
+        finetune_retrieval(
+            toys.settings(), 50, Contestant("both", 0, (str(start), str(start))), QUESTIONS, CANDIDATES, tmp_path
+        )
+    file = start / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="start holds no whole encoder"):
+        tune(start, tmp_path / "tuned")

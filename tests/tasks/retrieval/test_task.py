@@ -1,0 +1,208 @@
+"""Retrieval as a task, from the files to the records."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contexture.demo import DemoConfig, write_demo_world
+from contexture.encoders.base import Encoder
+from contexture.metrics.bm25 import Bm25
+from contexture.tasks.base import Contestant, Results
+from contexture.tasks.retrieval.config import RetrievalConfig
+from contexture.tasks.retrieval.evaluation import unseen
+from contexture.tasks.retrieval.ranks import METRICS
+from contexture.tasks.retrieval.task import RetrievalTask
+from tests.tasks.retrieval import toys
+from tests.tasks.retrieval.test_open_domain import passages
+
+TASK = RetrievalTask()
+SETTINGS = toys.settings(steps=5, shares=[50, 80], indexes=[{"kind": "hnsw"}], indexed="tuned")
+OPEN = toys.settings(steps=5, shares=[50, 80], open_domain_pairs=8, open_domain=["tuned"])
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data, an encoder, and what was fine-tuned of it with two seeds."""
+    folder = tmp_path_factory.mktemp("project")
+    data = toys.write_data(folder / "data")
+    toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"))
+    for seed in (0, 1):
+        for option in TASK.options(SETTINGS, None):
+            place = folder / f"tuned-{seed}" / option
+            place.mkdir(parents=True)
+            TASK.finetune(SETTINGS, option, contestants(folder)[seed], data, place)
+    return folder
+
+
+def contestants(project: Path) -> list[Contestant]:
+    """One that is fine-tuned with two seeds, and two encoders side by side."""
+    start = str(project / "encoder")
+    tuned = [Contestant("tuned", seed, (start,), project / f"tuned-{seed}") for seed in (0, 1)]
+    return [*tuned, Contestant("both", 0, (start, start))]
+
+
+@pytest.fixture(scope="module")
+def results(project: Path) -> Results:
+    return TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
+
+
+def test_options_are_the_shares() -> None:
+    assert TASK.options(SETTINGS, None) == ["share-50", "share-80"]
+    assert TASK.options(toys.settings(shares=[]), None) == []
+
+
+def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
+    table = pd.DataFrame(results.records)
+    assert set(table) == {"variant", "seed", "task", "data", "protocol", "split", "metric", "value"}
+    assert set(table["task"]) == {"retrieval"} and set(table["data"]) == {"toys"} and set(table["split"]) == {"test"}
+    assert not table.duplicated(["variant", "seed", "protocol", "metric"]).any()
+    assert json.loads(json.dumps(results.records)) == results.records
+    runs = table.groupby(["variant", "seed", "protocol"])["metric"].agg(set)
+    assert all(metrics == set(METRICS) for metrics in runs)
+    every = ["50%", "80%", "frozen"]
+    assert [*runs.index] == [
+        *[("bm25", seed, protocol) for seed in (0, 1) for protocol in every],
+        ("both", 0, "frozen"),
+        *[("tuned", seed, protocol) for seed in (0, 1) for protocol in every],
+    ]
+
+
+def test_records_are_the_means_of_the_ranks(results: Results) -> None:
+    ranks = results.tables["ranks"]
+    chosen = ranks[(ranks["variant"] == "tuned") & (ranks["seed"] == 1) & (ranks["protocol"] == "50%")]
+    record = next(
+        record
+        for record in results.records
+        if (record["variant"], record["seed"], record["protocol"], record["metric"])
+        == ("tuned", 1, "50%", "recall_at_10")
+    )
+    assert record["value"] == pytest.approx(chosen["rank"].between(1, 10).mean())
+
+
+def test_all_are_tested_on_the_same_questions_and_frozen_ones_on_all(results: Results) -> None:
+    questions, _ = toys.tables()
+    ranks = results.tables["ranks"]
+    for (variant, seed, protocol), part in ranks.groupby(["variant", "seed", "protocol"]):
+        share = None if protocol == "frozen" else float(protocol.rstrip("%"))
+        expected = questions["question_id"][unseen(questions, share, seed)].tolist()
+        assert part["question_id"].tolist() == expected, (variant, seed, protocol)
+    assert unseen(questions, 80, 0).sum() == 16
+
+
+def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, project: Path) -> None:
+    from contexture.encoders.models import load_model
+
+    questions, candidates = toys.tables()
+    model = load_model(project / "encoder")
+    asked = model.embed(questions["question"].tolist(), "query")
+    said = model.embed(list(zip(candidates["sentence"], candidates["passage"], strict=True)), "document")
+    scores = asked @ (said / np.linalg.norm(said, axis=1, keepdims=True)).T
+    expected = [int((row >= row[number % 40]).sum()) for number, row in enumerate(scores)]
+    ranks = results.tables["ranks"]
+    found = ranks.loc[ranks["variant"] == "both", "rank"].to_numpy()
+    assert np.mean(found == np.array(expected)) > 0.95  # rounding may decide a tie
+
+
+def test_indexes_and_speeds_are_told(results: Results) -> None:
+    assert [found["kind"] for found in results.facts["indexes"]] == ["flat", "hnsw"]
+    assert results.facts["indexes"][0]["recall_against_exact"] == 1
+    (speed,) = results.facts["speeds"]
+    assert speed["what"] == "BM25 search" and speed["per_second"] > 0
+    assert json.loads(json.dumps(results.facts)) == results.facts
+
+
+def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second evaluation embeds questions alone, and finds the same."""
+    real = Encoder.embed
+
+    def no_candidates(self: Encoder, texts: Sequence[Any], role: Any = None) -> Any:
+        assert role == "query" or len(texts) == 1
+        return real(self, texts, role)
+
+    monkeypatch.setattr(Encoder, "embed", no_candidates)
+    again = TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
+    assert again.records == results.records
+
+
+def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp_path: Path) -> None:
+    corpus = passages(tmp_path / "passages")
+    found = TASK.evaluate(OPEN, contestants(project), project / "data", project / "vectors", corpus=corpus)
+    table = pd.DataFrame(found.records)
+    grown = table[table["protocol"].str.endswith(" open")]
+    assert set(grown["variant"]) == {"bm25", "tuned"}
+    assert set(grown["protocol"]) == {"frozen open", "50% open", "80% open"}
+    keys = ["variant", "seed", "protocol", "metric"]
+    both = grown.assign(protocol=grown["protocol"].str.removesuffix(" open")).merge(
+        pd.DataFrame(results.records), on=keys, suffixes=("_open", "")
+    )
+    assert len(both) == len(grown) and (both["value_open"] <= both["value"]).all()
+    closed = table[~table["protocol"].str.endswith(" open")].to_dict("records")
+    assert closed == [record for record in results.records if record["protocol"] in set(table["protocol"])]
+    without = TASK.evaluate(OPEN, contestants(project), project / "data", project / "vectors")
+    assert without.records == results.records and found.facts["indexes"] == []
+
+
+def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None:
+    found = TASK.evaluate(SETTINGS, contestants(project)[2:], project / "data", project / "vectors")
+    assert {record["protocol"] for record in found.records} == {"frozen"}
+    assert {record["variant"] for record in found.records} == {"both", "bm25"}
+    assert TASK.evaluate(SETTINGS, [], project / "data", project / "vectors") == Results()
+
+
+def test_bm25_finds_what_shares_its_words(results: Results) -> None:
+    questions, candidates = toys.tables()
+    _, rows = Bm25((candidates["sentence"] + " " + candidates["passage"]).tolist()).search(questions["question"], 1)
+    right = [f"c{row}" == answers[0] for (row,), answers in zip(rows, questions["answers"], strict=True)]
+    values = {(record["variant"], record["protocol"], record["metric"]): record["value"] for record in results.records}
+    assert values["bm25", "frozen", "recall_at_1"] == pytest.approx(np.mean(right))
+
+
+def test_shares_that_are_too_small_are_told_before_any_work(project: Path) -> None:
+    TASK.check(SETTINGS, project / "data")
+    with pytest.raises(ValueError, match="1 % of 80 questions are too few to train on and to hold some out"):
+        TASK.check(toys.settings(shares=[50, 1]), project / "data")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo_world(DemoConfig(pages=25, novels=1), folder)
+    return folder
+
+
+def test_questions_of_the_demo_of_a_file_and_of_a_folder(demo: Path, tmp_path: Path) -> None:
+    TASK.read(RetrievalConfig(), demo, tmp_path / "demo")
+    report = json.loads((tmp_path / "demo" / "task.json").read_text())
+    questions, candidates = (
+        pd.read_parquet(tmp_path / "demo" / f"{name}.parquet") for name in ("questions", "candidates")
+    )
+    assert (report["name"], report["missing"], report["lang"]) == ("demo", {}, "en")
+    assert report["counts"]["queries"] == len(questions) > 0
+    assert report["counts"]["candidates"] == len(candidates)
+    file = str(demo / "squad-demo.json")
+    for number, given in enumerate((file, [file], str(demo))):
+        place = tmp_path / f"{number}"
+        TASK.read(RetrievalConfig(input=given), Path("elsewhere"), place)
+        assert json.loads((place / "task.json").read_text())["name"] == "squad"
+        assert pd.read_parquet(place / "questions.parquet").astype(str).equals(questions.astype(str))
+        assert pd.read_parquet(place / "candidates.parquet").equals(candidates)
+
+
+def test_missing_questions_are_named_and_nothing_is_measured(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place = tmp_path / "data"
+    place.mkdir()
+    (place / "questions.parquet").write_text("of an earlier run")
+    TASK.read(RetrievalConfig(input=str(tmp_path / "none.json")), tmp_path, place)
+    report = json.loads((place / "task.json").read_text())
+    assert "none.json" in report["missing"]["squad"] and "none.json" in caplog.text
+    assert [file.name for file in place.iterdir()] == ["task.json"]
+    (tmp_path / "model").mkdir()
+    TASK.check(toys.settings(shares=[1]), place)
+    TASK.finetune(SETTINGS, "share-50", Contestant("a", 0, ("b",)), place, tmp_path / "model")
+    assert not list((tmp_path / "model").iterdir())
+    assert TASK.evaluate(SETTINGS, [Contestant("a", 0, ("b",))], place, tmp_path / "vectors") == Results()

@@ -1,0 +1,77 @@
+"""Questions with three words of their answer, and small encoders that can learn to find it."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from pydantic import TypeAdapter
+
+from contexture.encoders.base import build_encoder
+from contexture.encoders.config import AnyEncoderConfig, Lengths
+from contexture.encoders.files import save_encoder
+from contexture.tasks.retrieval.config import RetrievalSettings
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
+
+WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
+TRANSFORMER = {
+    "kind": "transformer", "hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "embedding_size": 8
+}  # fmt: skip
+BAG = {"kind": "bag_of_words_mlp", "word_size": 16, "hidden_size": 16, "embedding_size": 8}
+
+
+def vocabulary(folder: Path) -> Path:
+    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=300), folder)
+    return folder
+
+
+def new_encoder(folder: Path, words: Path, config: dict[str, Any] | None = None, head: bool = False) -> Path:
+    """An encoder without training."""
+    torch.manual_seed(0)
+    typed: Any = TypeAdapter(AnyEncoderConfig).validate_python(config or TRANSFORMER)
+    save_encoder(build_encoder(typed, Lengths(query=12, document=24), Vocabulary.load(words), head=head), folder)
+    return folder
+
+
+def settings(**others: Any) -> RetrievalSettings:
+    given = {
+        "shares": [50], "batch_size": 16, "steps": 60, "evaluate_every": 5, "patience": 4, "tokens_at_once": 60,
+        "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
+    }  # fmt: skip
+    return TypeAdapter(RetrievalSettings).validate_python(given | others)
+
+
+def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """80 questions and 40 candidates: a question has three words of its candidate's sentence of four."""
+    draw = random.Random(3)
+    sentences = [draw.sample(WORDS, 4) for _ in range(40)]
+    candidates = pd.DataFrame(
+        {
+            "candidate_id": [f"c{number}" for number in range(40)],
+            "passage_id": [f"p{number}" for number in range(40)],
+            "title": "",
+            "sentence": [" ".join(words) for words in sentences],
+            "passage": [" ".join([*words, *draw.sample(WORDS, 2)]) for words in sentences],
+        }
+    )
+    questions = pd.DataFrame(
+        {
+            "question_id": [f"q{number}" for number in range(80)],
+            "question": [" ".join(draw.sample(sentences[number % 40], 3)) for number in range(80)],
+            "answers": [[f"c{number % 40}"] for number in range(80)],
+            "tuples": 1,
+        }
+    )
+    return questions, candidates
+
+
+def write_data(folder: Path) -> Path:
+    """What `RetrievalTask.read` writes."""
+    folder.mkdir()
+    for table, name in zip(tables(), ("questions", "candidates"), strict=True):
+        table.to_parquet(folder / f"{name}.parquet")
+    (folder / "task.json").write_text(json.dumps({"name": "toys", "counts": {}, "missing": {}, "lang": "en"}))
+    return folder
