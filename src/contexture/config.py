@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
 from contexture.encoders.config import TransformerConfig
+from contexture.objectives.config import OBJECTIVES
 from contexture.strict import STRICT
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
@@ -106,7 +107,20 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with those of the systems, which stand beside the others in the files, under `systems`."""
     others = {key: value for key, value in values.items() if key not in SYSTEMS}
-    return others | {"systems": {key: value for key, value in values.items() if key in SYSTEMS}}
+    return others | {"systems": {key: each_objective(value) for key, value in values.items() if key in SYSTEMS}}
+
+
+def each_objective(system: Any) -> Any:
+    """A system with `each_objective`, a stage without weights, gets a run of it for every objective that has none."""
+    if not isinstance(system, Mapping) or "each_objective" not in system:
+        return system
+    stage, pretrain = system["each_objective"], dict(system.get("pretrain") or {})
+    runs, streams = dict(pretrain.get("runs") or {}), system.get("streams") or {}
+    for name, config in OBJECTIVES.items():
+        if set(config.streams) & set(streams):
+            runs.setdefault(name, {"schedule": [{**stage, "weights": {name: 1}}]})
+    others = {key: value for key, value in system.items() if key != "each_objective"}
+    return others | {"pretrain": pretrain | {"runs": runs}}
 
 
 def source(key: list[str], folders: list[Path], given: Mapping[str, Any]) -> str:

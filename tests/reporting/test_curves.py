@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import POINTS, History, learning_curves, look, to_png
+from contexture.reporting.curves import POINTS, History, Series, learning_curves, look, to_png
 
 
 def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", **series: object) -> History:
@@ -17,9 +17,9 @@ def lines(figure: Figure) -> list[tuple[list[float], list[float]]]:
 def test_seeds_and_their_mean_as_far_as_all_went() -> None:
     (name, figure), *others = learning_curves(
         [
-            history("mspp_ie", 0, [10, 20, 30], **{"dev/map": [0.2, 0.4, 0.9]}),
-            history("mspp_ie", 1, [10, 20], **{"dev/map": [0.4, 0.5]}),
-            history("joint_ie", 0, [10], **{"dev/map": [0.1]}),
+            history("guided", 0, [10, 20, 30], **{"dev/map": [0.2, 0.4, 0.9]}),
+            history("guided", 1, [10, 20], **{"dev/map": [0.4, 0.5]}),
+            history("bare", 0, [10], **{"dev/map": [0.1]}),
         ]
     ).items()
     assert (name, others) == ("finetune_dev_map", [])
@@ -28,7 +28,7 @@ def test_seeds_and_their_mean_as_far_as_all_went() -> None:
     assert drawn[0] == ([10], pytest.approx([10]))
     assert drawn[1] == ([10, 20, 30], pytest.approx([20, 40, 90]))
     assert drawn[3] == ([10, 20], pytest.approx([30, 45]))
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["joint_ie", "mspp_ie (mean of 2)"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["bare", "guided (mean of 2)"]
     axes = figure.axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("optimizer step", "percent")
     assert axes.get_title(loc="left") == "MAP on the development split · finetune"
@@ -37,20 +37,20 @@ def test_seeds_and_their_mean_as_far_as_all_went() -> None:
 def test_one_figure_a_stage_and_series_and_one_look_a_variant() -> None:
     figures = learning_curves(
         [
-            history("mspp_ie", 0, [1, 2], "pretrain", **{"train/loss": [9.0, 8.0], "train/mspp": [0.7, np.nan]}),
-            history("joint_ie", 0, [1, 2], "pretrain", **{"train/loss": [8.0, 7.0]}),
-            history("mspp_ie", 0, [1, 2], **{"dev/map": [0.1, 0.2], "epoch": [0, 0], "note": ["a", "b"]}),
+            history("guided", 0, [1, 2], "pretrain", **{"train/loss": [9.0, 8.0], "train/guess": [0.7, np.nan]}),
+            history("bare", 0, [1, 2], "pretrain", **{"train/loss": [8.0, 7.0]}),
+            history("guided", 0, [1, 2], **{"dev/map": [0.1, 0.2], "epoch": [0, 0], "note": ["a", "b"]}),
         ]
     )
-    assert list(figures) == ["pretrain_train_loss", "pretrain_train_mspp", "finetune_dev_map"]
+    assert list(figures) == ["pretrain_train_loss", "pretrain_train_guess", "finetune_dev_map"]
     looks = {
         line.get_label(): (line.get_color(), line.get_marker()) for line in figures["pretrain_train_loss"].axes[0].lines
     }
     assert len(set(looks.values())) == 2
-    for name in ("pretrain_train_mspp", "finetune_dev_map"):
+    for name in ("pretrain_train_guess", "finetune_dev_map"):
         (line,) = figures[name].axes[0].lines
-        assert (line.get_color(), line.get_marker()) == looks["mspp_ie"]
-    assert lines(figures["pretrain_train_mspp"]) == [([1], [0.7])]  # the empty cell is left out
+        assert (line.get_color(), line.get_marker()) == looks["guided"]
+    assert lines(figures["pretrain_train_guess"]) == [([1], [0.7])]  # the empty cell is left out
 
 
 def test_colours_are_given_out_in_the_order_asked_for() -> None:
@@ -73,6 +73,20 @@ def test_names_of_figures_are_names_of_files() -> None:
     assert name == "finetune_5_dev_loss"
     assert lines(figure) == [([1], [0.5])]
     assert figure.axes[0].get_title(loc="left") == "Loss on the questions held out · finetune 5%"
+
+
+def test_series_of_objectives_are_shown_as_told_or_by_their_names() -> None:
+    run = history("a", 0, [1], **{"train/odd_one": [2.0], "train/odd_one_accuracy": [0.5], "train/told": [0.25]})
+    drawn = learning_curves([run], shown={"told": Series("Told loss", "tens", 10)})
+    shown = {
+        figure.axes[0].get_title(loc="left"): (figure.axes[0].get_ylabel(), lines(figure)[0][1])
+        for figure in drawn.values()
+    }
+    assert shown == {
+        "Odd one · finetune": ("", [2.0]),
+        "Odd one accuracy · finetune": ("percent", [50.0]),
+        "Told loss · finetune": ("tens", [2.5]),
+    }
 
 
 def test_total_loss_of_a_single_objective_is_not_drawn_twice() -> None:
@@ -110,7 +124,7 @@ def test_logs_without_values_give_no_figure() -> None:
 
 def test_the_picture_is_the_same_each_time() -> None:
     def draw() -> bytes:
-        runs = [history("mspp_ie", s, [1, 2], **{"train/tokens_per_second": [17000.0, 18000.0]}) for s in (0, 1)]
+        runs = [history("guided", s, [1, 2], **{"train/tokens_per_second": [17000.0, 18000.0]}) for s in (0, 1)]
         return to_png(learning_curves(runs)["finetune_train_tokens_per_second"])
 
     first = draw()

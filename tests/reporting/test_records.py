@@ -1,34 +1,36 @@
 import json
+import subprocess
+import sys
 
-import pandas as pd
 import pytest
 
-from contexture.metrics.ranking import average, question_metrics
-from contexture.reporting.records import check_records
+from contexture.reporting.records import Place, by_seed, check_records, data_of, place_of
+from tests.reporting.make import COST, measured
 
-GOOD = {
-    "system": "mspp",
-    "variant": "mspp_ie",
-    "task": "wikiqa",
-    "split": "test",
-    "metric": "map",
-    "value": 0.5,
-    "seed": 0,
-}
+GOOD = measured("mlm", [0.5], "answer_selection", "demo", "grouped", "map")[0]
 
 
-def test_what_the_evaluation_writes_is_accepted_after_a_round_trip() -> None:
-    rows = [("mspp_ie", 1, "test", "grouped", "Q1", f"c{i}", label, -1.0 * i) for i, label in enumerate([0, 1])]
-    columns = ["variant", "seed", "split", "protocol", "question_id", "candidate_id", "label", "score"]
-    records = average(question_metrics(pd.DataFrame(rows, columns=columns)), "mspp", "wikiqa")
-    assert check_records(json.loads(json.dumps(records))) == records
-    assert len(records) == 3
+@pytest.mark.parametrize("record", [GOOD, {**GOOD, **COST}, {**GOOD, "data": "demo/animals", "split": "dev"}])
+def test_records_are_accepted_after_a_round_trip(record: dict[str, object]) -> None:
+    assert check_records(json.loads(json.dumps([record]))) == [record]
 
 
 @pytest.mark.parametrize("metric", ["recall_at_1", "recall_at_100", "sentence_recall_at_50"])
 def test_recalls_are_metrics(metric: str) -> None:
-    record = {**GOOD, "system": "two_tower", "task": "squad", "split": "1%", "metric": metric}
+    record = {**GOOD, "task": "retrieval", "data": "squad", "protocol": "1%", "metric": metric}
     assert check_records([record]) == [record]
+
+
+def test_where_numbers_stand() -> None:
+    place = Place("sick_r", "senteval", "cosine", "spearman_mean")
+    records = measured("mlm", [0.5, 0.25], "sick_r", "senteval", "cosine", "spearman_mean")
+    records += measured("mlm", [0.9], "sick_r", "senteval/test", "cosine", "spearman")
+    records += measured("ict", [0.1], "mr", "demo")
+    records += measured("mlm", [0.9], "sick_r", "senteval", "cosine", "spearman_mean", split="dev")
+    assert [place_of(record) == place for record in records] == [True, True, False, False, False]
+    assert by_seed(records, "mlm", place) == {0: 0.5, 1: 0.25}
+    assert by_seed(records, "ict", Place("mr", "demo", "senteval", "accuracy")) == {0: 10.0}  # in percent
+    assert data_of(records) == ["senteval", "demo"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,16 @@ def test_each_metric_has_its_range(metric: str, good: list[float], bad: list[flo
         ({"seed": True}, "'seed' must be an integer"),
         ({"split": ""}, "'split' must be a non-empty string"),
         ({"variant": None}, "'variant' must be a non-empty string"),
-        ({"protocol": "grouped"}, r"unknown keys \['protocol'\]"),
+        ({"split": "1%"}, r"unknown split, expected one of \['train', 'dev', 'test'\]"),
+        ({"data": ""}, "'data' must be a non-empty string"),
+        ({"protocol": 1}, "'protocol' must be a non-empty string"),
+        ({"device": "cpu"}, r"unknown keys \['device'\]"),
+        ({"steps": 10}, r"of the cost of training \['training_text', 'tokens', .*'parameters'\] are missing"),
+        ({**COST, "training_text": ""}, "'training_text' must be a non-empty string"),
+        ({**COST, "tokens": 1.5}, "'tokens' must be an integer from 0"),
+        ({**COST, "parameters": -1}, "'parameters' must be an integer from 0"),
+        ({**COST, "flops": float("inf")}, "'flops' must be a number from 0"),
+        ({**COST, "seconds": True}, "'seconds' must be a number from 0"),
     ],
 )
 def test_a_bad_record_is_named_by_its_place(change: dict[str, object], message: str) -> None:
@@ -82,3 +93,13 @@ def test_other_bad_input() -> None:
         check_records({"records": [GOOD]})
     with pytest.raises(ValueError, match="metrics record 0: not an object"):
         check_records(["map"])
+
+
+def test_records_need_neither_torch_nor_the_tasks() -> None:
+    code = """
+import sys
+import contexture.reporting.records
+print([name for name in sys.modules if name.split(".")[0] in ("torch", "pyspark", "faiss") or "contexture.tasks" in name])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,100 +1,148 @@
 import subprocess
 import sys
 from base64 import b64decode
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
-from contexture.reporting.curves import History
+from contexture.reporting.curves import History, Series
+from contexture.reporting.page import Bar, Card, Page, ReportContext, Section, section, sections
+from contexture.reporting.published import PublishedTable, Row, Score
 from contexture.reporting.records import Record
-from contexture.reporting.report import ReportContext, render_report
-from tests.reporting.pages import Page
+from contexture.reporting.report import render_report
+from contexture.reporting.tables import Column, Table, compare, results_tables
+from tests.reporting.make import measured
+from tests.reporting.pages import Page as Html
 
 HOSTILE = "<script>alert(1)</script>"
 CONTEXT = ReportContext(
-    system="mspp",
-    title="MSPP on a made-up world",
+    system="some",
+    title="Some system on a made-up world",
     note="Trained from scratch at a small size: not comparable with the paper.",
     run={"Seeds": "0, 1", "Text": HOSTILE},
     counts={"Corpus": {"pages_in": 1306, "dropped": {"redirect": 99}}},
-    files={"data/08_reporting/mspp/metrics.json": "every number of the tables"},
+    files={"data/08_reporting/some/metrics.json": "every number of the tables"},
+    facts={
+        "retrieval": {"name": "demo", "counts": {"queries": 4321}, "missing": {}},
+        "sentences": {"missing": {"sst2": "no folder SST"}, "counts": {}},
+    },
+    series={"guess": Series("Guessing loss", "nats")},
 )
-VALUES = {"mspp_ie": [0.61, 0.63], "joint_ie": [0.41, 0.42], HOSTILE: [0.5]}
+VALUES = {"guided": [0.61, 0.63], "bare": [0.41, 0.42], HOSTILE: [0.5]}
 RECORDS = [
-    Record(system=system, variant=variant, task="wikiqa", split="test", metric="map", value=value, seed=seed)
-    for system, values in (("mspp", VALUES), ("other", {"mspp_ae": [0.99]}))
-    for variant, by_seed in values.items()
-    for seed, value in enumerate(by_seed)
+    record
+    for system, values in (("some", VALUES), ("other", {"guided": [0.99]}))
+    for variant, of_seed in values.items()
+    for record in measured(variant, of_seed, "answer_selection", "wikiqa", "grouped", "map", system=system)
 ]
 HISTORIES = [
-    History("finetune", "mspp_ie", seed, pd.DataFrame({"step": [1, 2], "dev/map": [0.5, 0.6 + seed / 100]}))
+    History("finetune", "guided", seed, pd.DataFrame({"step": [1, 2], "dev/map": [0.5, 0.6 + seed / 100]}))
     for seed in (0, 1)
 ]
+PUBLISHED = PublishedTable(
+    title="Table 1: answers",
+    source="A paper",
+    task="answer_selection",
+    data="wikiqa",
+    rows=(
+        Row("guided", "grouped", "Guided", {"map": Score(88.5, 1.5, True)}),
+        Row("bare", "grouped", "Bare", {"map": Score(39.4, 1.6)}),
+    ),
+    metrics=("map",),
+    protocol="grouped",
+)
+
+
+def page(records: Sequence[Record], context: ReportContext) -> Page:
+    gains = compare(records, PUBLISHED, "wikiqa", [("guided", "bare")], "map")
+    return Page([gain.sentence for gain in gains], sections(results_tables(records, PUBLISHED)))
 
 
 def test_the_page_needs_nothing_else_and_runs_nothing() -> None:
-    report = render_report(RECORDS, HISTORIES, CONTEXT)
-    page = Page(report.html)
-    assert "script" not in {tag for tag, _ in page.tags}
+    report = render_report(RECORDS, HISTORIES, CONTEXT, page)
+    html = Html(report.html)
+    assert "script" not in {tag for tag, _ in html.tags}
     assert not {"src", "href"} & {
-        key for _, attrs in page.tags for key, value in attrs.items() if not str(value).startswith("data:")
+        key for _, attrs in html.tags for key, value in attrs.items() if not str(value).startswith("data:")
     }
     assert "url(" not in report.html and "@import" not in report.html
-    assert page.text.count(HOSTILE) == 2  # as text: the variant and the description
-    (image,) = [attrs for tag, attrs in page.tags if tag == "img"]
+    assert html.text.count(HOSTILE) == 2  # as text: the variant and the description
+    (image,) = [attrs for tag, attrs in html.tags if tag == "img"]
     assert b64decode(image["src"].split(",")[1]) == report.figures["finetune_dev_map.png"]
 
 
 def test_both_forms_say_the_same() -> None:
-    report = render_report(RECORDS, HISTORIES, CONTEXT)
-    text = Page(report.html).text
+    report = render_report(RECORDS, HISTORIES, CONTEXT, page)
+    text = Html(report.html).text
     for shown in (
         CONTEXT.title,
         CONTEXT.note,
-        "Table 1: answer selection, all candidates",
-        "Table 2: re-ranking the pairwise model's best candidates",
+        "Table 1: answers",
         "62.0 (1.4)",
         "88.5 (1.5)†",
         "1,306",
         "dropped: redirect",
+        "Passage retrieval: data",
+        "4,321",
+        "Not measured",
+        "no folder SST",
         "every number of the tables",
-        "data/08_reporting/mspp/metrics.json",
+        "data/08_reporting/some/metrics.json",
     ):
         assert shown in text
         assert shown in report.markdown
-    finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
+    assert "Sentence tasks: data" not in text
+    finding = next(line for line in report.markdown.splitlines() if line.startswith("- Guided"))
     assert finding == (
-        "- Joint with MSPP, IE_k: +20.5 points of MAP over joint without MSPP, IE_k "
-        "(t(1) = 41.00, p = 0.016: significant at 95%). The paper: +49.1."
+        "- Guided: +20.5 points of MAP over bare (t(1) = 41.00, p = 0.016: significant at 95%). The paper: +49.1."
     )
     assert finding.removeprefix("- ") in text
     assert "![finetune_dev_map.png](finetune_dev_map.png)" in report.markdown
     assert "99.0" not in report.html.split("<body>")[1].split("data:image")[0]  # another system's record
 
 
-def test_records_alone_are_enough() -> None:
-    report = render_report(RECORDS, [], ReportContext("mspp", "MSPP", "Not comparable."))
+def test_what_is_not_there_is_left_out() -> None:
+    report = render_report(RECORDS, [], ReportContext("some", "Some", "Not comparable."), page)
     assert report.figures == {}
-    for heading in ("Learning curves", "<dl>", "Where the files are"):
+    for heading in ("Learning curves", "<dl>", "Where the files are", "Not measured", "cards"):
         assert heading not in report.markdown
-        assert heading not in report.html
+        assert heading not in report.html.split("<body>")[1]
     assert "62.0 (1.4)" in report.html
-    empty = render_report([], [], ReportContext("mspp", "MSPP", "Nothing was run."))
-    assert "82.7 (2.2)" in empty.html
-    assert "Gains" not in empty.html
+    assert "88.5 (1.5)†" in render_report([], [], CONTEXT, page).html
+
+
+def test_cards_stand_first_and_bars_and_shades_are_drawn() -> None:
+    def made(records: Sequence[Record], context: ReportContext) -> Page:
+        card = Card(
+            "Search", "Find it.", f"BM25 {HOSTILE}", ["Take BM25.", "Or not."], "R@10", [Bar("BM25", 52.04, True)]
+        )
+        pictures = [f"picture_{n}" for n in (1, 2)]
+        table = Table("Shaded", (Column("What"),), (("a",),), shades={(0, 0): 0.5}, notes={0: "explained"})
+        figures = {name: Figure(figsize=(1, 1)) for name in pictures}
+        return Page(["Found."], [Section("Pictures", figures=pictures), section(table)], figures, cards=[card])
+
+    report = render_report(RECORDS, [], CONTEXT, made)
+    text = Html(report.html).text
+    assert text.index("Take BM25.") < text.index("Found.") < text.index(CONTEXT.note)
+    assert f"BM25 {HOSTILE}" in text
+    assert 'style="width:52.0%"' in report.html
+    assert '<td class=" " style="--shade:0.50">a<small>explained</small></td>' in report.html
+    assert len([tag for tag, _ in Html(report.html).tags if tag == "img"]) == 2
+    assert "- **Search**: Take BM25. Or not." in report.markdown.splitlines()
+    assert report.markdown.index("![picture_1.png]") < report.markdown.index("![picture_2.png]")
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="no published tables for system 'msp', only for"):
-        render_report([], [], ReportContext("msp", "", ""))
     with pytest.raises(ValueError, match="metrics record 0"):
-        render_report([{"system": "mspp"}], [], CONTEXT)
+        render_report([{"system": "some"}], [], CONTEXT, page)
 
 
 def test_reporting_stays_apart_from_training_and_pipelines() -> None:
     code = """
 import sys
-import contexture.reporting.report
+import contexture.reporting.report, contexture.reporting.league, contexture.reporting.default_page
 print(sorted({"torch", "kedro", "mlflow", "pyspark"} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

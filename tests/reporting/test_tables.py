@@ -11,21 +11,26 @@ from contexture.reporting.tables import (
     compare,
     comparison_table,
     counts_table,
+    paired,
     results_table,
+    results_tables,
     to_markdown,
 )
 from contexture.systems.mspp.published import COMPARISONS, TABLES
+from tests.reporting.make import measured
 
 TABLE_1, TABLE_2 = TABLES
 
 
 def records(
-    variant: str, values: list[float], task: str = "wikiqa", metric: str = "map", split: str = "test"
+    variant: str,
+    values: list[float],
+    protocol: str = "grouped",
+    metric: str = "map",
+    data: str = "wikiqa",
+    **other: str,
 ) -> list[Record]:
-    return [
-        Record(system="mspp", variant=variant, task=task, split=split, metric=metric, value=value, seed=seed)
-        for seed, value in enumerate(values)
-    ]
+    return measured(variant, values, "answer_selection", data, protocol, metric, **other)
 
 
 def cells(table: Table, label: str) -> dict[str, str]:
@@ -37,10 +42,10 @@ def test_mean_and_sample_standard_deviation_beside_the_published() -> None:
     ours = [
         *records("mspp_ie", [0.50, 0.52, 0.57]),  # mean 53, deviations −3, −1, 4: √(26/2) = 3.606
         *records("mspp_ie", [0.9], split="dev"),
-        *records("mspp_ie", [0.1], task="wikiqa_rerank"),
+        *records("mspp_ie", [0.1], protocol="reranked"),
         *records("pairwise", [0.7]),
     ]
-    table = results_table(ours, TABLE_1)
+    table = results_table(ours, TABLE_1, "wikiqa")
     assert cells(table, "Joint with MSPP, IE_k") == {
         "Model": "Joint with MSPP, IE_k",
         "Seeds": "3",
@@ -55,12 +60,12 @@ def test_mean_and_sample_standard_deviation_beside_the_published() -> None:
     assert cells(table, "Joint without MSPP, AE_k")["Seeds"] == "–"  # not run, still in the table
     assert table.groups == [("", 2), ("P@1", 2), ("MAP", 2), ("MRR", 2)]
     assert "marks a significant gain" in table.caption
-    assert "significant" not in results_table(ours, TABLE_2).caption
+    assert "significant" not in results_table(ours, TABLE_2, "wikiqa").caption
 
 
 def test_reranking_keeps_the_pairwise_row_of_all_candidates() -> None:
-    ours = records("pairwise", [0.7]) + records("joint_ie", [0.4], task="wikiqa_rerank")
-    table = results_table(ours, TABLE_2)
+    ours = records("pairwise", [0.7]) + records("joint_ie", [0.4], protocol="reranked")
+    table = results_table(ours, TABLE_2, "wikiqa")
     assert cells(table, "Pairwise cross-encoder")["MAP ours"] == "70.0"
     assert cells(table, "Joint without MSPP, IE_k")["MAP ours"] == "40.0"
     assert cells(table, "Joint without MSPP, IE_k")["P@1 paper"] == "24.6 (3.1)"
@@ -68,16 +73,40 @@ def test_reranking_keeps_the_pairwise_row_of_all_candidates() -> None:
 
 
 def test_variants_that_the_paper_lacks_get_rows_of_their_own() -> None:
-    ours = records("mspp_ie_following", [0.3]) + records("mspp_z", [0.3], task="wikiqa_rerank")
-    row = cells(results_table(ours, TABLE_1), "mspp_ie_following")
+    ours = records("mspp_ie_following", [0.3]) + records("mspp_z", [0.3], protocol="reranked")
+    row = cells(results_table(ours, TABLE_1, "wikiqa"), "mspp_ie_following")
     assert (row["MAP ours"], row["MAP paper"]) == ("30.0", "–")
-    assert [row[0] for row in results_table(ours, TABLE_1).rows][5:] == ["mspp_ie_following"]
-    assert [row[0] for row in results_table(ours, TABLE_2).rows][5:] == ["mspp_z"]
+    assert [row[0] for row in results_table(ours, TABLE_1, "wikiqa").rows][5:] == ["mspp_ie_following"]
+    assert [row[0] for row in results_table(ours, TABLE_2, "wikiqa").rows][5:] == ["mspp_z"]
+
+
+def test_ours_of_other_data_stand_beside_the_papers_and_it_is_said() -> None:
+    ours = (
+        records("mspp_ie", [0.25], data="demo")
+        + records("mspp_ie", [0.5])
+        + records("mspp_ie", [0.9], "frozen", data="x")
+    )
+    demo, real = results_tables(ours, TABLE_1)
+    assert demo.title == "Table 1: answer selection, all candidates (ours: the demo's made-up world)"
+    assert demo.caption.endswith("Ours are of the demo's made-up world, the paper's of WikiQA: not comparable.")
+    assert real.title == "Table 1: answer selection, all candidates"
+    assert "comparable" not in real.caption
+    for table, value in ((demo, "25.0"), (real, "50.0")):
+        row = cells(table, "Joint with MSPP, IE_k")
+        assert (row["MAP ours"], row["MAP paper"]) == (value, "88.5 (1.5)†")
+    (alone,) = results_tables([], TABLE_1)
+    assert cells(alone, "Joint with MSPP, IE_k")["MAP ours"] == "–"
+
+
+def test_what_no_seed_changes_stands_for_every_seed() -> None:
+    assert paired({0: 5.0, 1: 7.0}, {0: 1.0}) == (4.0,)
+    assert paired({0: 5.0, 1: 7.0}, {0: 1.0}, unseeded=True) == (4.0, 6.0)
+    assert paired({1: 5.0}, {0: 1.0}) == ()
 
 
 def test_gains_are_paired_by_seed() -> None:
     ours = records("mspp_ie", [0.41, 0.52, 0.63, 0.99]) + records("joint_ie", [0.40, 0.50, 0.60])
-    (gain,) = compare(ours, TABLE_1, COMPARISONS, "map")
+    (gain,) = compare(ours, TABLE_1, "wikiqa", COMPARISONS, "map")
     # 1, 2, 3 points: mean 2, deviation 1, t = 2√3; with two degrees of freedom p = 1 − t/√(t² + 2)
     assert gain.differences == pytest.approx((1, 2, 3))
     assert gain.published == pytest.approx(88.5 - 39.4)
@@ -104,7 +133,7 @@ def test_verdicts() -> None:
 
 
 def test_a_comparison_needs_both_sides() -> None:
-    assert compare(records("mspp_ie", [0.4]), TABLE_1, COMPARISONS, "map") == []
+    assert compare(records("mspp_ie", [0.4]), TABLE_1, "wikiqa", COMPARISONS, "map") == []
 
 
 def test_names_keep_their_capitals_within_a_sentence() -> None:
@@ -118,7 +147,7 @@ def test_names_keep_their_capitals_within_a_sentence() -> None:
 
 def test_the_best_of_each_column_stands_out() -> None:
     ours = records("mspp_ie", [0.50]) + records("mspp_ae", [0.61]) + records("pairwise", [0.6104])
-    table = results_table(ours, TABLE_1)
+    table = results_table(ours, TABLE_1, "wikiqa")
     bold = {(table.rows[row][0], f"{table.columns[c].group} {table.columns[c].name}") for row, c in table.bold}
     assert {what for what in bold if what[1] == "MAP ours"} == {  # 61.0 is shown for both
         ("Joint with MSPP, AE_k", "MAP ours"),
@@ -126,7 +155,7 @@ def test_the_best_of_each_column_stands_out() -> None:
     }
     assert ("Joint with MSPP, IE_k", "MAP paper") in bold
     assert not any("Seeds" in column or "MRR ours" in column for _, column in bold)
-    alone = results_table(records("mspp_ie", [0.50]), TABLE_1)
+    alone = results_table(records("mspp_ie", [0.50]), TABLE_1, "wikiqa")
     assert not any(alone.columns[column].name == "ours" for _, column in alone.bold)
 
 
@@ -147,6 +176,11 @@ def test_markdown_gives_back_the_cells() -> None:
     assert found == ["What", "G n", "a|b", "1*", "IE_k\\", "–", "*x* <b>", "two lines"]
 
 
+def test_markdown_explains_rows() -> None:
+    table = Table("T", (Column("What"),), (("a",), ("b",)), bold=frozenset({(0, 0)}), notes={0: "guesses | words"})
+    assert to_markdown(table).splitlines()[2:] == [r"| **a**: guesses \| words |", "| b |"]
+
+
 def test_markdown_shows_headings_and_what_stands_out() -> None:
     table = Table(
         "T", (Column("What"), Column("n")), (("a*", "1"), ("b", "2")), "", frozenset({(0, 0), (1, 1)}), {1: "B"}
@@ -154,25 +188,3 @@ def test_markdown_shows_headings_and_what_stands_out() -> None:
     html = markdown(to_markdown(table), extensions=["tables"])
     found = re.findall(r"<td[^>]*>(.*?)</td>", html)
     assert found == ["<strong>a*</strong>", "1", "<strong>B</strong>", "", "b", "<strong>2</strong>"]
-
-
-def test_published_numbers_are_those_of_the_paper(shared_data) -> None:
-    """Re-read from the text of the paper: tables 1, 2 and 7, columns WikiQA."""
-    text = (shared_data.parent / "papers" / "mspp-joint-transformers-2022.txt").read_text(encoding="utf-8")
-    order = ["pairwise", "joint_ie", "joint_ae", "mspp_ie", "mspp_ae"]
-    names = ("| Pairwise RoBERTa-Base |", "| Joint RoBERTa-Base \\rightarrow", "| (Ours) Joint MSPP")
-    lines = [re.sub("</?u>", "*", line) for line in text.splitlines() if line.startswith(names)]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines]
-    table_1, table_2, table_7 = rows[:5], rows[5:10], rows[10:]
-    assert (len(rows), {len(row) for row in table_1}, {len(row) for row in table_2}) == (15, {9}, {3})
-
-    def shown(score) -> str:
-        mean = f"*{score.mean}*" if score.significant else f"{score.mean}"
-        return mean if score.std is None else f"{mean} ({score.std})"
-
-    for place, variant in enumerate(order):
-        first, second = (table.rows[place] for table in TABLES)
-        assert first.variant == second.variant == variant
-        assert [shown(first.scores[m]) for m in ("p_at_1", "map", "mrr")] == table_1[place][3:6]
-        assert shown(second.scores["p_at_1"]) == table_2[place][1]
-        assert [f"{second.scores[m].mean}" for m in ("p_at_1", "map", "mrr")] == table_7[place][3:6]

@@ -3,7 +3,8 @@ import pytest
 from contexture.reporting.published import TaskColumn, TaskRow, TaskTable
 from contexture.reporting.records import Record
 from contexture.reporting.tables import Table, comparison_table
-from contexture.reporting.task_tables import compare_means, task_table
+from contexture.reporting.task_tables import compare_means, task_table, task_tables
+from tests.reporting.make import measured
 
 COLUMNS = (
     TaskColumn("mr", "senteval", "accuracy", "MR"),
@@ -14,6 +15,7 @@ COLUMNS = (
 PUBLISHED = TaskTable(
     title="T",
     source="A paper, Table 9",
+    data="senteval",
     columns=COLUMNS,
     rows=(
         TaskRow("GloVe", (80.0, 85.25, 0.7, 0.4), "word_average"),
@@ -26,12 +28,14 @@ PUBLISHED = TaskTable(
 
 
 def records(
-    variant: str, values: list[float], task: str = "mr", metric: str = "accuracy", split: str = "senteval"
+    variant: str,
+    values: list[float],
+    task: str = "mr",
+    metric: str = "accuracy",
+    protocol: str = "senteval",
+    data: str = "senteval",
 ) -> list[Record]:
-    return [
-        Record(system="quick_thoughts", variant=variant, task=task, split=split, metric=metric, value=value, seed=seed)
-        for seed, value in enumerate(values)
-    ]
+    return measured(variant, values, task, data, protocol, metric)
 
 
 def cells(table: Table, place: int) -> dict[str, str]:
@@ -42,7 +46,7 @@ OURS = [
     *records("uni", [0.50, 0.52, 0.57]),  # mean 53, deviations −3, −1, 4: √(26/2) = 3.606
     *records("uni", [0.75], metric="pearson", task="sick_r"),
     *records("uni", [1.25], metric="mse", task="sick_r"),
-    *records("uni", [0.99], split="skip_thoughts"),
+    *records("uni", [0.99], protocol="skip_thoughts"),
     *records("my-model", [0.6]),
     *records("my-model", [-0.25], metric="pearson", task="sick_r"),
     *records("my-model", [2.5], metric="mse", task="sick_r"),
@@ -52,7 +56,7 @@ OURS = [
 
 
 def test_ours_stand_below_the_papers_row() -> None:
-    table = task_table(OURS, PUBLISHED)
+    table = task_table(OURS, PUBLISHED, "senteval")
     assert [row[:2] for row in table.rows] == [
         ("GloVe", "paper"),
         ("QT", "paper"),
@@ -86,7 +90,7 @@ def test_ours_stand_below_the_papers_row() -> None:
 
 
 def test_the_best_of_ours_and_of_the_paper_and_the_least_error() -> None:
-    table = task_table(OURS, PUBLISHED)
+    table = task_table(OURS, PUBLISHED, "senteval")
     bold = {(table.rows[row][0], table.columns[column].name) for row, column in table.bold}
     assert bold == {
         ("QT, more text", "MR"),
@@ -102,17 +106,34 @@ def test_the_best_of_ours_and_of_the_paper_and_the_least_error() -> None:
         "Percent, but for r and MSE, mean (standard deviation over seeds); the best of each column in bold, among ours "
         "and the paper's. Lower is better: MSE. Paper: A paper, Table 9."
     )
-    assert task_table(OURS, TaskTable("T", "", COLUMNS[2:])).caption.startswith("Mean (standard deviation over seeds);")
+    assert task_table(OURS, TaskTable("T", "", "senteval", COLUMNS[2:]), "senteval").caption.startswith(
+        "Mean (standard deviation over seeds);"
+    )
 
 
 def test_tables_of_the_paper_or_of_ours_alone() -> None:
-    alone = task_table([], PUBLISHED)
+    alone = task_table([], PUBLISHED, "senteval")
     assert {row[1] for row in alone.rows} == {"paper"}
     assert list(alone.headings) == [1]
-    ours = task_table(OURS, TaskTable("T", "", COLUMNS[:1], labels=PUBLISHED.labels))
+    ours = task_table(OURS, TaskTable("T", "", "senteval", COLUMNS[:1], labels=PUBLISHED.labels), "senteval")
     assert [row[0] for row in ours.rows] == ["uni-QT", "Random encoder", "my-model"]
     assert ours.headings == {}
     assert ours.caption == "Percent, mean (standard deviation over seeds); the best of each column in bold."
+
+
+def test_a_table_for_each_data_and_columns_of_its_parts() -> None:
+    parts = TaskColumn("sts14", "cosine", "pearson", "Forum", subset="deft-forum")
+    published = TaskTable("T", "A paper", "senteval", (parts,), (TaskRow("QT", (0.5,), "uni"),))
+    ours = records("uni", [0.25], "sts14", "pearson", "cosine", "demo/deft-forum")
+    ours += records("uni", [0.75], "sts14", "pearson", "cosine", "senteval/deft-forum")
+    ours += records("uni", [0.9], "sts14", "pearson", "cosine", "senteval/images")
+    demo, real = task_tables(ours, published)
+    assert [table.rows[1][2] for table in (demo, real)] == ["0.250", "0.750"]
+    assert demo.title == "T (ours: the demo's made-up world)"
+    assert demo.caption.endswith("Ours are of the demo's made-up world, the paper's of SentEval: not comparable.")
+    assert real.title == "T"
+    (alone,) = task_tables([], published)
+    assert len(alone.rows) == 1
 
 
 def test_means_are_compared_seed_by_seed_over_what_both_have() -> None:
@@ -125,7 +146,7 @@ def test_means_are_compared_seed_by_seed_over_what_both_have() -> None:
         *records("word_average", [0.65], task="trec"),  # 55, whatever the seed
     ]
     pairs = (("uni", "random"), ("uni", "word_average"), ("uni", "nowhere"), ("word_average", "random"))
-    gains = compare_means(ours, PUBLISHED, COLUMNS[:2], pairs, "tasks", unseeded={"word_average"})
+    gains = compare_means(ours, PUBLISHED, "senteval", COLUMNS[:2], pairs, "tasks", unseeded={"word_average"})
     assert [(gain.variant, gain.baseline) for gain in gains] == [
         ("uni-QT", "Random encoder"),
         ("uni-QT", "Word average"),
@@ -139,7 +160,7 @@ def test_means_are_compared_seed_by_seed_over_what_both_have() -> None:
     assert gains[1].setting == "tasks, mean of 2"
     assert gains[2].differences == pytest.approx((0,))
     assert "Points" not in comparison_table(gains).caption
-    (seeded,) = compare_means(ours, PUBLISHED, COLUMNS[:2], pairs[1:2], "tasks")
+    (seeded,) = compare_means(ours, PUBLISHED, "senteval", COLUMNS[:2], pairs[1:2], "tasks")
     assert seeded.differences == pytest.approx((2,))  # only the seed that both have
 
 
@@ -148,7 +169,7 @@ def test_points_of_a_correlation_are_hundredths() -> None:
         *records("uni", [0.75], metric="pearson", task="sick_r"),
         *records("word_average", [-0.5], metric="pearson", task="sick_r"),
     ]
-    gains = compare_means(ours, PUBLISHED, COLUMNS[2:3], (("uni", "word_average"),), "relatedness")
+    gains = compare_means(ours, PUBLISHED, "senteval", COLUMNS[2:3], (("uni", "word_average"),), "relatedness")
     assert gains[0].differences == pytest.approx((125,))
     assert gains[0].published == pytest.approx(10)
     assert gains[0].sentence == (

@@ -1,12 +1,12 @@
 """Softmax over the documents of the batch (two-tower paper, section 2, equation 3 with sampled documents)."""
 
 import torch
-from torch import Tensor, distributed, nn
-from torch.distributed.nn.functional import all_gather
+from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import InBatchNegativesConfig
+from contexture.objectives.devices import first_row, gathered
 
 
 class InBatchNegatives(Objective):
@@ -43,23 +43,10 @@ def in_batch_scores(
     does, they are those of the mean loss over the whole batch.
     """
     own = torch.arange(len(queries), device=queries.device)
-    targets = own
-    all_documents, all_ids, all_log_q = documents, ids, log_q
-    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
-        targets = own + distributed.get_rank() * len(queries)
-        all_documents = torch.cat(all_gather(documents.contiguous()))  # type: ignore[no-untyped-call]
-        all_ids = _gather(ids)
-        all_log_q = None if log_q is None else _gather(log_q)
-    scores = queries.float() @ all_documents.float().T
-    if all_log_q is not None:
-        scores = scores - all_log_q
-    again = ids[:, None] == all_ids[None, :]
+    targets = own + first_row(len(queries))
+    scores = queries.float() @ gathered(documents).float().T
+    if log_q is not None:
+        scores = scores - gathered(log_q.detach())
+    again = ids[:, None] == gathered(ids)[None, :]
     again[own, targets] = False
     return scores.masked_fill(again, -torch.inf), targets
-
-
-def _gather(values: Tensor) -> Tensor:
-    """The values of all devices, without gradient."""
-    parts = [torch.empty_like(values) for _ in range(distributed.get_world_size())]
-    distributed.all_gather(parts, values.contiguous())
-    return torch.cat(parts)

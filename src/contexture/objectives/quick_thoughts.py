@@ -1,12 +1,12 @@
 """Quick-Thoughts: pick a sentence's neighbours out of the sentences of the batch (section 3, equations 1 and 2)."""
 
 import torch
-from torch import Tensor, distributed
-from torch.distributed.nn.functional import all_gather
+from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import QuickThoughtsConfig
+from contexture.objectives.devices import gathered
 
 
 class QuickThoughts(Objective):
@@ -27,7 +27,7 @@ class QuickThoughts(Objective):
         """Mean over the sentences that have a context; also the share of them whose best candidate is of it."""
         context = context_of(batch["document_numbers"], batch["positions"], self.config.window)
         rows = torch.arange(len(states["query"]), device=context.device) + batch["first"]
-        scores = neighbour_scores(states["query"], _gather(states["document"]), rows, self.config.self_score)
+        scores = neighbour_scores(states["query"], gathered(states["document"]), rows, self.config.self_score)
         mine = context[rows]
         # Devices may have different numbers of sentences with a context: what they average must be the whole's mean.
         share = len(context) / len(rows) / context.any(dim=1).sum().clamp(min=1)
@@ -61,10 +61,3 @@ def context_losses(scores: Tensor, context: Tensor, kind: str) -> Tensor:
     log_p = scores.log_softmax(dim=1).masked_fill(~context, 0.0)
     losses = -log_p.sum(dim=1)
     return losses / context.sum(dim=1).clamp(min=1) if kind == "mean" else losses
-
-
-def _gather(vectors: Tensor) -> Tensor:
-    """The vectors of all devices, in the order of their ranks; gradients flow to all of them."""
-    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
-        return torch.cat(all_gather(vectors.contiguous()))  # type: ignore[no-untyped-call]
-    return vectors

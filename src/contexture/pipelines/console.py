@@ -280,7 +280,7 @@ class Console:
     @hook_impl
     def on_node_error(self, error: Exception, node: Node) -> None:
         """Remember where it failed."""
-        self.failed = error, f"{stage_of(node)}, node {node.name}: "
+        self.failed = error, f"node {node.name}: "
 
     @hook_impl(trylast=True)
     def on_pipeline_error(self, error: Exception) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 TASKS = {
     "retrieval": "Passage retrieval",
     "answer_selection": "Answer selection",
+    "sentences": "Sentence tasks",
     "mr": "MR",
     "cr": "CR",
     "subj": "SUBJ",

@@ -52,7 +52,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
 
 def counts_tables(context: ReportContext) -> list[Table]:
     """What was counted, of the whole run and of the data of each task."""
-    data = {f"{TASKS.get(task, task).capitalize()}: data": facts.get("counts") for task, facts in context.facts.items()}
+    data = {f"{TASKS.get(task, task)}: data": facts.get("counts") for task, facts in context.facts.items()}
     return [counts_table(title, counts) for title, counts in {**context.counts, **data}.items() if counts]
 
 

@@ -1,38 +1,50 @@
 import pytest
 
+from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
-from contexture.reporting.report import ReportContext, SentenceFacts, render_report
+from contexture.reporting.report import Report, render_report
+from contexture.systems.quick_thoughts.page import NOTE, TITLE, page
+from tests.reporting.make import measured as measure
 from tests.reporting.pages import Page
+from tests.reporting.test_training_tables import TRAINING
 
-SPEED = {"words_per_second": 9000.0, "seconds": 60.0, "parameters": 1000}
 CONTEXT = ReportContext(
     system="quick_thoughts",
-    title="Quick-Thoughts",
-    note="Small models: not comparable with the paper.",
-    counts={"Dropped": {"empty_sentences": 7}},
-    sentences=SentenceFacts(
-        neighbours=[{"query": "It <b>rained</b>.", "model": "uni", "neighbour": "It poured.", "cosine": 0.9}],
-        chosen=[{"variant": "uni", "task": "mr", "protocol": "skip_thoughts", "c": [1.0, 4.0]}],
-        quality_over_time=[
-            {"run": run, "seed": 0, "step": 1, "seconds": 9.0, "task": "mr", "metric": "accuracy", "value": 0.5}
-            for run in ("uni", "skip_thought")
-        ],
-        missing={"image_captions": "no folder of image features.", "sst2": "no folder SST"},
-        speed={
-            "uni": {**SPEED, "sentences_per_second": 700.0},
-            "skip_thought": {**SPEED, "sentences_per_second": 100.0},
-        },
-    ),
+    title=TITLE,
+    note=NOTE,
+    facts={
+        "sentences": {
+            "neighbours": [{"query": "It <b>rained</b>.", "model": "uni", "neighbour": "It poured.", "cosine": 0.9}],
+            "chosen": [{"variant": "uni", "task": "mr", "protocol": "skip_thoughts", "c": [1.0, 4.0]}],
+            "quality_over_time": [
+                {"run": run, "seed": 0, "step": 1, "seconds": 9.0, "task": "mr", "metric": "accuracy", "value": 0.5}
+                for run in ("uni", "skip_thought")
+            ],
+            "missing": {"image_captions": "no folder of image features.", "sst2": "no folder SST"},
+            "dropped": {"stsb": 7},
+            "zero_vectors": {"uni": 11},
+        }
+    },
+    trainings={
+        "uni": {**TRAINING, "seconds": 10.0, "examples": 7000},
+        "skip_thought": {**TRAINING, "seconds": 10.0, "examples": 1000},
+    },
 )
 
 
 def measured(
-    variant: str, values: list[float], task: str = "mr", split: str = "skip_thoughts", metric: str = "accuracy"
+    variant: str,
+    values: list[float],
+    task: str = "mr",
+    protocol: str = "skip_thoughts",
+    metric: str = "accuracy",
+    data: str = "senteval",
 ) -> list[Record]:
-    return [
-        Record(system="quick_thoughts", variant=variant, task=task, split=split, metric=metric, value=value, seed=seed)
-        for seed, value in enumerate(values)
-    ]
+    return measure(variant, values, task, data, protocol, metric, system="quick_thoughts")
+
+
+def rendered(records: list[Record], context: ReportContext = CONTEXT) -> Report:
+    return render_report(records, [], context, page)
 
 
 RECORDS = [
@@ -42,11 +54,11 @@ RECORDS = [
     *measured("uni", [0.6]),
     *measured("all-mini", [0.7]),
     *measured("combine", [0.333], task="sst5"),
-    *measured("combine", [0.111], split="senteval"),
-    *measured("combine", [0.5], task="sts14", split="deft-forum", metric="pearson"),
-    *measured("combine", [0.55], task="sts14", split="all", metric="pearson_weighted_mean"),
-    *measured("combine", [0.25], task="stsb", split="all", metric="spearman_mean"),
-    *measured("random", [0.125], task="stsb", split="all", metric="spearman_mean"),
+    *measured("combine", [0.111], protocol="senteval"),
+    *measured("combine", [0.5], task="sts14", protocol="cosine", metric="pearson", data="senteval/deft-forum"),
+    *measured("combine", [0.55], task="sts14", protocol="cosine", metric="pearson_weighted_mean"),
+    *measured("combine", [0.25], task="stsb", protocol="cosine", metric="spearman_mean"),
+    *measured("random", [0.125], task="stsb", protocol="cosine", metric="spearman_mean"),
 ]
 
 
@@ -62,7 +74,7 @@ def row(lines: list[str], label: str, whose: str = "ours") -> list[str]:
 
 
 def test_the_papers_tables_with_ours() -> None:
-    text = render_report(RECORDS, [], CONTEXT).markdown
+    text = rendered(RECORDS).markdown
     first = section(text, "Table 1: unsupervised representations on downstream tasks, skip-thoughts probe")
     assert row(first, "Model", "From")[2:] == [
         *("MR", "CR", "SUBJ", "MPQA", "TREC"),
@@ -85,7 +97,7 @@ def test_the_papers_tables_with_ours() -> None:
 
 
 def test_findings_are_those_of_the_first_variant_that_was_compared() -> None:
-    text = render_report(RECORDS, [], CONTEXT).markdown
+    text = rendered(RECORDS).markdown
     gains = [line for line in section(text, "Gains, seed by seed") if "random encoder" in line.lower()]
     assert [line.split(" | ")[0] for line in gains] == ["| combine-QT", "| uni-QT", "| combine-QT"]
     assert [line for line in text.splitlines() if line.startswith(("- On", "- uni"))] == [
@@ -102,11 +114,15 @@ def test_findings_are_those_of_the_first_variant_that_was_compared() -> None:
 
 
 def test_both_forms_say_the_same() -> None:
-    analogies = [r for split in ("all", "tense") for r in measured("mc", [0.4], "analogies", split)]
-    analogies += measured("mc", [0.45], "analogies", "tense", "accuracy_excluding")
-    captions = measured("mc", [0.3], "image_captions", "test", "annotation_recall_at_5")
-    captions += measured("mc", [2.5], "image_captions", "test", "search_median_rank")
-    report = render_report([*RECORDS, *captions, *analogies], [], CONTEXT)
+    analogies = [
+        r
+        for data in ("senteval", "senteval/tense")
+        for r in measured("mc", [0.4], "analogies", "nearest", "accuracy", data)
+    ]
+    analogies += measured("mc", [0.45], "analogies", "nearest", "accuracy_excluding", "senteval/tense")
+    captions = measured("mc", [0.3], "image_captions", "ranking", "annotation_recall_at_5")
+    captions += measured("mc", [2.5], "image_captions", "ranking", "search_median_rank")
+    report = rendered([*RECORDS, *captions, *analogies])
     text = Page(report.html).text
     for shown in (
         "Gains, seed by seed",
@@ -128,7 +144,8 @@ def test_both_forms_say_the_same() -> None:
         "Training: size and speed",
         "Not measured",
         "no folder SST",
-        "empty sentences",
+        "Lines without a sentence or a score",
+        "Sentences of the tasks without a known word",
     ):
         assert shown in text
         assert shown in report.markdown
@@ -139,7 +156,7 @@ def test_both_forms_say_the_same() -> None:
 
 
 def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
-    report = render_report([], [], ReportContext("quick_thoughts", "Quick-Thoughts", "Nothing was run."))
+    report = rendered([], ReportContext("quick_thoughts", "Quick-Thoughts", "Nothing was run."))
     text = Page(report.html).text
     assert {"78.2", "87.6", "0.49"} <= set(text)
     assert "ours," not in report.markdown
@@ -153,29 +170,23 @@ def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
         "Not run: there are no records of image_captions.",
     ):
         assert said in report.markdown
-    assert "Not run: no folder of image features." in render_report([], [], CONTEXT).markdown
+    assert "Not run: no folder of image features." in rendered([]).markdown
 
 
-@pytest.mark.parametrize(
-    ("task", "split", "metric", "message"),
-    [
-        ("mr", "test", "accuracy", r"split of 'accuracy' must be one of the protocols \['skip_thoughts', 'senteval'\]"),
-        ("mrpc", "all", "f1", "split of 'f1' must be one of the protocols"),
-        ("sts14", "deft-forum", "pearson_mean", "split of 'pearson_mean' must be 'all'"),
-        ("sts14", "all", "spearman", "split of 'spearman' must be one of .* or the name of a subset"),
-        ("image_captions", "dev", "search_median_rank", "split of 'search_median_rank' must be 'test'"),
-        ("mr", "senteval", "map", "'map' is no metric of 'mr'"),
-        ("mr", "test", "search_median_rank", "'search_median_rank' is no metric of 'mr'"),
-    ],
-)
-def test_records_that_no_evaluation_of_sentences_makes_are_refused(
-    task: str, split: str, metric: str, message: str
-) -> None:
-    with pytest.raises(ValueError, match=f"{message}.*'split': '{split}'"):
-        render_report(measured("uni", [0.5], task, split, metric), [], CONTEXT)
+def test_the_demo_stands_beside_the_papers_tables_and_other_tasks_too() -> None:
+    ours = [
+        *measured("combine", [0.5, 0.75], data="demo"),
+        *measured("random", [0.25, 0.25], data="demo"),
+        *measured("combine", [0.625], "retrieval", "frozen", "recall_at_10", "demo"),
+    ]
+    text = rendered(ours).markdown
+    title = "Table 1: unsupervised representations on downstream tasks, skip-thoughts probe"
+    table = section(text, f"{title} (ours: the demo's made-up world)")
+    assert row(table, "combine-QT")[2] == "62.5 (17.7)"
+    assert row(table, "combine-QT", "paper")[2] == "78.2"
+    assert row(section(text, "Passage retrieval (the demo's made-up world)"), "combine-QT")[2] == "62.5"
 
 
 def test_facts_with_keys_missing_are_refused() -> None:
-    facts = SentenceFacts(speed={"uni": SPEED})
-    with pytest.raises(ValueError, match=r"told of the speed of uni lacks \['sentences_per_second'\]"):
-        render_report([], [], ReportContext("quick_thoughts", "", "", sentences=facts))
+    with pytest.raises(ValueError, match=r"told of the training of uni lacks \['parameters', 'steps'"):
+        rendered([], ReportContext("quick_thoughts", "", "", trainings={"uni": {"seconds": 1.0}}))

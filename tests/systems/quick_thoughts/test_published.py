@@ -67,7 +67,7 @@ def test_table_6(paper: str) -> None:
     found = rows_of(paper, "| Method ", "Table 6: Analogy", 9)
     assert len(found) == 2
     percent = [(label, [round(100 * (score or 0)) for score in scores]) for label, scores in found]
-    assert typed(analogies_table(CATEGORIES).rows) == percent
+    assert typed(analogies_table(CATEGORIES, "senteval").rows) == percent
 
 
 def test_table_8(paper: str) -> None:
@@ -87,8 +87,8 @@ def test_overall_is_the_mean_weighted_by_pairs() -> None:
 
 def test_columns_fit_the_rows_and_the_metrics() -> None:
     tables = [table(protocol) for table in (unsupervised_table, supervised_table) for protocol in ("senteval", "x")]
-    for table in (*tables, captions_table(), similarity_table(), analogies_table(CATEGORIES)):
-        assert len({(c.task, c.split, c.metric) for c in table.columns}) == len(table.columns)
+    for table in (*tables, captions_table(), similarity_table(), analogies_table(CATEGORIES, "senteval")):
+        assert len({(c.task, c.protocol, c.metric, c.subset) for c in table.columns}) == len(table.columns)
         assert {column.metric for column in table.columns} <= set(METRICS)
         assert {len(row.scores) for row in table.rows} == {len(table.columns)}
         assert {row.variant for row in table.rows} - {""} <= set(table.labels)
@@ -98,10 +98,13 @@ def test_what_the_paper_lacks_has_columns_of_its_own() -> None:
     measured = {(task, "accuracy") for task in ("mr", "sst2", "own", "sst5")} | {("stsb", "mse"), ("sick_r", "mse")}
     table = further_table("senteval", measured)
     assert [(c.task, c.metric) for c in table.columns] == [("sst5", "accuracy"), ("stsb", "mse"), ("own", "accuracy")]
-    assert {c.split for c in table.columns} == {"senteval"}
+    assert {c.protocol for c in table.columns} == {"senteval"}
 
 
 def test_analogies_of_other_categories_have_no_published_rows() -> None:
-    assert (analogies_table(["tense"]).rows, analogies_table(["tense"]).title) == ((), "Sentence analogies")
-    mixed = analogies_table(["tense", "family"])
+    assert (analogies_table(["tense"], "demo").rows, analogies_table(["tense"], "demo").title) == (
+        (),
+        "Sentence analogies",
+    )
+    mixed = analogies_table(["tense", "family"], "demo")
     assert [row.scores for row in mixed.rows] == [(None, 4), (None, 34)]

@@ -1,30 +1,43 @@
 import pytest
 
+from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
-from contexture.reporting.report import ReportContext, Retrieval, render_report
+from contexture.reporting.report import Report, render_report
+from contexture.systems.two_tower.page import NOTE, TITLE, page
+from tests.reporting.make import measured
 from tests.reporting.pages import Page
+from tests.reporting.test_training_tables import TRAINING
 
 CONTEXT = ReportContext(
     system="two_tower",
-    title="Two-tower retrieval",
-    note="Small models: not comparable with the paper.",
-    retrieval=Retrieval(
-        pairs={"wlp": {"pairs": 77, "tokens": 7777, "mean_query_tokens": 21.5, "mean_document_tokens": 79.5}},
-        sets={"squad": {"queries": 10570, "candidates": 10123, "tuples": 11000}},
-        indexes=[{"kind": "hnsw", "recall_against_exact": 0.991, "queries_per_second": 9876.0, "build_seconds": 2.0}],
-        speeds=[{"what": "Encoding candidates", "unit": "candidates", "per_second": 321.0}],
-        commands={"squad_open": "kedro run --pipelines open"},
-    ),
+    title=TITLE,
+    note=NOTE,
+    examples={
+        "wlp": {"pairs": 77, "tokens": 7777, "mean_query_tokens": 21.5, "mean_document_tokens": 79.5},
+        "bfs": {"pairs": 0, "tokens": 0, "mean_query_tokens": 0.0, "mean_document_tokens": 0.0},
+    },
+    facts={
+        "retrieval": {
+            "name": "squad",
+            "counts": {"queries": 10570, "candidates": 10123, "tuples": 11000},
+            "indexes": [
+                {"kind": "hnsw", "recall_against_exact": 0.991, "queries_per_second": 9876.0, "build_seconds": 2.0}
+            ],
+            "speeds": [{"what": "Encoding candidates", "unit": "candidates", "per_second": 321.0}],
+        }
+    },
+    trainings={"ict": TRAINING},
 )
 
 
 def recalls(
-    variant: str, split: str, values: list[float], task: str = "squad", metric: str = "recall_at_10"
+    variant: str, protocol: str, values: list[float], data: str = "squad", metric: str = "recall_at_10"
 ) -> list[Record]:
-    return [
-        Record(system="two_tower", variant=variant, task=task, split=split, metric=metric, value=value, seed=seed)
-        for seed, value in enumerate(values)
-    ]
+    return measured(variant, values, "retrieval", data, protocol, metric, system="two_tower")
+
+
+def rendered(records: list[Record], context: ReportContext = CONTEXT) -> Report:
+    return render_report(records, [], context, page)
 
 
 RECORDS = [
@@ -48,7 +61,7 @@ def row(lines: list[str], label: str, place: int = 0) -> list[str]:
 
 
 def test_the_main_table() -> None:
-    lines = section(render_report(RECORDS, [], CONTEXT).markdown, "Table 3: recall on SQuAD")
+    lines = section(rendered(RECORDS).markdown, "Table 3: recall on SQuAD")
     header = row(lines, "Model")
     assert header[:4] == ["Model", "Seeds", "R@1 ours", "R@1 paper"]
     at_10, paper = header.index("R@10 ours"), header.index("R@10 paper")
@@ -63,13 +76,13 @@ def test_the_main_table() -> None:
 
 
 def test_both_forms_say_the_same() -> None:
-    report = render_report(RECORDS, [], CONTEXT)
-    page = Page(report.html)
+    report = rendered(RECORDS)
+    html = Page(report.html)
     for shown in (
         "Table 3: recall on SQuAD",
         "5% of the questions trained on",
         "58.35",
-        "The gold sentence in any passage, on SQuAD",
+        "The gold sentence in any passage (SQuAD)",
         "58.0",
         "Table 1: pairs of the pre-training tasks",
         "7,777",
@@ -80,19 +93,22 @@ def test_both_forms_say_the_same() -> None:
         "Speed of retrieval",
         "Encoding candidates",
         "Table 5: layers, tasks and size of the embedding",
-        "Not run, there are no records of squad_ablation.",
-        "Not run: kedro run --pipelines open makes it.",
+        "Not run: kedro run --pipelines two_tower_ablation makes it.",
+        "Table 6: open domain",
+        "Not run: the questions were asked of their own candidates alone.",
+        "Training: size and speed",
     ):
-        assert shown in page.text
+        assert shown in html.text
         assert shown in report.markdown
     assert list(report.figures) == ["recall_squad.png"]
     assert "![recall_squad.png](recall_squad.png)" in report.markdown
-    assert len([tag for tag, _ in page.tags if tag == "img"]) == 1
+    assert len([tag for tag, _ in html.tags if tag == "img"]) == 1
     assert "<strong>55.3 (0.6)</strong>" in report.html
     findings = [line for line in report.markdown.splitlines() if line.startswith("- ")]
     assert findings == [  # differences −5, −3, −2: mean −3.33, std. dev. 1.53
         "- With 1% of the questions, ICT+BFS+WLP: -3.3 points of R@10 over BM-25 "
-        "(t(2) = -3.78, p = 0.063: not significant at 95%). The paper: +6.5."
+        "(t(2) = -3.78, p = 0.063: not significant at 95%). The paper: +6.5.",
+        "- This text has no pairs of BFS: the row of that name was not pre-trained, and mixtures are of the other tasks.",
     ]
     gains = [line for line in section(report.markdown, "Gains, seed by seed") if "BM-25" in line]
     assert ["squad, 1%" in gains[0], "squad, 80%" in gains[1]] == [True, True]
@@ -101,38 +117,63 @@ def test_both_forms_say_the_same() -> None:
 def test_ablation_and_open_domain_when_they_were_run() -> None:
     ours = [
         *RECORDS,
-        *recalls("layers=2 ict dim=64", "10%", [0.5], "squad_ablation", "recall_at_100"),
-        *recalls("ict", "5%", [0.333], "squad_open"),
+        *recalls("layers=2 ict dim=64", "10% ablation", [0.5], metric="recall_at_100"),
+        *recalls("ict", "5% open", [0.333]),
+        *recalls("ict", "frozen open", [0.125]),
     ]
-    text = render_report(ours, [], CONTEXT).markdown
+    text = rendered(ours).markdown
     assert "Not run" not in text
     assert "| 2 | ICT | 64 | – | – | 50.0 | – |" in section(text, "Table 5: layers, tasks and size of the embedding")
-    opened = section(text, "Table 6: open domain, SQuAD")
-    assert "33.3" in row(opened, "ICT", 1)
-    assert "57.11" in row(opened, "ICT", 1)
+    opened = section(text, "Table 6: open domain (ours: SQuAD)")
+    assert "12.5" in row(opened, "ICT")[6]
+    assert "33.3" in row(opened, "ICT", 2)[6]
+    assert "57.11" in row(opened, "ICT", 2)[7]
     assert not any("10% of the questions" in line for line in section(text, "Table 3: recall on SQuAD"))
 
 
+def test_frozen_towers_have_a_table_and_other_tasks_too() -> None:
+    ours = [
+        *RECORDS,
+        *recalls("ict", "frozen", [0.25]),
+        *measured("ict", [0.625], "mr", system="two_tower"),
+    ]
+    text = rendered(ours).markdown
+    assert row(section(text, "Without fine-tuning (SQuAD)"), "ICT")[:5] == ["ICT", "1", "–", "–", "25.0"]
+    assert row(section(text, "MR (SentEval)"), "ICT")[2] == "62.5"
+    assert "Without fine-tuning" not in rendered(RECORDS).markdown
+
+
 def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
-    report = render_report([], [], ReportContext("two_tower", "Two-tower", "Nothing was run."))
+    report = rendered([], ReportContext("two_tower", "Two-tower", "Nothing was run."))
     assert "58.35" in report.html
     assert report.figures == {}
-    for absent in ("Gains", "gold sentence", "Table 1", "Table 2", "Speed", "approximate", "Corpus"):
+    for absent in ("Gains", "gold sentence", "Table 1", "Table 2", "Speed", "approximate", "Corpus", "Training"):
         assert absent not in report.markdown.replace("the gold pair of sentence", "")
         assert f"<h2>{absent}" not in report.html
 
 
 def test_other_sets_of_questions() -> None:
-    ours = recalls("bm25", "1%", [0.1], "natural_questions") + recalls("ict", "30%", [0.2], "own")
-    text = render_report(ours, [], CONTEXT).markdown
+    ours = recalls("bm25", "1%", [0.1], "natural_questions") + recalls("ict", "30%", [0.2], "demo")
+    report = rendered(ours)
+    text = report.markdown
     assert "15.41" in row(section(text, "Table 4: recall on Natural Questions"), "BM-25")
-    own = section(text, "Recall on own")
-    assert row(own, "Model") == ["Model", "Seeds", "R@1", "R@5", "R@10", "R@50", "R@100"]
-    assert row(own, "ICT") == ["ICT", "1", "–", "–", "20.0", "–", "–"]
-    assert next(line for line in own if line.startswith("| **")).startswith("| **30% of the questions")
-    assert "Table 3" not in text
+    own = section(text, "Table 3: recall on SQuAD (ours: the demo's made-up world)")
+    assert row(own, "ICT")[:7] == ["ICT", "1", "–", "–", "–", "–", "20.0"]
+    assert "| **30% of the questions" in "".join(own)
+    assert any(
+        line.endswith(
+            "the paper's of SQuAD: not comparable. R@k: the gold pair of sentence and passage is "
+            "among the first k of all candidates. Rows that name no encoder are Transformers; BM-25 learns nothing, "
+            "its rows differ by the questions asked."
+        )
+        for line in own
+    )
+    assert list(report.figures) == ["recall_natural_questions.png", "recall_demo.png"]
 
 
-def test_a_split_that_is_no_share_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"share of the questions trained on, such as '1%': .*'split': 'test'"):
-        render_report(recalls("ict", "test", [0.1]), [], CONTEXT)
+@pytest.mark.parametrize("protocol", ["test", "1% closed", "open"])
+def test_a_protocol_that_is_no_share_is_refused(protocol: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"share of the questions trained on, such as '1%': .*'protocol': '{protocol}'"
+    ):
+        rendered(recalls("ict", protocol, [0.1]))

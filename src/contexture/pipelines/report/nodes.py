@@ -66,7 +66,7 @@ def write_report(
             f"data/06_models/{system}": "encoders and fine-tuned models, with their curves",
         },
         facts=facts | {"league": {"explained": explained(config), "speed": speed}},
-        examples=counts,
+        examples=by_table(counts),
         trainings=trainings(config, models),
         series=series(),
     )
@@ -77,6 +77,14 @@ def write_report(
 def no_speed() -> dict[str, float]:
     """Where the speed of embedding was not measured."""
     return {}
+
+
+def by_table(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Counts by kind of examples; of a kind of several tables, by table."""
+    found: dict[str, Any] = {}
+    for kind, counted in counts.items():
+        found |= counted if all(isinstance(one, Mapping) for one in counted.values()) else {kind: counted}
+    return found
 
 
 def named(files: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """What anyone would try first on answer selection: scores that no training made.
 
-A model has to beat the order of the file, and above all the words that question and candidate share, which WikiQA's
-own paper has as a baseline (Yang, Yih and Meek, 2015).
+A model has to beat the words that question and candidate share, a baseline of WikiQA's own paper (Yang, Yih and Meek,
+2015), and the order of the file: answers stand early in their articles, which alone makes a test MAP of 63 on WikiQA.
 """
 
 import math

@@ -50,9 +50,11 @@ def evaluating(*modules: nn.Module) -> Iterator[None]:
     before = [module.training for module in modules]
     for module in modules:
         module.eval()
-    yield
-    for module, training in zip(modules, before, strict=True):
-        module.train(training)
+    try:
+        yield
+    finally:
+        for module, training in zip(modules, before, strict=True):
+            module.train(training)
 
 
 def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:

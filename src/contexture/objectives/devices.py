@@ -1,0 +1,30 @@
+"""Tensors of all devices, for objectives whose negatives are on all of them."""
+
+import torch
+from torch import Tensor, distributed
+from torch.distributed.nn.functional import all_gather
+
+
+def gathered(values: Tensor) -> Tensor:
+    """The values (B, …) of all R devices, (R·B, …), in the order of their ranks; gradients flow to all of them.
+
+    All devices must have the same B. Gradients averaged over devices, as DistributedDataParallel does, are then those
+    of the mean loss over the whole batch.
+    """
+    if not several():
+        return values
+    if values.is_floating_point():
+        return torch.cat(all_gather(values.contiguous()))  # type: ignore[no-untyped-call]
+    parts = [torch.empty_like(values) for _ in range(distributed.get_world_size())]
+    distributed.all_gather(parts, values.contiguous())
+    return torch.cat(parts)
+
+
+def first_row(count: int) -> int:
+    """Where this device's rows begin among those of all devices, if each has `count`."""
+    return distributed.get_rank() * count if several() else 0
+
+
+def several() -> bool:
+    """Whether there is more than one device."""
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1

@@ -1,0 +1,37 @@
+"""Records of one measurement, a value a seed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from contexture.reporting.records import Record
+
+COST = {"training_text": "novels", "steps": 10, "tokens": 1000, "seconds": 60.0, "flops": 1e12, "parameters": 5000}
+
+
+def measured(
+    variant: str,
+    values: Sequence[float],
+    task: str = "mr",
+    data: str = "senteval",
+    protocol: str = "senteval",
+    metric: str = "accuracy",
+    split: str = "test",
+    system: str = "some",
+    cost: dict[str, Any] | None = None,
+) -> list[Record]:
+    """A record a value, of seeds from 0."""
+    return [
+        Record(
+            system=system,
+            variant=variant,
+            seed=seed,
+            task=task,
+            data=data,
+            protocol=protocol,
+            split=split,
+            metric=metric,
+            value=value,
+            **(cost or {}),
+        )
+        for seed, value in enumerate(values)
+    ]

@@ -1,0 +1,61 @@
+from contexture.reporting.default_page import every_table, further, page
+from contexture.reporting.page import ReportContext
+from tests.reporting.make import measured
+from tests.reporting.test_training_tables import TRAINING
+
+RECORDS = [
+    *measured("mlm", [0.5, 0.7]),
+    *measured("mlm", [0.9], "cr"),
+    *measured("ict", [0.25], "cr"),
+    *measured("ict", [0.25], "retrieval", "demo", "5%", "recall_at_10"),
+    *measured("ict", [0.75], "retrieval", "demo", "80%", "recall_at_10"),
+    *measured("ict", [0.125], "retrieval", "demo", "frozen", "recall_at_10"),
+    *measured("ict", [0.5], "retrieval", "demo", "frozen", "recall_at_1"),
+    *measured("ict", [0.9], "retrieval", "demo", "frozen", "recall_at_1", split="dev"),
+    *measured("ict", [0.9], "sts14", "senteval/images", "cosine", "pearson"),
+]
+
+
+def test_a_table_a_task_and_data() -> None:
+    probes, retrieval = every_table(RECORDS, {"ict": "ICT"})
+    assert probes.title == "Sentence tasks (SentEval)"
+    assert [(column.group, column.name) for column in probes.columns[2:]] == [
+        ("accuracy, SentEval's protocol", "MR"),
+        ("accuracy, SentEval's protocol", "CR"),
+    ]
+    assert probes.rows == (("ICT", "ours, 1 seed", "–", "25.0"), ("mlm", "ours, 2 seeds", "60.0 (14.1)", "90.0"))
+    assert retrieval.title == "Passage retrieval (the demo's made-up world)"
+    assert [(column.group, column.name) for column in retrieval.columns[2:]] == [
+        ("frozen", "R@1"),
+        ("frozen", "R@10"),
+        ("5%", "R@10"),
+        ("80%", "R@10"),
+    ]
+    assert retrieval.rows == (("ICT", "ours, 1 seed", "50.0", "12.5", "25.0", "75.0"),)
+
+
+def test_tasks_of_several_metrics_share_a_table_under_their_names() -> None:
+    similar = [
+        record
+        for task in ("sts12", "sts13")
+        for metric in ("pearson_mean", "spearman_mean")
+        for record in measured("mlm", [0.5], task, "demo", "cosine", metric)
+    ]
+    (table,) = every_table(similar, {})
+    assert [f"{column.group}: {column.name}" for column in table.columns[2:]] == [
+        "STS12: mean Pearson",
+        "STS12: mean Spearman",
+        "STS13: mean Pearson",
+        "STS13: mean Spearman",
+    ]
+
+
+def test_the_page_and_what_another_page_leaves_over() -> None:
+    made = page(RECORDS, ReportContext("some", "Some", "A note.", trainings={"mlm": TRAINING}))
+    assert [section.title for section in made.sections] == [
+        "Sentence tasks (SentEval)",
+        "Passage retrieval (the demo's made-up world)",
+        "Training: size and speed",
+    ]
+    assert [section.title for section in further(RECORDS, ["mr", "cr", "sts14"], {})] == [made.sections[1].title]
+    assert page([], ReportContext("some", "Some", "A note.")).sections == []

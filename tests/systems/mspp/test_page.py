@@ -1,0 +1,48 @@
+from contexture.reporting.page import ReportContext
+from contexture.reporting.report import render_report
+from contexture.systems.mspp.page import NOTE, TITLE, page
+from tests.reporting.make import measured
+from tests.reporting.pages import Page
+from tests.reporting.test_training_tables import TRAINING
+
+CONTEXT = ReportContext("mspp", TITLE, NOTE, trainings={"mspp": TRAINING})
+GROUPED = ("answer_selection", "demo", "grouped", "map")
+RECORDS = [
+    record
+    for variant, values in {"mspp_ie": [0.61, 0.63], "joint_ie": [0.41, 0.42], "own": [0.5]}.items()
+    for record in measured(variant, values, *GROUPED, system="mspp")
+]
+RECORDS += measured("mspp_ie", [0.35], "answer_selection", "demo", "frozen", "map", system="mspp")
+RECORDS += measured("mspp_ie", [0.125], "retrieval", "squad", "frozen", "recall_at_10", system="mspp")
+
+
+def test_both_forms_say_the_same() -> None:
+    report = render_report(RECORDS, [], CONTEXT, page)
+    text = Page(report.html).text
+    for shown in (
+        "Table 1: answer selection, all candidates (ours: the demo's made-up world)",
+        "Table 2: re-ranking the pairwise model's best candidates",
+        "Answer selection without fine-tuning (the demo's made-up world)",
+        "Gains, seed by seed",
+        "Passage retrieval (SQuAD)",
+        "Training: size and speed",
+        "62.0 (1.4)",
+        "88.5 (1.5)†",
+        "35.0",
+        "12.5",
+        "57,700,000",
+    ):
+        assert shown in text, shown
+        assert shown in report.markdown
+    finding = next(line for line in report.markdown.splitlines() if line.startswith("- Joint"))
+    assert finding == (
+        "- Joint with MSPP, IE_k: +20.5 points of MAP over joint without MSPP, IE_k "
+        "(t(1) = 41.00, p = 0.016: significant at 95%). The paper: +49.1."
+    )
+
+
+def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:
+    html = render_report([], [], ReportContext("mspp", TITLE, "Nothing was run."), page).html
+    assert "82.7 (2.2)" in html
+    for absent in ("Gains", "without fine-tuning", "Training: size"):
+        assert absent not in html
