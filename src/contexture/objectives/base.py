@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.config import ObjectiveConfig
+from contexture.objectives.base_config import ObjectiveConfig
 
 
 @dataclass(frozen=True)

@@ -6,28 +6,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle
+from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
-
-
-@dataclass(config=STRICT, frozen=True)
-class ObjectiveConfig:
-    """What the settings of every objective tell."""
-
-    # The stream that it reads; null: the first of those that it can read and that the system has.
-    stream: str | None = Field(default=None, kw_only=True)
-    #: Where its class is: module and name.
-    implementation: ClassVar[str]
-    #: Streams that it can read.
-    streams: ClassVar[tuple[str, ...]]
-    #: Whether it reads states of tokens, which not every architecture has …
-    reads_states: ClassVar[bool] = False
-    #: … and predicts tokens from them.
-    predicts_tokens: ClassVar[bool] = False
-    #: What its loss is counted in, for the curves; its title there.
-    unit: ClassVar[str] = "nats"
-    title: ClassVar[str] = ""
-    #: In plain words, for those who know none of the papers: "learns by …".
-    explained: ClassVar[str] = ""
 
 
 @dataclass(config=STRICT, frozen=True)

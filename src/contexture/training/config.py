@@ -8,7 +8,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import AnyEncoderConfig, Lengths, Needs
-from contexture.objectives.config import OBJECTIVES, ObjectiveConfig
+from contexture.objectives.base_config import ObjectiveConfig
+from contexture.objectives.config import OBJECTIVES
 from contexture.strict import STRICT
 
 Positive = Annotated[int, Field(gt=0)]
@@ -252,6 +253,8 @@ def with_run(config: StreamConfig, changed: Mapping[str, Any], name: str) -> Any
     if other := sorted(set(changed) - set(config.by_run)):
         raise ValueError(f"streams.{name}: a run can set {list(config.by_run)}, not {other}")
     try:
-        return TypeAdapter(type(config)).validate_python({field.name: getattr(config, field.name) for field in fields(config)} | dict(changed))
+        return TypeAdapter(type(config)).validate_python(
+            {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
+        )
     except ValidationError as error:
         raise ValueError(f"streams.{name}: {error}") from None
