@@ -7,6 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle
 from contexture.objectives.base_config import ObjectiveConfig
+from contexture.objectives.simcse_config import SimcseConfig
 from contexture.strict import STRICT
 
 
@@ -105,5 +106,6 @@ OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
     "mlm": MlmConfig,
     "mspp": MsppConfig,
     "quick_thoughts": QuickThoughtsConfig,
+    "simcse": SimcseConfig,
     "skip_thought": SkipThoughtConfig,
 }

@@ -1,0 +1,39 @@
+"""SimCSE, unsupervised (Gao, Yao and Chen, 2021, section 3): a sentence's positive is itself under other dropout."""
+
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.base import Encoder
+from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.devices import first_row, gathered
+from contexture.objectives.simcse_config import SimcseConfig
+
+
+class Simcse(Objective):
+    """Reads vectors (B, D) of documents, and encodes the batch's `texts` again."""
+
+    def __init__(self, config: SimcseConfig, encoder: Encoder) -> None:
+        """ValueError for an encoder without dropout: both passes would give the same vectors."""
+        super().__init__(config, encoder)
+        self.temperature, self.encoder_flops, self.size = config.temperature, encoder.flops, encoder.document.size
+        if not getattr(encoder.config, "dropout", 0.0):
+            raise ValueError(
+                "simcse tells a sentence by its dropout: give it a transformer with encoder.dropout above 0"
+            )
+
+    def flops(self, batch: StreamBatch) -> Tensor:
+        """The second pass, and the products of all sentences with all."""
+        return self.encoder_flops(batch) + 6.0 * len(batch["texts"]["rows"]) ** 2 * self.size
+
+    def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
+        """Mean over this device's sentences; also the share that is found."""
+        return contrast(states["document"], encoder(batch["texts"], "document"), self.temperature)
+
+
+def contrast(first: Tensor, second: Tensor, temperature: float) -> Loss:
+    """Equation 4: −log softmax of the cosines (B, R·B) of `first` (B, D) with `second` (B, D) of all devices."""
+    left, right = (nn.functional.normalize(vectors.float(), dim=-1) for vectors in (first, second))
+    scores = left @ gathered(right).T / temperature
+    targets = torch.arange(len(left), device=left.device) + first_row(len(left))
+    found = (scores.argmax(dim=1) == targets).float().mean()
+    return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": found})
