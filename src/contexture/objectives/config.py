@@ -8,6 +8,7 @@ from pydantic.dataclasses import dataclass
 from contexture.encoders.config import HeadStyle
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.simcse_config import SimcseConfig
+from contexture.objectives.tsdae_config import TsdaeConfig
 from contexture.strict import STRICT
 
 
@@ -108,4 +109,5 @@ OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
     "quick_thoughts": QuickThoughtsConfig,
     "simcse": SimcseConfig,
     "skip_thought": SkipThoughtConfig,
+    "tsdae": TsdaeConfig,
 }
