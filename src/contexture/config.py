@@ -111,16 +111,21 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def each_objective(system: Any) -> Any:
-    """A system with `each_objective`, a stage without weights, gets a run of it for every objective that has none."""
+    """A system with `each_objective: true` gets a run of its own for every objective that no run is named after.
+
+    Such runs spend what `pretrain.budget` says; objectives that can read none of the system's streams are left out.
+    """
     if not isinstance(system, Mapping) or "each_objective" not in system:
         return system
-    stage, pretrain = system["each_objective"], dict(system.get("pretrain") or {})
-    runs, streams = dict(pretrain.get("runs") or {}), system.get("streams") or {}
-    for name, config in OBJECTIVES.items():
-        if set(config.streams) & set(streams):
-            runs.setdefault(name, {"schedule": [{**stage, "weights": {name: 1}}]})
-    others = {key: value for key, value in system.items() if key != "each_objective"}
-    return others | {"pretrain": pretrain | {"runs": runs}}
+    found = {key: value for key, value in system.items() if key != "each_objective"}
+    if system["each_objective"]:
+        pretrain, streams = dict(system.get("pretrain") or {}), set(system.get("streams") or {})
+        runs = dict(pretrain.get("runs") or {})
+        for name, config in OBJECTIVES.items():
+            if streams & set(config.streams):
+                runs.setdefault(name, {"schedule": [{"weights": {name: 1}}]})
+        found["pretrain"] = pretrain | {"runs": runs}
+    return found
 
 
 def source(key: list[str], folders: list[Path], given: Mapping[str, Any]) -> str:

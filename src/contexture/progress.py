@@ -17,6 +17,12 @@ class DelayedBar(tqdm):  # type: ignore[misc]
 
     shown = False
 
+    @property
+    def format_dict(self) -> dict[str, Any]:
+        """What the bar says; of work that is done in part, tenths."""
+        found: dict[str, Any] = super().format_dict
+        return found | {"n": round(found["n"], 1)}
+
     def display(self, msg: str | None = None, pos: int | None = None) -> Any:
         """Draw the bar, or `msg` in its place."""
         if not self.shown and self._time() < self.start_t + self.delay:

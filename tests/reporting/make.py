@@ -7,6 +7,15 @@ from contexture.reporting.records import Record
 
 COST = {"training_text": "novels", "steps": 10, "tokens": 1000, "seconds": 60.0, "flops": 1e12, "parameters": 5000}
 
+TRAINING = {
+    "parameters": 57_700_000,
+    "steps": 300,
+    "tokens": 1_250_000,
+    "flops": 2.5e13,
+    "seconds": 90.0,
+    "tokens_per_second": 9000.0,
+}
+
 
 def measured(
     variant: str,

@@ -1,7 +1,6 @@
 from contexture.reporting.default_page import every_table, further, page
 from contexture.reporting.page import ReportContext
-from tests.reporting.make import measured
-from tests.reporting.test_training_tables import TRAINING
+from tests.reporting.make import TRAINING, measured
 
 RECORDS = [
     *measured("mlm", [0.5, 0.7]),

@@ -1,16 +1,9 @@
 import pytest
 
 from contexture.reporting.training_tables import short, trainings_table
+from tests.reporting.make import TRAINING
 
 LABELS = {"uni": "uni-QT", "skip_thought": "Skip-Thought"}
-TRAINING = {
-    "parameters": 57_700_000,
-    "steps": 300,
-    "tokens": 1_250_000,
-    "flops": 2.5e13,
-    "seconds": 90.0,
-    "tokens_per_second": 9000.0,
-}
 
 
 def test_cost_and_speed() -> None:

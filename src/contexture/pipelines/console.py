@@ -107,13 +107,14 @@ class Refusal(KedroCliError):
 
 
 class ConsoleHandler(logging.Handler):
-    """Warnings of the project, and errors of anything but Kedro, whose errors are raised, too; a line each."""
+    """Warnings of the project, and errors of what does not raise them, too (Kedro and py4j do); a line each."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line to standard error, above the bars."""
-        ours = record.name.partition(".")[0] == "contexture"
-        needed = logging.WARNING if ours else logging.ERROR
-        if record.levelno < needed or record.name.partition(".")[0] == "kedro" or record.name == __name__:
+        source = record.name.partition(".")[0]
+        needed = logging.WARNING if source == "contexture" else logging.ERROR
+        raised = source == "kedro" or record.name == __name__ or "py4j" in Path(record.pathname).parts
+        if record.levelno < needed or raised:
             return
         try:
             message = " ".join(record.getMessage().split())
@@ -199,7 +200,9 @@ def spark_progress() -> str:
 
 
 class Console:
-    """Hooks that show a run. In `settings.HOOKS` it comes first, made before any library is imported."""
+    """Hooks that show a run. They stand last in `settings.HOOKS`: the last are the first of the first to be called, and
+    the last of the last.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` gives seconds."""

@@ -146,7 +146,8 @@ class League:
         #: What no seed changes: its one measurement stands for every seed.
         self.unseeded = {variant for variant, of in seeds.items() if len(of) == 1 and variant not in self.costs}
         self.seeds = max(map(len, seeds.values()), default=0)
-        self.columns = _columns(records)
+        #: Those in which somebody has a score.
+        self.columns = [c for c in _columns(records) if any(self.values(v, c) for v in self.variants)]
 
     def label(self, variant: str) -> str:
         """How a variant is called."""

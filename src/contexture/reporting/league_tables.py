@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
-from contexture.reporting.league_scores import BASELINE, FROZEN, REFERENCES, League, LeagueColumn, Score, data_name
+from contexture.reporting.league_scores import BASELINE, REFERENCES, League, LeagueColumn, Score, data_name
 from contexture.reporting.records import Record
 from contexture.reporting.tables import NOTHING, Column, Table, best
 from contexture.reporting.training_tables import short
@@ -78,6 +78,8 @@ def costs_table(league: League, speed: Mapping[str, float]) -> Table:
 def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = None) -> str:
     """The table as plain text, at most LINES lines of WIDTH characters; * marks the best of each column."""
     league = League(records, labels)
+    if not league.columns:
+        return "No variant of the league was measured."
     rows, left_out = _rows_that_fit(league)
     lines = _aligned(league, rows, intervals=True)
     if len(lines[0]) > WIDTH:
@@ -98,13 +100,8 @@ def _rows_that_fit(league: League) -> tuple[list[str], int]:
 
 def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
     top = {c: max(s.mean for s in league.scores[c].values()) for c in league.columns}
-    table = [
-        ["", *(c.use.brief for c in league.columns)],
-        [
-            "",
-            *("frozen" if c.how == FROZEN else c.how.removeprefix("fine-").replace("on ", "") for c in league.columns),
-        ],
-    ]
+    hows = ["frozen" if c.frozen else c.how.removeprefix("fine-").replace("on ", "") for c in league.columns]
+    table = [["", *(f"{c.use.brief} " for c in league.columns)], ["", *(f"{how} " for how in hows)]]
     for variant in rows:
         cells = []
         for column in league.columns:

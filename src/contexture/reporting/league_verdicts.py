@@ -64,8 +64,13 @@ def _compared(league: League, column: LeagueColumn, against: Sequence[str]) -> s
 def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[str]) -> str:
     """What the seeds do not show, in further sentences; nothing where they show it all or cannot be asked."""
     scores = league.scores[column]
-    unproven = [v for v in against if league.doubtful(best, v, column)]
-    told = f" Not proven better than {' or '.join(_label(league, v) for v in unproven)}." if unproven else ""
+    above = [v for v in against if scores[v].mean >= scores[best].mean]
+    unproven = [v for v in against if v not in above and league.doubtful(best, v, column)]
+    told = "".join(
+        f" {what} {' or '.join(_label(league, v) for v in names)}."
+        for what, names in (("It does not beat", above), ("Not proven better than", unproven))
+        if names
+    )
     rivals = [
         v
         for v in sorted(scores, key=lambda variant: -scores[variant].mean)

@@ -95,6 +95,10 @@ class SystemConfig:
     tasks: Annotated[dict[str, Any], AfterValidator(_tasks)] = Field(default_factory=dict)
     # Name → what is measured; none: every run.
     variants: dict[str, Variant] = Field(default_factory=dict)
+    # Name → what is measured beside; models that others published, say.
+    more_variants: dict[str, Variant] = Field(default_factory=dict)
+    # Head with which runs that are variants are fine-tuned on answer selection; null: they are measured frozen alone.
+    head: HeadKind | None = None
     # subwords, or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
     # Seed of the sampling of examples.
@@ -148,7 +152,7 @@ class SystemConfig:
     @property
     def measured(self) -> dict[str, Variant]:
         """All variants."""
-        return self.variants or {name: Variant() for name in self.pretrain.runs}
+        return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.more_variants
 
     def runs_of(self, variant: str) -> list[str]:
         """The runs that a variant is made of; none for a published model."""
@@ -164,7 +168,7 @@ class SystemConfig:
 
     def pretraining(self, run: str) -> Pretraining:
         """All that a run depends on."""
-        recipe = self.pretrain.runs[run]
+        recipe = self.pretrain.recipe(run)
         streams = {
             name: with_run(config, recipe.streams[name], name) if name in recipe.streams else config
             for name, config in self.streams.items()
@@ -208,6 +212,7 @@ class SystemConfig:
             self,
             pretrain=replace(self.pretrain, runs=runs),
             variants={name: self.measured[name] for name in variants},
+            more_variants={},
             tasks={name: _restricted(settings, variants) for name, settings in self.tasks.items()},
             ablation=None,
         )

@@ -1,7 +1,7 @@
 """What a training run is told: one file of this, and the example files, are all it needs."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -98,7 +98,7 @@ class Stage:
     weights: dict[str, Annotated[float, Field(gt=0)]]
     # Optimizer steps of this stage …
     steps: Positive | None = None
-    # … or what it may spend.
+    # … or what it may spend; null, as steps: what pretrain.budget says.
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class Stage:
             raise ValueError("a stage needs at least one objective")
         if unknown := set(self.weights) - set(OBJECTIVES):
             raise ValueError(f"no objective {sorted(unknown)}; there are {sorted(OBJECTIVES)}")
-        if (self.steps is None) == (self.budget is None):
+        if self.steps is not None and self.budget is not None:
             raise ValueError("a stage has either steps or a budget")
 
 
@@ -184,6 +184,8 @@ class PretrainConfig:
     # Rows of an optimizer step, over all devices, of each stream.
     batch_size: Positive
     optimizer: OptimizerConfig
+    # What a stage may spend that tells neither steps nor a budget of its own.
+    budget: Budget | None = None
     # Devices of this machine to train on; more than one starts a process for each.
     devices: Positive = 1
     # Rows of a forward pass on one device, of streams whose rows are independent of one another; gradients accumulate
@@ -204,6 +206,20 @@ class PretrainConfig:
     snapshots: Annotated[int, Field(ge=0)] = 0
     # Processes that prepare batches; 0 prepares them in the training process.
     loader_workers: Annotated[int, Field(ge=0)] = 0
+
+    def __post_init__(self) -> None:
+        for name, run in self.runs.items():
+            if self.budget is None and any(stage.steps is None and stage.budget is None for stage in run.schedule):
+                raise ValueError(f"runs.{name}: a stage needs steps or a budget, where pretrain.budget tells none")
+
+    def recipe(self, run: str) -> PretrainRun:
+        """A run, its stages with what they may spend."""
+        found = self.runs[run]
+        stages = [
+            replace(stage, budget=self.budget) if stage.steps is None and stage.budget is None else stage
+            for stage in found.schedule
+        ]
+        return replace(found, schedule=stages)
 
     def batch_sizes(self, run: str, streams: Mapping[str, Any]) -> dict[str, int]:
         """Rows of an optimizer step of each stream."""

@@ -1,9 +1,8 @@
 from contexture.reporting.page import ReportContext
 from contexture.reporting.report import render_report
 from contexture.systems.mspp.page import NOTE, TITLE, page
-from tests.reporting.make import measured
+from tests.reporting.make import TRAINING, measured
 from tests.reporting.pages import Page
-from tests.reporting.test_training_tables import TRAINING
 
 CONTEXT = ReportContext("mspp", TITLE, NOTE, trainings={"mspp": TRAINING})
 GROUPED = ("answer_selection", "demo", "grouped", "map")
@@ -21,7 +20,7 @@ def test_both_forms_say_the_same() -> None:
     text = Page(report.html).text
     for shown in (
         "Table 1: answer selection, all candidates (ours: the demo's made-up world)",
-        "Table 2: re-ranking the pairwise model's best candidates",
+        "Table 2: re-ranking the pairwise model's best candidates (ours: the demo's made-up world)",
         "Answer selection without fine-tuning (the demo's made-up world)",
         "Gains, seed by seed",
         "Passage retrieval (SQuAD)",

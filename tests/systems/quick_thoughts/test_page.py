@@ -4,9 +4,9 @@ from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
 from contexture.systems.quick_thoughts.page import NOTE, TITLE, page
+from tests.reporting.make import TRAINING
 from tests.reporting.make import measured as measure
 from tests.reporting.pages import Page
-from tests.reporting.test_training_tables import TRAINING
 
 CONTEXT = ReportContext(
     system="quick_thoughts",

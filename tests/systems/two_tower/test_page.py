@@ -4,9 +4,8 @@ from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import Report, render_report
 from contexture.systems.two_tower.page import NOTE, TITLE, page
-from tests.reporting.make import measured
+from tests.reporting.make import TRAINING, measured
 from tests.reporting.pages import Page
-from tests.reporting.test_training_tables import TRAINING
 
 CONTEXT = ReportContext(
     system="two_tower",
@@ -108,7 +107,8 @@ def test_both_forms_say_the_same() -> None:
     assert findings == [  # differences −5, −3, −2: mean −3.33, std. dev. 1.53
         "- With 1% of the questions, ICT+BFS+WLP: -3.3 points of R@10 over BM-25 "
         "(t(2) = -3.78, p = 0.063: not significant at 95%). The paper: +6.5.",
-        "- This text has no pairs of BFS: the row of that name was not pre-trained, and mixtures are of the other tasks.",
+        "- This text has no pairs of BFS: the row of that name was not pre-trained, and mixtures are of the other "
+        "tasks.",
     ]
     gains = [line for line in section(report.markdown, "Gains, seed by seed") if "BM-25" in line]
     assert ["squad, 1%" in gains[0], "squad, 80%" in gains[1]] == [True, True]

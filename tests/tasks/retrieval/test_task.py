@@ -131,7 +131,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
 
 def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp_path: Path) -> None:
     corpus = passages(tmp_path / "passages")
-    found = TASK.evaluate(OPEN, contestants(project), project / "data", project / "vectors", corpus=corpus)
+    found = TASK.evaluate(OPEN, contestants(project), project / "data", project / "vectors", passages=corpus)
     table = pd.DataFrame(found.records)
     grown = table[table["protocol"].str.endswith(" open")]
     assert set(grown["variant"]) == {"bm25", "tuned"}

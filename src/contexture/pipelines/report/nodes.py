@@ -65,7 +65,7 @@ def write_report(
             f"data/07_model_output/{system}": "scores, ranks and vectors",
             f"data/06_models/{system}": "encoders and fine-tuned models, with their curves",
         },
-        facts=facts | {"league": {"explained": explained(config), "speed": speed}},
+        facts=facts | {"league": {"explained": explained(config), "labels": labels(config), "speed": speed}},
         examples=by_table(counts),
         trainings=trainings(config, models),
         series=series(),
@@ -158,6 +158,16 @@ def explained(config: SystemConfig) -> dict[str, str]:
     return found
 
 
+def labels(config: SystemConfig) -> dict[str, str]:
+    """Variant → how it is called: by its objectives, if it is named after one or after its run."""
+    found = {}
+    for name in config.measured:
+        names = dict.fromkeys(one for run in config.runs_of(name) for one in config.pretrain.runs[run].names)
+        if name in OBJECTIVES or len(names) > 1:
+            found[name] = " + ".join(OBJECTIVES[one].title for one in names)
+    return found
+
+
 def series() -> dict[str, Series]:
     """How the curves of objectives are shown."""
     found = {}
@@ -171,16 +181,12 @@ def what_was_run(config: SystemConfig, text: str, tasks: Mapping[str, Mapping[st
     """The lines at the head of the report."""
     encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items()]
     steps = [f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
-    steps += [
-        f"{run} {stage.budget.amount:.3g} {stage.budget.unit}"
-        for run, recipe in config.pretrain.runs.items()
-        for stage in recipe.schedule
-        if stage.budget
-    ]
+    spent = {run: [stage.budget for stage in config.pretraining(run).recipe.schedule] for run in config.pretrain.runs}
+    steps += [f"{run} {one.amount:.3g} {one.unit}" for run, budgets in spent.items() for one in budgets if one]
     return {
         "Text": text,
         "Encoders": "; ".join(encoders),
-        "Pre-training, steps": ", ".join(steps) or "none",
+        "Pre-training, steps or budget": ", ".join(steps) or "none",
         "Measured on": ", ".join(f"{task} ({found['name']})" for task, found in tasks.items()),
         "Seeds": ", ".join(map(str, range(config.seeds))),
     }

@@ -25,15 +25,18 @@ class AnswersConfig:
 
 @dataclass(config=STRICT, frozen=True)
 class AnswerSelectionSettings:
-    """How a model is fine-tuned on questions and their candidate answers; frozen encoders need none of it."""
+    """How a model is fine-tuned on questions and their candidate answers; frozen encoders need none of it.
+
+    The defaults are the MSPP paper's values for WikiQA (section 4.1).
+    """
 
     # Inputs per optimizer step: groups of k candidates, or pairs.
-    batch_size: Positive
+    batch_size: Positive = 32
     # Passes over the training questions at most.
-    epochs: Positive
+    epochs: Positive = 40
     # Epochs without a better MAP on the development set before training stops.
-    patience: Positive
-    optimizer: OptimizerConfig
+    patience: Positive = 5
+    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6))
     # linear (paper) or released (dropout, dense, tanh, dropout, linear).
     head_style: HeadStyle = "linear"
     # auto measures both on the device for a moment and takes bf16 where it is worth it.

@@ -1,5 +1,7 @@
 """Where the questions of retrieval come from, how encoders are fine-tuned on them, and what is measured besides."""
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -28,19 +30,22 @@ class RetrievalConfig:
 
 @dataclass(config=STRICT, frozen=True)
 class RetrievalSettings:
-    """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them."""
+    """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them.
+
+    The defaults of fine-tuning are the paper's (section 4.1).
+    """
 
     # Shares of the questions to train on, in percent; a tenth of them is held out. None: frozen encoders alone.
-    shares: list[Share]
+    shares: list[Share] = Field(default_factory=list)
     # Questions per optimizer step.
-    batch_size: Positive
+    batch_size: Positive = 512
     # Optimizer steps at most.
-    steps: Positive
+    steps: Positive = 2000
     # Steps between two looks at the questions held out.
-    evaluate_every: Positive
+    evaluate_every: Positive = 200
     # Looks without a lower loss before training stops.
-    patience: Positive
-    optimizer: OptimizerConfig
+    patience: Positive = 5
+    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5))
     # auto measures both on the device for a moment and takes bf16 where it is worth it.
     precision: Precision = "auto"
     # Tokens, padding included, that are encoded at a time: texts of like length go together.
@@ -65,6 +70,19 @@ class RetrievalSettings:
             raise ValueError(
                 f"indexed is {self.indexed}, but there are no indexes to compare: add some, or set it to null"
             )
+
+    def check_variants(self, variants: Collection[str]) -> None:
+        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        named = [*self.open_domain, *([self.indexed] if self.indexed else [])]
+        if unknown := [name for name in named if name not in variants]:
+            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+
+    def restricted(self, variants: Collection[str]) -> "RetrievalSettings":
+        """The same for these variants alone."""
+        indexed = self.indexed if self.indexed in variants else None
+        open_domain = [name for name in self.open_domain if name in variants]
+        return replace(self, open_domain=open_domain, indexed=indexed, indexes=self.indexes if indexed else [])
+
 
 
 def share_name(share: float) -> str:

@@ -90,11 +90,11 @@ class RetrievalTask:
         contestants: Sequence[Contestant],
         data: Path,
         place: Path,
-        corpus: Path | None = None,
+        passages: Path | None = None,
     ) -> Results:
         """See `evaluation.evaluate_retrieval`; nothing where the questions are missing.
 
-        `corpus` is the folder of the table of passages: the open domain is left out without it.
+        `passages` is the folder of the table of passages: the open domain is left out without it.
         """
         from contexture.tasks.retrieval.evaluation import Pool, evaluate_retrieval
         from contexture.tasks.retrieval.open_domain import corpus_pairs, grow
@@ -104,8 +104,8 @@ class RetrievalTask:
         questions, candidates = tables
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
         pools = [Pool(candidates, place / "closed")]
-        if corpus is not None and (count := settings.open_domain_pairs):
-            others = corpus_pairs(corpus, count, OPEN_SEED, report["lang"])
+        if passages is not None and (count := settings.open_domain_pairs):
+            others = corpus_pairs(passages, count, OPEN_SEED, report["lang"])
             pools.append(Pool(grow(candidates, others, count, OPEN_SEED), place / "open", is_open=True))
         return evaluate_retrieval(settings, contestants, questions, pools, report["name"])
 

@@ -1,0 +1,152 @@
+from itertools import pairwise
+
+import pytest
+
+from contexture.reporting.curves import to_png
+from contexture.reporting.league import NOTE, TITLE, league_page
+from contexture.reporting.league_pictures import scatter, spread
+from contexture.reporting.league_scores import League
+from contexture.reporting.league_tables import LINES, WIDTH, costs_table, gains_table, league_text, standings_table
+from contexture.reporting.page import ReportContext
+from contexture.reporting.report import render_report
+from tests.reporting.league_toys import RECORDS, costly, league
+from tests.reporting.pages import Page
+
+LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "random": "Random network"}
+FACTS = {"labels": LABELS, "explained": {"mlm": "guesses masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
+
+
+def test_the_table() -> None:
+    table = standings_table(League(RECORDS, LABELS), {"mlm": "guesses masked words"})
+    assert [(column.group, column.name) for column in table.columns[1:]] == [
+        ("Search: R@10", "as pre-trained"),
+        ("Search: R@10", "fine-tuned on 80%"),
+        ("Classification: accuracy", "mean of 2 tasks"),
+    ]
+    # standard deviations 2, 2.65, 1 and 10; times t = 4.303 over √3
+    assert table.rows == (
+        ("ICT", "42.0 ±5.0", "51.0 ±2.5", "–"),
+        ("BFS", "41.0 ±6.6", "–", "–"),
+        ("MLM", "12.0 ±5.0", "51.0 ±2.5", "70.0 ±24.8"),
+        ("two towers: ict", "20.0 ±0.0", "–", "–"),
+        ("BM25", "30.0", "–", "–"),
+        ("Random network", "5.0 ±2.5", "–", "–"),
+    )
+    assert table.bold == {(0, 1), (0, 2), (2, 2)}  # what is alike as shown is best alike; a single number is no best
+    assert list(table.headings) == [0, 3, 4]
+    assert table.notes == {2: "guesses masked words"}
+    assert table.shades[0, 1] == 1.0
+    assert table.shades[5, 1] == 0.0
+    assert table.shades[4, 1] == pytest.approx((30 - 5) / (42 - 5))
+    assert "3 seeds" in table.caption
+    alone = standings_table(League(league("mlm", [0.5])), {})
+    assert alone.caption.startswith("One seed: differences of a few points may be luck.")
+
+
+def test_the_best_of_all_and_of_those_trained_here_are_bold() -> None:
+    table = standings_table(League([*RECORDS, *league("web", [0.8], trained=False)]), {})
+    assert {table.rows[row][0] for row, column in table.bold if column == 1} == {"web", "ict"}
+
+
+def test_gains_over_the_baseline() -> None:
+    table = gains_table(League(RECORDS, LABELS))
+    assert table.title == "Gains over MLM"
+    assert table.rows == (
+        ("ICT", "+30.0", "+0.0", "–"),  # the same in all seeds: no test
+        ("BFS", "+29.0*", "–", "–"),  # 29, 32, 26: t = 29/(3/√3) = 16.7
+        ("two towers: ict", "+8.0*", "–", "–"),  # 10, 8, 6: t = 8/(2/√3) = 6.9, p = 0.02
+        ("BM25", "+18.0*", "–", "–"),  # 20, 18, 16, its one number for every seed
+        ("Random network", "-7.0*", "–", "–"),
+    )
+    assert gains_table(League(league("ict", [0.5]))).rows == ()
+
+
+def test_costs() -> None:
+    table = costs_table(League(RECORDS, LABELS), {"bm25": 812.4})
+    assert table.rows[0] == ("ICT", "1e+12", "1.0", "1.0k", "10", "5.0k", "–")
+    assert table.rows[-1] == ("BM25", "–", "–", "–", "–", "–", "812")
+    assert "Random network" not in {row[0] for row in table.rows}
+
+
+def test_the_page_says_what_to_take_first() -> None:
+    context = ReportContext("league", TITLE, NOTE, facts={"league": FACTS})
+    cheap = costly("cheap", [0.2, 0.21], seconds=10.0)
+    report = render_report([*RECORDS, *cheap], [], context, league_page)
+    text = Page(report.html).text
+    verdict = "For search on this text take ICT: R@10 42.0 against 12.0 for MLM and 30.0 for BM25. About as good: BFS."
+    assert text.index(TITLE) < text.index(verdict) < text.index("The table")
+    for shown in (
+        "guesses masked words",
+        "Gains over MLM",
+        "What it cost",
+        "Passage retrieval (the demo's made-up world)",
+    ):
+        assert shown in text
+        assert shown in report.markdown
+    assert f"- **Search**: {verdict}" in report.markdown
+    assert list(report.figures) == [
+        "quality_against_the_cost_of_training_search.png",
+        "quality_against_speed_search.png",
+    ]
+
+
+def test_pictures_are_left_out_where_nothing_differs_or_is_known() -> None:
+    page = league_page(RECORDS, ReportContext("league", TITLE, NOTE))
+    assert (page.figures, [section.title for section in page.sections[:2]]) == ({}, ["The table", "Gains over mlm"])
+    assert league_page([], ReportContext("league", TITLE, NOTE)).sections == []
+
+
+def test_a_picture_of_quality_against_cost() -> None:
+    found = League(RECORDS, LABELS)
+    speed = {"mlm": 100.0, "ict": 1000.0, "bfs": 0.0}
+    figure = scatter(found, found.columns[0], speed, "Search", "texts a second", ["bm25", "nowhere"])
+    (axes,) = figure.axes
+    assert sorted(text.get_text() for text in axes.texts) == ["12.0 MLM", "30.0 BM25", "42.0 ICT"]
+    assert axes.get_xscale() == "log"
+    points = {(float(line.get_xdata()[0]), round(float(line.get_ydata()[0]), 1)) for line in axes.lines}
+    assert {(100.0, 12.0), (1000.0, 42.0), (0.0, 30.0)} <= points
+    again = scatter(found, found.columns[0], speed, "Search", "texts a second", ["bm25", "nowhere"])
+    assert to_png(figure) == to_png(again)
+
+
+def test_names_are_moved_apart() -> None:
+    assert spread([0.1, 0.5, 0.9], 0.1) == pytest.approx([0.1, 0.5, 0.9])
+    assert spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.4, 0.5, 0.6])
+    assert spread([0.98, 1.0], 0.1) == pytest.approx([0.89, 1.0], abs=0.02)
+    moved = spread([0.0, 0.01, 0.02, 0.97, 0.99], 0.2)
+    assert all(0 <= place <= 1 for place in moved)
+    assert all(after - before > 0.199 for before, after in pairwise(moved))
+    assert spread([], 0.1) == []
+
+
+def test_plain_text() -> None:
+    assert league_text(RECORDS, LABELS).splitlines() == [
+        "                   search     search     classes",
+        "                   frozen  tuned 80%      frozen",
+        "-------------------------------------------------",
+        "ICT             42.0 ±5.0* 51.0 ±2.5*          –",
+        "BFS             41.0 ±6.6          –           –",
+        "MLM             12.0 ±5.0  51.0 ±2.5* 70.0 ±24.8*",
+        "two towers: ict 20.0 ±0.0          –           –",
+        "BM25                 30.0          –           –",
+        "Random network   5.0 ±2.5          –           –",
+        "* best of its column; ± 95% interval over 3 seeds",
+    ]
+
+
+def test_plain_text_fits_the_end_of_a_run() -> None:
+    places = [("retrieval", data, how, "recall_at_10") for data in ("demo", "squad", "own") for how in ("frozen", "1%")]
+    places += [("answer_selection", data, "grouped", "map") for data in ("demo", "wikiqa", "own")]
+    ours = [
+        record
+        for number in range(30)
+        for place in places
+        for record in league(f"a variant of a long name, number {number}", [0.01 * number, 0.012 * number], place)
+    ]
+    ours += [r for place in places for r in league("mlm", [0.001, 0.001], place)]
+    lines = league_text(ours).splitlines()
+    assert len(lines) == LINES
+    assert max(map(len, lines)) <= WIDTH
+    assert any(line.startswith("mlm ") for line in lines)  # the worst, but what all are compared with
+    assert lines[-1] == "* best of its column; 15 more rows in the report"
+    assert league_text([]) == "No variant of the league was measured."
