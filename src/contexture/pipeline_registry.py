@@ -3,7 +3,12 @@
 from kedro.pipeline import Pipeline
 
 from contexture.pipelines.parameters import current
-from contexture.pipelines.system import create_ablation_pipeline, create_pipeline, create_text_pipeline
+from contexture.pipelines.system import (
+    create_ablation_pipeline,
+    create_guests_pipeline,
+    create_pipeline,
+    create_text_pipeline,
+)
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -21,9 +26,12 @@ def register_pipelines() -> dict[str, Pipeline]:
         for name, config in parameters.systems.items()
         if config.ablation is not None
     }
+    alone = {
+        name: found + create_guests_pipeline(parameters.systems[name], parameters) for name, found in systems.items()
+    }
     return {
         "corpus": create_text_pipeline(parameters),
-        **systems,
+        **alone,
         **ablations,
         "tour": sum(tour, start=Pipeline([])),
         "__default__": sum(systems.values(), start=Pipeline([])),

@@ -32,22 +32,27 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
 
 
 def create_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> Pipeline:
-    """A system from the sources to its page, with the encoders of its guests."""
+    """A system from the sources to its page; the encoders of its guests must be made by others."""
     compute = parameters.compute
-    guests = guests_of(config, parameters)
-    found = create_text_pipeline(parameters, config) + tasks.create_pipeline(parameters, config.tasks)
-    for other, guest in guests.items():
-        found += create_text_pipeline(parameters, guest)
-        found += examples.create_pipeline(other, guest) + pretrain.create_pipeline(other, guest, compute)
     return (
-        found
+        create_text_pipeline(parameters, config)
+        + tasks.create_pipeline(parameters, config.tasks)
         + examples.create_pipeline(name, config)
         + pretrain.create_pipeline(name, config, compute)
         + finetune.create_pipeline(name, config, compute)
-        + evaluate.create_pipeline(name, config, guests)
+        + evaluate.create_pipeline(name, config, guests_of(config, parameters))
         + search.create_pipeline(name, config)
-        + report.create_pipeline(name, config)
+        + report.create_pipeline(name, config, guests_of(config, parameters))
     )
+
+
+def create_guests_pipeline(config: SystemConfig, parameters: Parameters) -> Pipeline:
+    """The encoders of a system's guests, from the sources on."""
+    found = Pipeline([])
+    for name, guest in guests_of(config, parameters).items():
+        found += create_text_pipeline(parameters, guest) + examples.create_pipeline(name, guest)
+        found += pretrain.create_pipeline(name, guest, parameters.compute)
+    return found
 
 
 def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> Pipeline:
@@ -57,7 +62,7 @@ def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parame
         pretrain.create_pipeline(place, changed, parameters.compute, examples_of=name)
         + finetune.create_pipeline(place, changed, parameters.compute)
         + evaluate.create_pipeline(place, changed, {}, examples_of=name)
-        + report.create_pipeline(place, changed, examples_of=name)
+        + report.create_pipeline(place, changed, {}, examples_of=name)
     )
 
 

@@ -32,5 +32,5 @@ SYSTEMS: dict[str, str] = {
     "mspp": "contexture.systems.mspp.page",
     "two_tower": "contexture.systems.two_tower.page",
     "quick_thoughts": "contexture.systems.quick_thoughts.page",
-    "league": "contexture.reporting.league",
+    "league": "contexture.systems.league.page",
 }

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from contexture.folders import work_folder
 from contexture.pipelines.contestants import contestants
@@ -74,7 +73,9 @@ def _guests(name: str, guest: SystemConfig, host: SystemConfig, task: str, model
     """The variants of another system, frozen, of as many seeds as it has."""
     pretrained = models.parent / name / "pretrained"
     return [
-        Contestant(f"{name}: {variant}", seed, tuple(str(seed_folder(pretrained, run, seed)) for run in guest.runs_of(variant)))
+        Contestant(
+            f"{name}: {variant}", seed, tuple(str(seed_folder(pretrained, run, seed)) for run in guest.runs_of(variant))
+        )
         for seed in range(min(guest.seeds, host.seeds))
         for variant in guest.measured
     ]

@@ -54,7 +54,9 @@ def finetune_one(
         "head": contestant.head,
         "encoders": [encoder_checksum(Path(one)) for one in contestant.encoders],
         "data": {
-            file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(data.iterdir()) if file.is_file()
+            file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in sorted(data.iterdir())
+            if file.is_file()
         },
     }
     if finished(folder, identity):

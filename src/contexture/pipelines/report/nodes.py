@@ -11,6 +11,7 @@ from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.reporting.curves import History, Series
 from contexture.reporting.page import ReportContext
+from contexture.reporting.phrases import named
 from contexture.reporting.report import Report, render_report
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
@@ -24,6 +25,7 @@ COST = ("steps", "tokens", "seconds", "flops", "parameters")
 def write_report(
     system: str,
     config: SystemConfig,
+    guests: Mapping[str, SystemConfig],
     tasks: Sequence[str],
     sources: dict[str, Any],
     corpus_report: dict[str, Any],
@@ -47,7 +49,10 @@ def write_report(
         for task, folder in zip(tasks, results, strict=True)
     }
     records = [
-        {"system": system} | record | cost(config, models, record, text)
+        {"system": system}
+        | record
+        | cost(config, models, record["variant"], record["seed"], text)
+        | cost_of_guest(guests, models, record["variant"], record["seed"], text)
         for folder in results
         for record in read_json(folder / RECORDS)
     ]
@@ -87,33 +92,34 @@ def by_table(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def named(files: Sequence[str]) -> str:
-    """Files by name: all of a few, or how many there are and the first three."""
-    if len(files) < 5:
-        return ", ".join(files)
-    return f"{', '.join(files[:3])} and {len(files) - 3:,} more files"
-
-
 def read_json(file: Path) -> Any:
     """What a JSON file holds."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def cost(config: SystemConfig, models: Path, record: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """What pre-training spent on the encoders of a record; nothing for baselines and guests."""
+def cost(config: SystemConfig, models: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
+    """What pre-training spent on a variant's encoders; nothing for what was not trained here."""
     from contexture.training.pretrain import summary_of
 
-    if record["variant"] not in config.measured or not (runs := config.runs_of(record["variant"])):
+    if variant not in config.measured or not (runs := config.runs_of(variant)):
         return {}
     spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
     for run in runs:
         while run is not None:
-            found = summary_of(seed_folder(models / "pretrained", run, record["seed"]))
+            found = summary_of(seed_folder(models / "pretrained", run, seed))
             for key in COST:
                 # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
                 spent[key] += found[key] if key != "parameters" or run in runs else 0
             run = config.pretrain.runs[run].start
     return spent | {key: int(spent[key]) for key in ("steps", "tokens", "parameters")}
+
+
+def cost_of_guest(
+    guests: Mapping[str, SystemConfig], models: Path, variant: str, seed: int, text: str
+) -> dict[str, Any]:
+    """The same for an encoder of another system, `<system>: <variant>`."""
+    name, _, own = variant.partition(": ")
+    return cost(guests[name], models.parent / name, own, seed, text) if name in guests else {}
 
 
 def trainings(config: SystemConfig, models: Path) -> dict[str, dict[str, float]]:
@@ -126,8 +132,12 @@ def trainings(config: SystemConfig, models: Path) -> dict[str, dict[str, float]]
         folder = seed_folder(models / "pretrained", run, 0)
         spent = summary_of(folder)
         if spent["steps"]:
+            sizes = config.pretrain.batch_sizes(run, config.streams)
+            spent["examples"] = spent["steps"] * sum(sizes[name] for name in config.pretraining(run).active)
             speed = read_curves(folder).get("train/tokens_per_second")
-            spent["tokens_per_second"] = spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()
+            spent["tokens_per_second"] = (
+                spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()
+            )
             found[run] = spent
     return found
 

@@ -1,5 +1,7 @@
 """The stage `report`."""
 
+from collections.abc import Mapping
+
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.named import fixed
@@ -7,7 +9,9 @@ from contexture.pipelines.report.nodes import log_metrics, no_speed, write_repor
 from contexture.systems.config import SystemConfig
 
 
-def create_pipeline(system: str, config: SystemConfig, examples_of: str = "") -> Pipeline:
+def create_pipeline(
+    system: str, config: SystemConfig, guests: Mapping[str, SystemConfig], examples_of: str = ""
+) -> Pipeline:
     """Results, counts and curves → the page and all records."""
     tasks = list(config.tasks)
     owner = f"{examples_of}." if examples_of else ""
@@ -17,7 +21,7 @@ def create_pipeline(system: str, config: SystemConfig, examples_of: str = "") ->
     inputs += [f"{task}-results" for task in tasks] + [f"{task}-data" for task in tasks] + counts
     inputs += [f"{run}-pretrained" for run in config.pretrain.runs]
     nodes = [
-        node(fixed(write_report, system, config, tasks), inputs, ["report", "metrics"], name="report"),
+        node(fixed(write_report, system, config, guests, tasks), inputs, ["report", "metrics"], name="report"),
         node(log_metrics, "metrics", None, name="log_metrics"),
     ]
     if not config.speed:
