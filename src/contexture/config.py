@@ -14,12 +14,13 @@ from contexture.demo.config import DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.objectives.config import OBJECTIVES
 from contexture.strict import STRICT
+from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
-from contexture.training.config import Positive
+from contexture.training.config import Positive, placed
 from contexture.vocabulary.tokenizers import VocabularyConfig
 from contexture.vocabulary.words import WordsConfig
 
@@ -56,6 +57,8 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for name, system in self.systems.items():
+            if system.ablation is not None:
+                check_ablation(name, system)
             for key, encoder in system.encoders.items():
                 if isinstance(encoder, TransformerConfig) and encoder.init_from and not self.vocabulary.published:
                     raise ValueError(
@@ -80,6 +83,16 @@ class Parameters:
             guests = {guest: self.tour[guest] for guest in system.guests if guest in self.tour}
             systems[name] = replace(system, guests=guests)
         return replace(self, systems=systems)
+
+
+def check_ablation(name: str, system: SystemConfig) -> None:
+    """Raise ValidationError or ValueError where a row of a system's ablation cannot be made."""
+    try:
+        ablated(system)
+    except ValidationError as error:
+        raise placed(error, "systems", name) from None
+    except ValueError as error:
+        raise ValueError(f"{name}.{error}") from None
 
 
 def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kedro.framework.cli.utils import KedroCliError
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
 from contexture.config import ConfigurationError
+from contexture.pipelines.console import LOG_FILE, RunRefusedError
 from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.parameters import check
 
@@ -24,11 +24,11 @@ class CheckParameters:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
-        """Raises KedroCliError with the file and the key of every fault."""
+        """Raises RunRefusedError with the file and the key of every fault."""
         try:
             check(context.config_loader)
         except ConfigurationError as error:
-            raise KedroCliError(str(error)) from None
+            raise RunRefusedError(str(error)) from None
 
 
 class StartSpark:
@@ -38,6 +38,7 @@ class StartSpark:
     def after_context_created(self, context: KedroContext) -> None:
         """Remember the settings of conf/<environment>/spark.yml."""
         self.settings: dict[str, Any] = dict(context.config_loader["spark"])
+        self.log = context.project_path / LOG_FILE
 
     @hook_impl
     def before_pipeline_run(
@@ -47,7 +48,7 @@ class StartSpark:
         if any(isinstance(catalog.get(name), SparkTable) for name in pipeline.datasets()):
             from contexture.corpus.session import start_spark
 
-            start_spark(self.settings)
+            start_spark(self.settings, self.log)
 
 
 class RecordRun:

@@ -1,5 +1,6 @@
 """Progress bars, for what takes long enough to be waited for."""
 
+import os
 import shutil
 import sys
 from typing import Any
@@ -16,6 +17,7 @@ class DelayedBar(tqdm):  # type: ignore[misc]
     """A bar that nothing shows before its delay is over: tqdm's own comes with the first refresh, as of a postfix."""
 
     shown = False
+    last_print_t: float
 
     @property
     def format_dict(self) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def progress(total: int | None, what: str, unit: str) -> DelayedBar:
     """A bar for `total` units of work (None: nobody knows how many), to be used as a context with `.update(n)`.
 
     It appears on standard error after five seconds, shows time gone and time left, and goes when the work is done.
-    Where standard error is no terminal, nothing is shown.
+    Where standard error is no terminal, or TQDM_DISABLE is set, nothing is shown.
     """
     return DelayedBar(
         total=total,
@@ -50,6 +52,6 @@ def progress(total: int | None, what: str, unit: str) -> DelayedBar:
         file=sys.stderr,
         ncols=min(WIDTH, shutil.get_terminal_size().columns),
         leave=False,
-        disable=None,
+        disable=bool(os.environ.get("TQDM_DISABLE")) or None,  # None: unless this is a terminal
         delay=DELAY,
     )

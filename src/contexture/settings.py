@@ -3,8 +3,9 @@
 from kedro.config import OmegaConfigLoader
 
 from contexture.hooks import CheckParameters, RecordRun, StartSpark
+from contexture.pipelines.console import Console
 
-HOOKS = (CheckParameters(), StartSpark(), RecordRun())
+HOOKS = (CheckParameters(), StartSpark(), RecordRun(), Console())
 CONFIG_LOADER_CLASS = OmegaConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

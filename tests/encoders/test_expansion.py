@@ -1,9 +1,13 @@
+"""Vocabulary expansion: the linear map, and the encoders that get words by it."""
+
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LinearRegression
 
-from contexture.encoders.expansion import expand
+from contexture.encoders.expansion import expand, expand_words
+
+from .toys import TRAINED, WORDS, build, words
 
 
 def test_a_planted_map_is_found_again() -> None:
@@ -41,3 +45,28 @@ def test_what_cannot_be_expanded() -> None:
         expand(torch.ones(10, 2), vectors, unknown=0)
     with pytest.raises(ValueError, match="unknown word 8"):
         expand(torch.ones(8, 2), vectors, unknown=8)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", ["gru", "bidirectional", "bag_of_words", "bag_of_words_mlp"])
+def test_an_encoder_gets_embeddings_for_all_words(kind: str, shared: bool) -> None:
+    encoder = build(kind, shared=shared)
+    before = {role: network.words.weight.clone() for role, network in encoder.networks.items()}
+    unseen = encoder.embed(WORDS[-2:])
+    np.testing.assert_array_equal(unseen[0], unseen[1])  # both were the unknown word
+    expand_words(encoder, words().vectors)
+    for role, network in encoder.networks.items():
+        torch.testing.assert_close(network.words.weight, expand(before[role], words().vectors, 1))
+        assert torch.equal(network.words.weight[:TRAINED], before[role])
+    assert (encoder.query is encoder.document) == shared
+    seen = encoder.embed(WORDS[-2:])
+    assert not np.allclose(seen[0], seen[1])
+
+
+def test_fixed_words_stay_and_a_transformer_is_refused() -> None:
+    fixed = build("fixed")
+    table = fixed.query.words
+    expand_words(fixed, words().vectors)
+    assert fixed.query.words is table
+    with pytest.raises(ValueError, match="a Transformer's words are left alone"):
+        expand_words(build("transformer_mean"), words().vectors)

@@ -1,15 +1,27 @@
-"""The joint and the pair layout, by hand and against the padded layout of the paper."""
+"""Layouts by hand, the joint one also against the padded layout of the paper, and chunks of like length."""
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.config import LayoutConfig
-from contexture.encoders.layout import Sentences, Specials, joint_layout, pair_layout
-from contexture.encoders.transformer import TransformerEncoder
+from contexture.encoders.config import LayoutConfig, Needs
+from contexture.encoders.layout import (
+    Sentences,
+    Specials,
+    chunks_of_like_length,
+    cut,
+    joint_layout,
+    pair_layout,
+    row_lengths,
+    select,
+    text_chunks,
+    text_layout,
+    word_layout,
+)
+
+from .toys import build, rows
 
 CLS, SEP, PAD = 1, 2, 0
 SPECIALS = Specials(cls=CLS, sep=SEP, pad=PAD)
@@ -79,10 +91,10 @@ def test_a_pair_has_two_sentences() -> None:
         max_size=4,
     )
 )
-def test_every_token_keeps_its_slot(rows: list[list[list[int] | None]]) -> None:
+def test_every_token_keeps_its_slot(texts: list[list[list[int] | None]]) -> None:
     layout = LayoutConfig(candidates=2, sentence_tokens=6)
-    batch = joint_layout(sentences(rows), SPECIALS, layout)
-    for i, row in enumerate(rows):
+    batch = joint_layout(sentences(texts), SPECIALS, layout)
+    for i, row in enumerate(texts):
         expected = [
             (slot, slot * 6 + j, token)
             for slot, text in enumerate(row)
@@ -96,13 +108,8 @@ def test_every_token_keeps_its_slot(rows: list[list[list[int] | None]]) -> None:
 
 def test_leaving_out_the_padding_changes_no_state() -> None:
     """The compact layout against the paper's: every sentence padded to its slot, padding masked."""
-    torch.manual_seed(0)
     layout = LayoutConfig(candidates=2, sentence_tokens=6)
-    config = BertConfig(
-        vocab_size=20, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=18, type_vocab_size=3, hidden_dropout_prob=0, attention_probs_dropout_prob=0,
-    )  # fmt: skip
-    encoder = TransformerEncoder(BertForMaskedLM(config)).eval()
+    encoder = build("transformer_mean", needs=Needs(layout.width, 3))
     texts = [[3, 4, 5], [6], [7, 8]]
     batch = joint_layout(sentences([texts]), SPECIALS, layout)  # type: ignore[list-item]
     padded = [([CLS, *text, SEP] + [PAD] * 6)[:6] for text in texts]
@@ -113,5 +120,71 @@ def test_leaving_out_the_padding_changes_no_state() -> None:
     }
     full["attention_mask"] = (full["input_ids"] != PAD).long()
     with torch.no_grad():
-        compact, reference = encoder(batch)[0], encoder(full)[0][full["attention_mask"][0].bool()]
+        compact = encoder.states(batch)[0]
+        reference = encoder.states(full)[0][full["attention_mask"][0].bool()]
     torch.testing.assert_close(compact, reference, atol=1e-6, rtol=1e-5)
+
+
+def test_texts_of_one_and_of_two_parts() -> None:
+    batch = text_layout(rows([[5, 6]], [[7]]), SPECIALS, 16)
+    assert batch["input_ids"].tolist() == [[1, 5, 6, 2], [1, 7, 2, 0]]
+    assert batch["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
+    batch = text_layout(rows([[5], [6, 7, 8]], [[], [9]]), SPECIALS, 16)
+    assert batch["input_ids"].tolist() == [[1, 5, 2, 6, 7, 8, 2], [1, 2, 9, 2, 0, 0, 0]]
+    assert batch["position_ids"][0].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert not batch["token_type_ids"].any()
+    roberta = text_layout(rows([[5], [6]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), 16)
+    assert roberta["position_ids"].tolist() == [[2, 3, 4, 5, 6]]
+
+
+def test_what_is_too_long_is_cut_at_the_end_of_each_part() -> None:
+    batch = text_layout(rows([[5] * 9, [6] * 9], [[5], [6] * 9]), SPECIALS, 9)
+    assert batch["input_ids"].tolist() == [[1, 5, 5, 5, 2, 6, 6, 6, 2], [1, 5, 2, 6, 6, 6, 6, 6, 2]]
+    assert text_layout(rows([[5] * 20]), SPECIALS, 8)["input_ids"].tolist() == [[1, 5, 5, 5, 5, 5, 5, 2]]
+
+
+def test_words_stand_without_special_tokens() -> None:
+    batch = word_layout(rows([[5, 6, 7]], [[8]], [[]]), PAD, 2)
+    assert batch["input_ids"].tolist() == [[5, 6], [8, 0], [0, 0]]
+    assert batch["attention_mask"].tolist() == [[1, 1], [1, 0], [0, 0]]
+    assert set(batch) == {"input_ids", "attention_mask"}
+
+
+def test_rows_are_chosen_in_the_order_given() -> None:
+    found = select(sentences([[[5, 6], None], [[7], [8, 9]], [[], [4]]]), np.array([1, 0, 1]))
+    assert found.tokens.tolist() == [7, 8, 9, 5, 6, 7, 8, 9]
+    assert found.lengths.tolist() == [[1, 2], [2, -1], [1, 2]]
+    short = cut(sentences([[[5, 6, 7], None], [[7], [8, 9]]]), 1)
+    assert (short.tokens.tolist(), short.lengths.tolist()) == ([5, 7, 8], [[1, -1], [1, 1]])
+
+
+@pytest.mark.parametrize("budget", [1, 7, 30, 1000])
+def test_chunks_hold_each_row_once_and_keep_to_the_budget(budget: int) -> None:
+    lengths = np.random.default_rng(0).integers(1, 20, 40)
+    chunks = chunks_of_like_length(lengths, budget)
+    assert sorted(np.concatenate(chunks)) == list(range(40))
+    for chunk in chunks:
+        assert len(chunk) == 1 or len(chunk) * lengths[chunk].max() <= budget
+    ends = [lengths[chunk].max() for chunk in chunks]
+    assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_every_text_is_found_again_in_its_chunk(parts: int) -> None:
+    draw = np.random.default_rng(1)
+    lengths = draw.integers(0, 12, (30, parts))
+    texts = Sentences(draw.integers(5, 99, int(lengths.sum())), lengths)
+    chunks, places = text_chunks(texts, SPECIALS, 16, 60)
+    assert len(chunks) > 1
+    whole = text_layout(texts, SPECIALS, 16)
+
+    def said(batch: dict[str, torch.Tensor]) -> list[list[int]]:
+        return [
+            ids[mask.bool()].tolist() for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
+        ]
+
+    found = [text for chunk in chunks for text in said(chunk)]
+    assert [found[place] for place in places.tolist()] == said(whole)
+    batch = {"chunks": chunks, "rows": places}
+    assert row_lengths(batch)[places].tolist() == row_lengths(whole).tolist()
+    assert row_lengths({"texts": batch}).tolist() == row_lengths(batch).tolist()

@@ -1,23 +1,42 @@
 """Encoders from scratch and continued from published weights."""
 
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
-from contexture.encoders.config import EncoderConfig, LayoutConfig
-from contexture.encoders.transformer import build_encoder, load_encoder, save_encoder
-from contexture.vocabulary.tokenizers import SpecialTokens, VocabularyConfig, load_tokenizer, train_tokenizer
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import LayoutConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.first_state import spared
+from contexture.encoders.pooling import pool
+from contexture.encoders.transformer import Transformer, start_from_frequencies
+from contexture.vocabulary.vocabulary import Vocabulary
+
+from . import toys
+from .toys import sentences, subwords
 
 LAYOUT = LayoutConfig(candidates=2, sentence_tokens=8)
+NEEDS = Needs(LAYOUT.width, LAYOUT.candidates + 1)
+LENGTHS = Lengths(query=8, document=16)
 SMALL = {"vocab_size": 400, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 
 
 @pytest.fixture
-def tokens(tmp_path: Path) -> SpecialTokens:
-    train_tokenizer(["some words to read"] * 3, VocabularyConfig(kind="bpe", size=300), tmp_path / "bpe")
-    return load_tokenizer(tmp_path / "bpe")[1]
+def vocabulary() -> Vocabulary:
+    return subwords("bpe")
+
+
+def build(config: TransformerConfig, vocabulary: Vocabulary, head: bool = True) -> Encoder:
+    return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary, needs=NEEDS, head=head)
+
+
+def network_of(encoder: Encoder) -> Transformer:
+    assert isinstance(encoder.document, Transformer)
+    return encoder.document
 
 
 def inputs(first_position: int) -> dict[str, torch.Tensor]:
@@ -30,14 +49,15 @@ def inputs(first_position: int) -> dict[str, torch.Tensor]:
     }
 
 
-def test_from_scratch_has_a_position_for_every_slot_and_a_type_for_every_sentence(tokens: SpecialTokens) -> None:
-    encoder = build_encoder(
-        EncoderConfig(hidden_size=8, heads=2, intermediate_size=8), LAYOUT.width, LAYOUT.candidates + 1, tokens
-    )
-    assert (encoder.config.max_position_embeddings, encoder.config.type_vocab_size) == (24, 3)
-    assert encoder.specials(tokens).first_position == 0
+def test_from_scratch_has_a_position_for_every_slot_and_a_type_for_every_sentence(vocabulary: Vocabulary) -> None:
+    encoder = build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8), vocabulary)
+    config = network_of(encoder).model.config
+    assert (config.max_position_embeddings, config.type_vocab_size) == (24, 3)
+    assert config.vocab_size == vocabulary.tokens.vocab_size
+    assert encoder.specials.first_position == 0
 
 
+@pytest.mark.parametrize("head", [True, False])
 @pytest.mark.parametrize(
     ("model", "first_position", "separators"),
     [
@@ -46,45 +66,102 @@ def test_from_scratch_has_a_position_for_every_slot_and_a_type_for_every_sentenc
     ],
 )
 def test_published_weights_compute_at_first_what_they_did_before(
-    model: RobertaForMaskedLM, first_position: int, separators: int, tokens: SpecialTokens, tmp_path: Path
+    model: RobertaForMaskedLM,
+    first_position: int,
+    separators: int,
+    head: bool,
+    vocabulary: Vocabulary,
+    tmp_path: Path,
 ) -> None:
     model.save_pretrained(tmp_path / "published")
-    encoder = build_encoder(
-        EncoderConfig(init_from=str(tmp_path / "published"), dropout=0), LAYOUT.width, LAYOUT.candidates + 1, tokens
-    ).eval()
-    specials = encoder.specials(tokens)
+    encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0), vocabulary, head)
+    specials = encoder.specials
     assert (specials.first_position, specials.pair_separators) == (first_position, separators)
     batch = inputs(first_position)
     one_type = batch | {"token_type_ids": torch.zeros_like(batch["input_ids"])}
     with torch.no_grad():
         before = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
-        torch.testing.assert_close(encoder(one_type), before)
+        torch.testing.assert_close(encoder.states(one_type), before)
         if model.config.model_type == "roberta":  # all its types are copies of its only one
-            torch.testing.assert_close(encoder(batch), before)
-        torch.testing.assert_close(encoder.token_logits(before[0]), model(**one_type).logits[0])
+            torch.testing.assert_close(encoder.states(batch), before)
+        if head:
+            torch.testing.assert_close(encoder.token_logits(before[0]), model(**one_type).logits[0])
 
-    save_encoder(encoder, tmp_path / "bpe", tmp_path / "saved")
+    save_encoder(encoder, tmp_path / "saved")
+    loaded = load_encoder(tmp_path / "saved")
+    assert network_of(loaded).has_head == head
     with torch.no_grad():
-        torch.testing.assert_close(load_encoder(tmp_path / "saved").eval()(batch), encoder(batch))
+        torch.testing.assert_close(loaded.states(batch), encoder.states(batch))
+    np.testing.assert_allclose(loaded.embed(["kana lona"]), encoder.embed(["kana lona"]), atol=1e-6)
 
 
-def test_a_vocabulary_of_other_weights_is_refused(tokens: SpecialTokens, tmp_path: Path) -> None:
+def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(
+    vocabulary: Vocabulary, tmp_path: Path
+) -> None:
     small = SMALL | {"vocab_size": 100}
-    BertForMaskedLM(BertConfig(**small, max_position_embeddings=24)).save_pretrained(tmp_path / "published")
-    with pytest.raises(ValueError, match=r"set vocabulary\.published"):
-        build_encoder(EncoderConfig(init_from=str(tmp_path / "published")), LAYOUT.width, LAYOUT.candidates + 1, tokens)
+    BertForMaskedLM(BertConfig(**small, max_position_embeddings=24)).save_pretrained(tmp_path / "words")
+    with pytest.raises(ValueError, match=r"knows 100 tokens.*set vocabulary\.published"):
+        build(TransformerConfig(init_from=str(tmp_path / "words")), vocabulary)
+    for kind, model, positions in (("bert", BertForMaskedLM, 23), ("roberta", RobertaForMaskedLM, 25)):
+        config = (BertConfig if kind == "bert" else RobertaConfig)(**SMALL, max_position_embeddings=positions)
+        model(config).save_pretrained(tmp_path / kind)
+        with pytest.raises(ValueError, match=f"has {positions} positions, the layout needs {positions + 1}"):
+            build(TransformerConfig(init_from=str(tmp_path / kind)), vocabulary)
     with pytest.raises(ValueError, match="must divide"):
-        EncoderConfig(hidden_size=10, heads=3)
+        TransformerConfig(hidden_size=10, heads=3)
 
 
-def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(tokens: SpecialTokens) -> None:
-    torch.manual_seed(0)
-    encoder = build_encoder(
-        EncoderConfig(hidden_size=64, heads=2, intermediate_size=256), LAYOUT.width, LAYOUT.candidates + 1, tokens
-    )
-    layer = encoder.model.bert.encoder.layer[0]
+def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(vocabulary: Vocabulary) -> None:
+    encoder = build(TransformerConfig(hidden_size=64, heads=2, intermediate_size=256), vocabulary)
+    model = network_of(encoder).model
+    layer = model.bert.encoder.layer[0]
     assert torch.equal(layer.attention.self.query.weight, layer.attention.self.key.weight)
     assert layer.intermediate.dense.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)
     assert layer.output.dense.weight.std().item() == pytest.approx(256**-0.5, rel=0.05)
-    decoder, words = encoder.model.cls.predictions.decoder.weight, encoder.model.bert.embeddings.word_embeddings.weight
+    decoder, words = model.cls.predictions.decoder.weight, model.bert.embeddings.word_embeddings.weight
     assert decoder is words and words.std().item() == pytest.approx(0.05, rel=0.05)
+
+
+def test_a_new_head_starts_from_the_frequencies_of_the_tokens(vocabulary: Vocabulary) -> None:
+    """Ids that have no embedding do not count; one that never comes counts once."""
+    network = network_of(build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8), vocabulary))
+    size = network.words.num_embeddings
+    start_from_frequencies(network, np.array([7, 7, 7, 9, size, size + 5]))
+    shares = network.model.cls.predictions.bias.detach().exp()
+    assert float(shares.sum()) == pytest.approx(1, rel=1e-4)
+    assert float(shares[7] / shares[8]) == pytest.approx(4, rel=1e-4)
+    assert float(shares[9] / shares[8]) == pytest.approx(2, rel=1e-4)
+
+
+def test_two_ways_to_pool() -> None:
+    states, mask = torch.arange(12.0).reshape(2, 3, 2), torch.tensor([[1, 1, 0], [1, 1, 1]])
+    assert pool(states, mask, "cls").tolist() == [[0, 1], [6, 7]]
+    assert pool(states, mask, "mean").tolist() == [[1, 2], [8, 9]]
+
+
+@pytest.mark.parametrize(("pooling", "size"), [("cls", None), ("cls", 4), ("mean", None), ("mean", 4)])
+def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
+    pooling: Literal["cls", "mean"], size: int | None, vocabulary: Vocabulary
+) -> None:
+    config = TransformerConfig(hidden_size=8, intermediate_size=8, pooling=pooling, embedding_size=size)
+    encoder = build(config, vocabulary)
+    network = network_of(encoder)
+    batch = network.chunks(sentences([20, 21, 22], [30]), 16, 100)[0]
+    with torch.no_grad():
+        whole = network.model(**batch[0], output_hidden_states=True).hidden_states[-1]
+        pooled = pool(whole, batch[0]["attention_mask"], pooling)
+        expected = pooled if network.projection is None else network.projection(pooled)
+        torch.testing.assert_close(network(batch[0]), expected, rtol=1e-4, atol=1e-5)
+    assert expected.shape[1] == network.size == (size or 8)
+    assert network.reads_first_only == (pooling == "cls")
+
+
+def test_flops_spare_what_the_first_state_alone_does_not_need(vocabulary: Vocabulary) -> None:
+    lengths = torch.tensor([3, 5])
+    cls, mean = (
+        network_of(build(TransformerConfig(hidden_size=8, intermediate_size=16, pooling=pooling), vocabulary))  # type: ignore[arg-type]
+        for pooling in ("cls", "mean")
+    )
+    parameters = sum(p.numel() for p in mean.base.encoder.parameters())
+    assert float(mean.flops(lengths)) == 6 * parameters * 8 + 12 * 2 * 8 * (9 + 25)
+    assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(spared(cls.base, lengths))

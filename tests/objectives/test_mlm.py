@@ -4,12 +4,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.transformer import TransformerEncoder
+from contexture.encoders.layout import text_layout
 from contexture.objectives.config import MlmConfig
 from contexture.objectives.mlm import IGNORED, MaskedLanguageModel, mask_tokens
-from contexture.vocabulary.tokenizers import SpecialTokens
+from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
 
 VOCABULARY, MASK = 200, 4
 SPECIAL = torch.zeros(VOCABULARY, dtype=torch.bool)
@@ -54,13 +53,10 @@ def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int,
 
 def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() -> None:
     """Against Hugging Face's own masked-language-model loss, which computes the logits of all positions."""
-    torch.manual_seed(0)
-    model = BertForMaskedLM(
-        BertConfig(vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    ).eval()
-    encoder = TransformerEncoder(model)
-    objective = MaskedLanguageModel(MlmConfig(probability=0.4), encoder, SpecialTokens(1, 2, 0, MASK, 3, 30))
-    ids = torch.randint(5, 30, (3, 8))
+    encoder = build("transformer_mean", head=True, vocabulary=subwords())
+    model = encoder.document.model
+    objective = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
+    ids = torch.randint(5, subwords().tokens.vocab_size, (3, 8), generator=torch.Generator().manual_seed(0))
     batch = {
         "input_ids": ids,
         "attention_mask": torch.ones_like(ids),
@@ -73,12 +69,36 @@ def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() 
     with torch.no_grad():
         reference = model(**batch, labels=targets).loss
         hook = model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-        loss = objective(encoder, encoder(batch), batch | {"mlm_targets": targets}).value
-        nothing = objective(encoder, encoder(batch), batch | {"mlm_targets": torch.full_like(ids, IGNORED)}).value
+        loss = objective(encoder, encoder.states(batch), batch | {"mlm_targets": targets}).value
+        nothing = objective(
+            encoder, encoder.states(batch), batch | {"mlm_targets": torch.full_like(ids, IGNORED)}
+        ).value
         hook.remove()
     assert loss.item() == pytest.approx(reference.item(), rel=1e-5)
     assert seen == [(targets != IGNORED).sum().item(), 0]
     assert nothing.item() == 0
+
+
+def test_padding_and_words_without_an_embedding_are_never_to_be_guessed() -> None:
+    """Words that were not trained are read as the unknown one, and have no logit."""
+    encoder = build("transformer_mean", head=True)
+    objective = MaskedLanguageModel(MlmConfig(probability=0.9), encoder)
+    texts = sentences([5, TRAINED, 6, TRAINED + 4], [7, TOKENS.unk], [TRAINED + 1])
+    batch = text_layout(texts, encoder.specials, 10)
+    for seed in range(9):
+        found = objective.corrupt(batch, torch.Generator().manual_seed(seed))
+        chosen = found["mlm_targets"] != IGNORED
+        assert set(batch["input_ids"][chosen].tolist()) <= {5, 6, 7}
+        assert torch.equal(found["input_ids"][~chosen], batch["input_ids"][~chosen])
+        assert torch.isfinite(objective(encoder, encoder.states(found), found).value)
+    assert found["attention_mask"] is batch["attention_mask"]
+
+
+def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
+    encoder = build("transformer_mean", head=True, vocabulary=subwords())
+    batch = text_layout(sentences([20, 21], [22]), encoder.specials, 10)
+    found = MaskedLanguageModel(MlmConfig(probability=0.5), encoder).flops(batch)
+    assert float(found) == pytest.approx(6 * 0.5 * 7 * 8 * (8 + subwords().tokens.vocab_size))
 
 
 def test_shares_that_exceed_the_whole_are_refused() -> None:

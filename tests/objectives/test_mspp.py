@@ -1,26 +1,21 @@
 """The MSPP objective by hand."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
-from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.transformer import TransformerEncoder
+from contexture.encoders.config import TransformerConfig
 from contexture.objectives.config import MsppConfig
 from contexture.objectives.mspp import MultiSentencesInParagraph
-from contexture.vocabulary.tokenizers import SpecialTokens
+from tests.encoders.toys import build
 
-ENCODER = TransformerEncoder(
-    BertForMaskedLM(
-        BertConfig(vocab_size=9, hidden_size=2, num_hidden_layers=1, num_attention_heads=1, intermediate_size=2)
-    )
-)
-TOKENS = SpecialTokens(cls=1, sep=2, pad=0, mask=4, unk=3, vocab_size=9)
+ENCODER = build(TransformerConfig(hidden_size=2, layers=1, heads=1, intermediate_size=2))
 
 
 def test_loss_and_accuracy_by_hand() -> None:
-    objective = MultiSentencesInParagraph(MsppConfig(head="ie_k"), ENCODER, TOKENS)
+    objective = MultiSentencesInParagraph(MsppConfig(head="ie_k"), ENCODER)
     objective.head.classifier.weight.data = torch.eye(2)
     objective.head.classifier.bias.data = torch.zeros(2)
     # Columns 0, 2 and 3 hold E_0, E_1 and E_2; the logits of a candidate are its state.
@@ -34,5 +29,25 @@ def test_loss_and_accuracy_by_hand() -> None:
 
 @pytest.mark.parametrize(("masked_input", "clean"), [(True, False), (False, True)])
 def test_one_pass_or_two_is_an_option(masked_input: bool, clean: bool) -> None:
-    objective = MultiSentencesInParagraph(MsppConfig(masked_input=masked_input), ENCODER, TOKENS)
+    objective = MultiSentencesInParagraph(MsppConfig(masked_input=masked_input), ENCODER)
     assert objective.wants_clean_input is clean
+
+
+def test_empty_slots_count_for_nothing() -> None:
+    objective = MultiSentencesInParagraph(MsppConfig(), ENCODER)
+    states = torch.tensor([[[9.0, 9.0], [7.0, 7.0], [1.0, 2.0], [3.0, 0.0]]])
+    batch = {"pooling": torch.eye(4)[[0, 2, 3]].unsqueeze(0), "labels": torch.tensor([[1, -100]])}
+    alone = {"pooling": batch["pooling"][:, :2], "labels": batch["labels"][:, :1]}
+    found, expected = (objective(ENCODER, states, some) for some in (batch, alone))
+    assert found.value.item() == pytest.approx(expected.value.item())
+    assert found.metrics == expected.metrics
+    nothing = objective(ENCODER, states, batch | {"labels": torch.tensor([[-100, -100]])})
+    assert nothing.metrics["accuracy"].item() == 0
+
+
+@pytest.mark.parametrize(("style", "count"), [("linear", 1), ("released", 2)])
+@pytest.mark.parametrize(("head", "width"), [("ie_k", 2), ("ae_k", 4)])
+def test_the_head_is_the_one_that_is_asked_for(head: Any, width: int, style: Any, count: int) -> None:
+    objective = MultiSentencesInParagraph(MsppConfig(head=head, style=style), ENCODER)
+    layers = [module for module in objective.modules() if isinstance(module, torch.nn.Linear)]
+    assert (len(layers), layers[0].in_features, layers[-1].out_features) == (count, width, 2)

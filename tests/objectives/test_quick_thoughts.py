@@ -8,6 +8,9 @@ from torch import Tensor, nn
 
 from contexture.objectives.config import QuickThoughtsConfig
 from contexture.objectives.quick_thoughts import QuickThoughts, context_of
+from tests.encoders.toys import build, contiguous
+
+ENCODER = build("gru")
 
 
 def places(*documents: int) -> dict[str, Tensor]:
@@ -20,8 +23,10 @@ def places(*documents: int) -> dict[str, Tensor]:
 
 
 def loss_of(states: Tensor, batch: dict[str, Tensor], **settings: object) -> tuple[float, float]:
-    loss = QuickThoughts(QuickThoughtsConfig(**settings))(nn.Identity(), states, batch)
-    return float(loss.value), float(loss.metrics["accuracy"])
+    """Loss and accuracy; `states` (2, B, D) are the vectors of queries and documents."""
+    objective = QuickThoughts(QuickThoughtsConfig(**settings), ENCODER)  # type: ignore[arg-type]
+    loss = objective(nn.Identity(), {"query": states[0], "document": states[1]}, batch)
+    return loss.value.item(), float(loss.metrics["accuracy"])
 
 
 def loop(
@@ -77,7 +82,7 @@ def test_the_loss_of_two_devices_averages_to_that_of_the_whole(monkeypatch: pyte
     documents = [0, 0, 0, 1, 2, 2]
     states = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(2))
     whole, _ = loss_of(states, places(*documents))
-    monkeypatch.setattr("contexture.objectives.quick_thoughts._gather", lambda _: states[1])
+    monkeypatch.setattr("contexture.objectives.quick_thoughts.gathered", lambda _: states[1])
     halves = [
         loss_of(states[:, first : first + 3], places(*documents) | {"first": torch.tensor(first)})[0]
         for first in (0, 3)
@@ -87,8 +92,21 @@ def test_the_loss_of_two_devices_averages_to_that_of_the_whole(monkeypatch: pyte
 
 def test_gradients_are_finite_and_a_batch_without_neighbours_costs_nothing() -> None:
     states = torch.randn(2, 3, 4, requires_grad=True)
-    loss = QuickThoughts(QuickThoughtsConfig())(nn.Identity(), states, places(0, 0, 1))
+    objective = QuickThoughts(QuickThoughtsConfig(), ENCODER)
+    loss = objective(nn.Identity(), {"query": states[0], "document": states[1]}, places(0, 0, 1))
     loss.value.backward()
     assert torch.isfinite(states.grad).all()
     assert states.grad.abs().sum() > 0
     assert loss_of(states, places(0, 1, 2)) == (0, 0)
+
+
+def test_one_network_may_play_both_roles() -> None:
+    batch = contiguous(ENCODER, [5, 6], [7], [8, 9])
+    vectors = ENCODER(batch["texts"], "query").detach()
+    value, _ = loss_of(torch.stack([vectors, vectors]), batch)
+    assert value == pytest.approx(loop(vectors, vectors, [0, 0, 0]), rel=1e-5)
+
+
+def test_flops_are_those_of_this_devices_products_with_all() -> None:
+    batch = contiguous(ENCODER, [5, 6], [7]) | {"positions": torch.arange(6)}
+    assert QuickThoughts(QuickThoughtsConfig(), ENCODER).flops(batch) == 6 * 2 * 6 * 4

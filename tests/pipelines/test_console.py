@@ -28,7 +28,16 @@ from kedro.runner import SequentialRunner
 
 from contexture import progress
 from contexture.pipelines import console
-from contexture.pipelines.console import Console, LiveLine, Refusal, RunLog, described, duration, stage_of, wrapped
+from contexture.pipelines.console import (
+    Console,
+    LiveLine,
+    RunLog,
+    RunRefusedError,
+    described,
+    duration,
+    stage_of,
+    wrapped,
+)
 from contexture.progress import DelayedBar
 
 ROOT = logging.getLogger()
@@ -107,7 +116,9 @@ def trainings(clock: Clock) -> Pipeline:
     runs = [node(takes(clock, 40 * place), "text", f"run{place}", name=f"run{place}") for place in (1, 2)]
     after = node(takes(clock, 5), "run1", "third", name="third")  # ready only after the other system's
     first = Pipeline([*runs, after], namespace="mspp", inputs={"text"}, tags="pretrain")
-    other = Pipeline([node(takes(clock, 7), "text", "run", name="run")], namespace="other", inputs={"text"}, tags="train")
+    other = Pipeline(
+        [node(takes(clock, 7), "text", "run", name="run")], namespace="other", inputs={"text"}, tags="train"
+    )
     last = node(takes(clock, 3600), ["mspp.third", "mspp.run2", "other.run"], None, name="last", tags="report")
     return text + first + other + Pipeline([last])
 
@@ -127,6 +138,7 @@ def test_one_line_a_stage_with_its_time(shown: Console, clock: Clock, capsys: py
         "4 stages in 1:02:15, log: logs/contexture.log",
     ]
     assert err == ""
+    assert not any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in ROOT.handlers)
 
 
 def test_a_stage_lasts_until_its_tables_are_saved(
@@ -312,7 +324,7 @@ def test_an_error_before_the_pipeline_is_logged_too(
 def test_a_refusal_is_its_message_alone(shown: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     @click.command()
     def command() -> None:
-        raise Refusal("the configuration was refused:\n  mspp.x: no such parameter")
+        raise RunRefusedError("the configuration was refused:\n  mspp.x: no such parameter")
 
     with pytest.raises(SystemExit, match="1"):
         command.main([], standalone_mode=True)
@@ -451,6 +463,9 @@ def test_a_short_work_and_a_console_that_is_no_terminal_have_no_bar(
         assert not bar.disable
         bar.update(10)
     assert terminal.drawn() == ""
+    with monkeypatch.context() as patch:
+        patch.setenv("TQDM_DISABLE", "1")
+        assert progress.progress(10, "embed", "text").disable
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr(progress, "DELAY", 0.0)
     with progress.progress(None, "embed", "text") as bar:
@@ -498,6 +513,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     for place in ("conf/base", "conf/local"):
         (folder / place).mkdir(parents=True)
+    for name in ("catalog", "parameters"):
+        (folder / f"conf/base/{name}.yml").write_text("{}")
     ours = Path(__file__).resolve().parents[2] / "conf/logging.yml"
     (folder / "conf/logging.yml").write_bytes(ours.read_bytes())
     return folder

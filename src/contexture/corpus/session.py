@@ -3,20 +3,44 @@
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from contexture.corpus.java import ensure_java
 
 
-def start_spark(settings: Mapping[str, Any]) -> SparkSession:
-    """Start Spark with `settings` (spark.* keys), or return the session that already runs."""
+def start_spark(settings: Mapping[str, Any], log: Path | None = None) -> SparkSession:
+    """Start Spark with `settings` (spark.* keys), or return the session that already runs.
+
+    What Java and Spark's Python workers say on their standard error is added to the file `log`, where one is named.
+    Raises RuntimeError if Java does not start then.
+    """
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("contexture")
     for key, value in settings.items():
         builder = builder.config(key, value)
+    if log is not None and SparkContext._gateway is None:
+        _launch(settings, log)
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _launch(settings: Mapping[str, Any], log: Path) -> None:
+    """Start the one Java of this process, its standard error added to `log`."""
+    conf = SparkConf(loadDefaults=False).setAppName("contexture")
+    for key, value in settings.items():
+        conf.set(key, str(value).lower() if isinstance(value, bool) else str(value))
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as file:
+        try:
+            gateway = launch_gateway(conf, {"stderr": file})  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            raise RuntimeError(f"Spark did not start; what Java said is at the end of {log}") from error
+    SparkContext(conf=conf, gateway=gateway)

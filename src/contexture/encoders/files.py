@@ -68,7 +68,9 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
         vocabulary = Vocabulary.load(folder)
         query = _load(config, folder if config.shared else folder / "query", vocabulary, head)
         document = query if config.shared else _load(config, folder / "document", vocabulary, head)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        if isinstance(config, GruConfig) and config.words == "fixed":
+            document.words = query.words  # one table for both, as when they were built
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{folder} holds no whole encoder ({error}); train it again") from error
     encoder = Encoder(query, document, config, lengths, vocabulary)
     encoder.name, encoder.identity = folder.resolve().name, {"encoder": encoder_checksum(folder)}

@@ -40,6 +40,7 @@ class MaskedLanguageModel(Objective):
         self.per_token = 6.0 * config.probability * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
         special = torch.zeros(tokens.vocab_size, dtype=torch.bool)
         special[[tokens.cls, tokens.sep, tokens.pad, tokens.mask, tokens.unk]] = True
+        special[encoder.document.words.num_embeddings :] = True  # words that were not trained have no logit
         self.register_buffer("special", special, persistent=False)
         self.special: Tensor
 

@@ -97,7 +97,7 @@ def described(error: BaseException) -> str:
     return text if text and telling else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
-class Refusal(KedroCliError):
+class RunRefusedError(KedroCliError):
     """A run that is refused: the message alone is shown."""
 
     def show(self, file: Any = None) -> None:

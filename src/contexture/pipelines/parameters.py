@@ -7,7 +7,8 @@ from kedro.config import OmegaConfigLoader
 
 from contexture.config import Parameters, check_parameters
 
-_checked: Parameters | None = None
+#: Those of this process's run, at most one.
+_checked: list[Parameters] = []
 
 
 def check(loader: Any) -> Parameters:
@@ -15,17 +16,16 @@ def check(loader: Any) -> Parameters:
 
     Raises ConfigurationError with every fault, its file and its key.
     """
-    global _checked
     root = Path(loader.conf_source)
     folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
-    _checked = check_parameters(loader["parameters"], folders, loader.runtime_params or {})
-    return _checked
+    _checked[:] = [check_parameters(loader["parameters"], folders, loader.runtime_params or {})]
+    return _checked[0]
 
 
 def current() -> Parameters:
     """The parameters of this process's run; those of conf/base where none was begun, as when pipelines are listed."""
-    if _checked is not None:
-        return _checked
+    if _checked:
+        return _checked[0]
     from contexture.settings import CONFIG_LOADER_ARGS
 
     return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **CONFIG_LOADER_ARGS))

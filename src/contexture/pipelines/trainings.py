@@ -8,12 +8,11 @@ from pathlib import Path
 from contexture.config import ComputeConfig
 from contexture.pipelines.tracking import child_run
 from contexture.progress import progress
+from contexture.training.fleet import Job, run_jobs
 
 
-def train_all(jobs: Sequence[tuple["Job", Path, dict[str, str]]], compute: ComputeConfig, what: str) -> None:
+def train_all(jobs: Sequence[tuple[Job, Path, dict[str, str]]], compute: ComputeConfig, what: str) -> None:
     """Do all jobs, each given with the folder that it makes and the tags of its run."""
-    from contexture.training.fleet import Job, run_jobs
-
     if not jobs:
         return
     described = {job.name: (folder, tags) for job, folder, tags in jobs}

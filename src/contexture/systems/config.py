@@ -7,28 +7,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths
 from contexture.strict import STRICT
 from contexture.systems.registry import STREAMS, TASKS
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
-from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, with_run
+from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, checked, with_run
 
 
 def _typed(values: Mapping[str, Any], kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Each value as its kind says; ValueError for names that there are not, and for faults, by their keys."""
     if unknown := sorted(set(values) - set(kinds)):
         raise ValueError(f"no {what} is called {', '.join(unknown)}; there are {sorted(kinds)}")
-    found = {}
-    for name, value in values.items():
-        try:
-            found[name] = TypeAdapter(kinds[name]).validate_python({} if value is None else value)
-        except ValidationError as error:
-            faults = "; ".join(f"{'.'.join([name, *map(str, one['loc'])])}: {one['msg']}" for one in error.errors())
-            raise ValueError(faults) from None
-    return found
+    return {name: checked(kinds[name], {} if value is None else value, name) for name, value in values.items()}
 
 
 def _streams(values: dict[str, Any]) -> dict[str, Any]:
@@ -119,10 +112,14 @@ class SystemConfig:
                 raise ValueError(f"pretrain.runs.{name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
             if run.start is not None and run.start not in self.pretrain.runs:
                 raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from")
-            if unknown := sorted(set(run.streams) - set(self.streams)):
+            named = {*run.streams, *(run.batch_size if isinstance(run.batch_size, dict) else ())}
+            if unknown := sorted(named - set(self.streams)):
                 raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
-            self.pretraining(name)
         order = self.order
+        for name, run in self.pretrain.runs.items():
+            if run.start is not None and self.encoder_of(name) != (before := self.encoder_of(run.start)):
+                raise ValueError(f"pretrain.runs.{name}: {run.start}, from which it starts, is of encoder {before!r}")
+            self.pretraining(name)
         for name, variant in self.measured.items():
             known = set(order)
             if unknown := sorted(set(self.runs_of(name)) - known):
@@ -166,11 +163,18 @@ class SystemConfig:
             return self.encoder_of(recipe.start)
         return recipe.encoder or next(iter(self.encoders))
 
+    def line(self, run: str) -> list[str]:
+        """A run, the one that it starts from, and so on."""
+        start = self.pretrain.runs[run].start
+        return [run] + (self.line(start) if start else [])
+
     def pretraining(self, run: str) -> Pretraining:
         """All that a run depends on."""
         recipe = self.pretrain.recipe(run)
         streams = {
-            name: with_run(config, recipe.streams[name], name) if name in recipe.streams else config
+            name: with_run(config, recipe.streams[name], "pretrain", "runs", run, "streams", name)
+            if name in recipe.streams
+            else config
             for name, config in self.streams.items()
         }
         return Pretraining(run, recipe, self.encoders[self.encoder_of(run)], self.lengths, streams, self.pretrain)

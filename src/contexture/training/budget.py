@@ -1,74 +1,118 @@
 """Budgets → steps: what a step costs is told by the first batches of a run."""
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
-from contexture.training.config import Budget, PretrainRun, Stage
+from contexture.training.config import Budget, Precision, Pretraining, PretrainRun, Stage
 from contexture.training.prepare import Prepared
 
-#: Batches whose mean cost is that of a step.
+#: Steps whose mean cost is that of a step.
 TRIED = 8
+#: The steps of each stage, once they are known.
+STEPS_FILE = "steps.json"
 
 
-def resolved(recipe: PretrainRun, stream_of: Mapping[str, str], prepared: Prepared) -> PretrainRun:
-    """The same schedule with the number of steps in place of budgets.
+def resolved(
+    config: Pretraining, stream_of: Mapping[str, str], prepared: Prepared, folder: Path, rank: int = 0
+) -> PretrainRun:
+    """The schedule of a run with the number of steps in place of budgets.
 
-    In FLOPs and tokens it is a function of the examples and the seed alone; in seconds the first batches are timed.
+    In FLOPs and tokens, of all devices, it is a function of the examples and the seed alone; in seconds the first
+    batches are timed. The first process writes the numbers to `folder`, where those of other devices, and a run that is
+    resumed, find them: all must take the same steps.
     """
-    stages = [
-        stage if stage.budget is None else _stage(stage, stage.budget, stream_of, prepared) for stage in recipe.schedule
-    ]
-    return replace(recipe, schedule=stages)
+    schedule, file = config.recipe.schedule, folder / STEPS_FILE
+    if all(stage.budget is None for stage in schedule):
+        return config.recipe
+    if rank == 0 and not file.exists():
+        precision = config.settings.precision
+        steps = [
+            _steps(stage, stage.budget, stream_of, prepared, precision) if stage.budget else stage.steps
+            for stage in schedule
+        ]
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(steps), encoding="utf-8")
+        new.replace(file)
+    while not file.exists():
+        time.sleep(0.1)
+    known = json.loads(file.read_text(encoding="utf-8"))
+    stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, known, strict=True)]
+    return replace(config.recipe, schedule=stages)
 
 
 def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapping[str, str], prepared: Any) -> Any:
     """Tokens that are read, and forward and backward FLOPs, of one pass over `{stream: batch}`: two tensors."""
     tokens = flops = torch.zeros((), dtype=torch.float64)
-    for part in batch.values():
+    for stream, part in batch.items():
         tokens = tokens + row_lengths(part).sum().cpu()
-        flops = flops + torch.as_tensor(prepared.encoder.flops(part)).cpu()
+        # Objectives that want the batch as it was before others corrupted it are given an encoding of their own.
+        encodings = {prepared.objectives[name].wants_clean_input for name in weights if stream_of[name] == stream}
+        flops = flops + len(encodings) * torch.as_tensor(prepared.encoder.flops(part)).cpu()
     for name in weights:
         if stream_of[name] in batch:
             flops = flops + torch.as_tensor(prepared.objectives[name].flops(batch[stream_of[name]])).cpu()
     return tokens, flops
 
 
-def _stage(stage: Stage, budget: Budget, stream_of: Mapping[str, str], prepared: Prepared) -> Stage:
-    names = list(dict.fromkeys(stream_of[name] for name in stage.weights))
+def _steps(
+    stage: Stage, budget: Budget, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision
+) -> int:
+    streams = {stream_of[name]: prepared.streams[stream_of[name]] for name in stage.weights}
+    ranks = max(stream.steps.ranks for stream in streams.values())
     batches = [
-        {name: prepared.streams[name].batch(step, part) for name in names if part == 0 or prepared.streams[name].splits}
+        {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}
         for step in range(TRIED)
         for part in range(prepared.passes)
+        for rank in range(1 if budget.unit == "seconds" else ranks)
     ]
     if budget.unit == "seconds":
-        spent = _seconds(batches, stage, stream_of, prepared)
+        spent = _seconds(batches, stage, stream_of, prepared, precision)
     else:
         costs = [cost(batch, stage.weights, stream_of, prepared) for batch in batches]
         spent = float(sum(one[0 if budget.unit == "tokens" else 1] for one in costs))
     if not spent:
         raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: give it steps")
-    return replace(stage, steps=max(1, round(budget.amount / (spent / TRIED))), budget=None)
+    return max(1, round(budget.amount / (spent / TRIED)))
 
 
-def _seconds(batches: list[Any], stage: Stage, stream_of: Mapping[str, str], prepared: Prepared) -> float:
+def _seconds(
+    batches: list[Any], stage: Stage, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision
+) -> float:
     """Seconds of forward and backward passes over the batches; the first ones warm up."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    modules = (prepared.encoder, *prepared.objectives.values())
+    for module in modules:
+        module.to(device)
     began = time.perf_counter()
-    for place, batch in enumerate(batches):
+    for place, batch in enumerate(to_device(batches, device)):
         if place == len(batches) // 2:
+            _wait(device)
             began = time.perf_counter()
         losses = []
-        for name in stage.weights:
-            if stream_of[name] in batch:
-                part = prepared.objectives[name].corrupt(batch[stream_of[name]], torch.Generator().manual_seed(place))
-                states = prepared.streams[stream_of[name]].encode(prepared.encoder, part)
-                losses.append(prepared.objectives[name](prepared.encoder, states, part).value)
-        torch.stack(losses).sum().backward()
-    spent = 2 * (time.perf_counter() - began)
-    for module in (prepared.encoder, *prepared.objectives.values()):
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            for name in stage.weights:
+                if stream_of[name] in batch:
+                    generator = torch.Generator(device).manual_seed(place)
+                    part = prepared.objectives[name].corrupt(batch[stream_of[name]], generator)
+                    states = prepared.streams[stream_of[name]].encode(prepared.encoder, part)
+                    losses.append(prepared.objectives[name](prepared.encoder, states, part).value)
+        if losses:
+            torch.stack(losses).sum().backward()
+    _wait(device)
+    spent = (time.perf_counter() - began) * len(batches) / (len(batches) - len(batches) // 2)
+    for module in modules:
         module.zero_grad(set_to_none=True)
     return spent
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()

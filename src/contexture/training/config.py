@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
+from pydantic_core import InitErrorDetails
 
 from contexture.encoders.config import AnyEncoderConfig, Lengths, Needs
 from contexture.objectives.base_config import ObjectiveConfig
@@ -14,6 +15,28 @@ from contexture.strict import STRICT
 
 Positive = Annotated[int, Field(gt=0)]
 Precision = Literal["auto", "fp32", "bf16"]
+
+
+def checked(kind: Any, values: Any, *place: str) -> Any:
+    """The values as their kind; ValidationError with every fault, each by its key below `place`.
+
+    Raised while something larger is checked, the faults join those of the whole.
+    """
+    try:
+        return TypeAdapter(kind).validate_python(values)
+    except ValidationError as error:
+        raise placed(error, *place) from None
+
+
+def placed(error: ValidationError, *place: str) -> ValidationError:
+    """The same faults, by their keys below `place`."""
+    faults = [
+        InitErrorDetails(
+            type=fault["type"], loc=(*place, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {})
+        )
+        for fault in error.errors(include_url=False)
+    ]
+    return ValidationError.from_exception_data(error.title, faults)
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -132,7 +155,7 @@ class PretrainRun:
         if idle := set(self.objectives) - used:
             raise ValueError(f"settings for {sorted(idle)}, which no stage of the schedule uses")
         for name, settings in self.objectives.items():
-            TypeAdapter(OBJECTIVES[name]).validate_python(settings)
+            checked(OBJECTIVES[name], settings, "objectives", name)
 
     @property
     def steps(self) -> int:
@@ -264,13 +287,12 @@ class Pretraining:
         return list(dict.fromkeys(self.recipe.stream_of(name, self.streams) for name in self.recipe.names))
 
 
-def with_run(config: StreamConfig, changed: Mapping[str, Any], name: str) -> Any:
-    """The settings of a stream with those of a run; ValueError for keys that belong to its sampling."""
+def with_run(config: StreamConfig, changed: Mapping[str, Any], *place: str) -> Any:
+    """The settings of a stream with those of a run, which stand at `place`.
+
+    Raises ValueError for keys that there are not, or that belong to its sampling.
+    """
     if other := sorted(set(changed) - set(config.by_run)):
-        raise ValueError(f"streams.{name}: a run can set {list(config.by_run)}, not {other}")
-    try:
-        return TypeAdapter(type(config)).validate_python(
-            {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
-        )
-    except ValidationError as error:
-        raise ValueError(f"streams.{name}: {error}") from None
+        raise ValueError(f"{'.'.join(place)}: a run can set {list(config.by_run)}, not {other}")
+    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
+    return checked(type(config), values, *place)

@@ -1,6 +1,7 @@
 """Trainings side by side: small models use two cores better with one each than together."""
 
 import logging
+import logging.handlers
 import multiprocessing
 import os
 import threading
@@ -92,35 +93,44 @@ def _side_by_side(
 @contextmanager
 def workers(processes: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
     """The pool of workers, kept for the next jobs of this process, and how far each of them is with its job."""
-    global _POOL
-    if _POOL is None or _POOL[0] != processes:
-        if _POOL is not None:
-            _POOL[1].shutdown()
+    found = _pools.get(processes)
+    if found is None:
         context = multiprocessing.get_context("spawn")
         shares, number = context.Array("d", processes), context.Value("i", 0)
         threads = max(1, (os.cpu_count() or 1) // processes)
-        arguments = (shares, number, threads, os.getpid())
-        pool = ProcessPoolExecutor(processes, context, _begin, arguments)
-        _POOL = processes, pool, shares
+        records = context.Queue()
+        logging.handlers.QueueListener(records, _Here()).start()
+        arguments = (shares, number, threads, os.getpid(), records)
+        found = _pools[processes] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
     try:
-        yield _POOL[1], _POOL[2]
+        yield found
     except BaseException:
-        _POOL[1].shutdown(wait=False, cancel_futures=True)
-        _POOL = None
+        _pools.pop(processes)[0].shutdown(wait=False, cancel_futures=True)
         raise
 
 
-_POOL: tuple[int, ProcessPoolExecutor, Any] | None = None
-_PLACE = 0
-_SHARES: Any = None
+class _Here(logging.Handler):
+    """What workers log is logged as if it came from this process."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hand the record to its logger."""
+        logging.getLogger(record.name).handle(record)
 
 
-def _begin(shares: Any, number: Any, threads: int, parent: int) -> None:
-    """A worker's start: its share of the cores, no bars of its own, and an end with its parent."""
-    global _PLACE, _SHARES
+#: The pools of this process, by their number of workers.
+_pools: dict[int, tuple[ProcessPoolExecutor, Any]] = {}
+#: In a worker: where it tells how far it is.
+_own: dict[str, Any] = {}
+
+
+def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
+    """A worker's start: its share of the cores, no bars and no log of its own, and an end with its parent."""
     with number.get_lock():
-        _PLACE, number.value = number.value % len(shares), number.value + 1
-    _SHARES = shares
+        _own["place"], number.value = number.value % len(shares), number.value + 1
+    _own["shares"] = shares
+    logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]  # whatever the main module has set up
+    logging.getLogger().setLevel(logging.INFO)
+    logging.captureWarnings(True)
     os.environ["TQDM_DISABLE"] = "1"
     os.environ["OMP_NUM_THREADS"] = str(threads)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
@@ -137,10 +147,10 @@ def _watch(parent: int) -> None:
 
 def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     def tell(share: float) -> None:
-        _SHARES[_PLACE] = share
+        _own["shares"][_own["place"]] = share
 
     try:
         with progress.to(tell):
             function(*arguments)
     finally:
-        _SHARES[_PLACE] = 0.0
+        tell(0.0)

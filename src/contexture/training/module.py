@@ -71,7 +71,8 @@ class ScheduledObjectives(pl.LightningModule):
         weights = self.weights_at(self.step)
         losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
         shares = [weights[name] * self._share(name, passes) * loss.value for name, loss in losses.items()]
-        total = torch.stack(shares).sum()
+        # A stage whose batches all stay whole has nothing in further passes, which other stages need.
+        total = torch.stack(shares).sum() if shares else self._nothing()
         self.log("loss", total, prog_bar=True, logger=False)
         if index % passes == 0:
             self.latest = {}
@@ -104,6 +105,10 @@ class ScheduledObjectives(pl.LightningModule):
     def _share(self, name: str, passes: int) -> float:
         """What a pass counts of a step: Lightning divides by the passes, but a batch that stays whole comes once."""
         return 1.0 if getattr(self.streams[self.stream_of[name]], "splits", True) else float(passes)
+
+    def _nothing(self) -> Tensor:
+        """A loss of 0 that has a gradient."""
+        return next(p for p in self.parameters() if p.requires_grad).flatten()[0] * 0.0
 
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None

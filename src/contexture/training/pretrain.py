@@ -49,7 +49,7 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
     """Take all steps of the schedule; their number."""
     settings, encoder = config.settings, prepared.encoder
     stream_of = {name: config.recipe.stream_of(name, config.streams) for name in config.recipe.names}
-    recipe = resolved(config.recipe, stream_of, prepared)
+    recipe = resolved(config, stream_of, prepared, folder, rank)
     module = ScheduledObjectives(
         encoder,
         prepared.objectives,

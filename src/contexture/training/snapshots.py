@@ -34,11 +34,13 @@ class Snapshots(pl.Callback):
         self.last = max((one for one in kept if one["step"] <= module.step), key=lambda one: one["step"], default=None)
         self.begun_at, self.since = module.step, time.perf_counter()
 
-    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
         """After an optimizer step of which the encoder is kept."""
         assert isinstance(module, ScheduledObjectives)
-        step = module.step
-        if step not in self.steps or not trainer.is_global_zero:
+        step, stepped = module.step, (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+        if not stepped or step not in self.steps or not trainer.is_global_zero:
             return
         if torch.cuda.is_available():
             torch.cuda.synchronize()

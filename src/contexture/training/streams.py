@@ -61,11 +61,11 @@ class Stream(ABC):
         """Open the examples. Raises FileNotFoundError or ValueError where there are none, naming the folder."""
         self.encoder, self.steps, self.seed = encoder, steps, seed
 
-    def batch(self, step: int, part: int) -> dict[str, Any]:
-        """The batch of pass `part` of an optimizer step, on this device."""
+    def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
+        """The batch of pass `part` of an optimizer step, on this device or on that of a rank."""
         size, places = self.steps.batch_size, (self.steps.passes if self.splits else 1) * self.steps.ranks
         table = self.rows.take(step * size, size)
-        return self.collate(table, part * self.steps.ranks + self.steps.rank, places)
+        return self.collate(table, part * self.steps.ranks + (self.steps.rank if rank is None else rank), places)
 
     @abstractmethod
     def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from pytorch_lightning.callbacks import TQDMProgressBar
 from pytorch_lightning.loggers import CSVLogger
 from torch.utils.data import DataLoader, Dataset
 
+from contexture import progress as bars
 from contexture.training import progress
 from contexture.training.curves import CURVES
 from contexture.training.module import ScheduledObjectives
@@ -19,12 +19,25 @@ from contexture.training.precision import LightningPrecision
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
 
 
-class ProgressBar(TQDMProgressBar):
-    """Lightning's, without the version number, which says nothing here."""
+class ProgressBar(pl.Callback):
+    """A bar on the first device's process, with the last losses beside it."""
 
-    def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """What stands beside the bar."""
-        return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
+    def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        """Begin."""
+        batches = trainer.num_training_batches
+        self.bar = bars.progress(int(batches) if batches != float("inf") else None, "train", "batch")
+        self.bar.disable |= not trainer.is_global_zero
+
+    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
+        """One more; losses now and then, for each look at them waits for the device."""
+        if self.bar.n % 20 == 0 and not self.bar.disable:
+            self.bar.set_postfix(trainer.progress_bar_metrics, refresh=False)
+        self.bar.update()
+
+    def teardown(self, trainer: pl.Trainer, module: pl.LightningModule, stage: str) -> None:
+        """End, also after an error."""
+        if hasattr(self, "bar"):
+            self.bar.close()
 
 
 class Told(pl.Callback):
@@ -61,8 +74,8 @@ def fit(
         accumulate_grad_batches=accumulated,
         log_every_n_steps=log_every,
         logger=csv,
-        callbacks=[Told() if progress.watched() else ProgressBar(refresh_rate=20), *callbacks],
-        enable_progress_bar=not progress.watched(),
+        callbacks=[Told() if progress.watched() else ProgressBar(), *callbacks],
+        enable_progress_bar=False,
         enable_checkpointing=False,
         enable_model_summary=False,
         use_distributed_sampler=False,

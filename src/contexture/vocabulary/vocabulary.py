@@ -25,7 +25,10 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
-        """Open a folder that the vocabulary stage wrote, or that of an encoder. Raises ValueError, naming the file."""
+        """Open a folder that the vocabulary stage wrote, or that of an encoder.
+
+        Raises FileNotFoundError or ValueError, naming the file, where one is missing or damaged.
+        """
         tokenizer, tokens = load_tokenizer(folder)
         trained = trained_words(folder) if (folder / WORDS_FILE).exists() else tokens.vocab_size
         return cls(folder, tokenizer, tokens, trained)
@@ -36,8 +39,10 @@ class Vocabulary:
         return load_word_vectors(self.folder)
 
     def copy(self, folder: Path) -> None:
-        """Copy the vocabulary's files, word vectors left out, into another folder."""
+        """Copy the vocabulary's files, word vectors left out, into a folder; its own already has them."""
         folder.mkdir(parents=True, exist_ok=True)
+        if folder.samefile(self.folder):
+            return
         copy_tokenizer(self.folder, folder)
         if (self.folder / WORDS_FILE).exists():
             shutil.copyfile(self.folder / WORDS_FILE, folder / WORDS_FILE)

@@ -11,6 +11,7 @@ from contexture.pipelines.trainings import train_all
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import Contestant
 from contexture.train import task_of
+from contexture.training.fleet import Job
 
 
 def finetune_all(
@@ -24,8 +25,6 @@ def finetune_all(
     *encoders: Path,
 ) -> Path:
     """Fine-tune every variant with every seed into `<place>/<variant>/seed-<n>/<option>`; `encoders` to wait for."""
-    from contexture.training.fleet import Job
-
     place.mkdir(parents=True, exist_ok=True)
     jobs = []
     for contestant in contestants(config, task, pretrained, place):

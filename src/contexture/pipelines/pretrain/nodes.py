@@ -6,6 +6,7 @@ from pathlib import Path
 from contexture.config import ComputeConfig
 from contexture.pipelines.trainings import train_all
 from contexture.systems.config import SystemConfig
+from contexture.training.fleet import Job
 
 
 def pretrain_all(
@@ -15,8 +16,6 @@ def pretrain_all(
 
     `folders` are those of the examples, in the order of their kinds.
     """
-    from contexture.training.fleet import Job
-
     examples = dict(zip(config.examples(), folders, strict=True))
     jobs = []
     for seed in range(config.seeds):

@@ -104,13 +104,11 @@ def cost(config: SystemConfig, models: Path, variant: str, seed: int, text: str)
     if variant not in config.measured or not (runs := config.runs_of(variant)):
         return {}
     spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
-    for run in runs:
-        while run is not None:
-            found = summary_of(seed_folder(models / "pretrained", run, seed))
-            for key in COST:
-                # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
-                spent[key] += found[key] if key != "parameters" or run in runs else 0
-            run = config.pretrain.runs[run].start
+    for run in (one for name in runs for one in config.line(name)):
+        found = summary_of(seed_folder(models / "pretrained", run, seed))
+        for key in COST:
+            # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
+            spent[key] += found[key] if key != "parameters" or run in runs else 0
     return spent | {key: int(spent[key]) for key in ("steps", "tokens", "parameters")}
 
 

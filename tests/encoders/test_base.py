@@ -1,0 +1,288 @@
+"""The one interface of all encoders: vectors of a text, whatever stands beside it, by role or of none."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contexture.encoders import base
+from contexture.encoders.base import Encoder, build_encoder, on_device, to_device, tokenized
+from contexture.encoders.config import ROLES, EncoderConfig, LayoutConfig, Lengths, Needs, Role
+from contexture.encoders.layout import joint_layout, row_lengths, text_layout
+
+from .toys import (
+    KINDS,
+    LENGTHS,
+    TRAINED,
+    WITH_SPECIALS,
+    WORDS,
+    build,
+    config,
+    contiguous,
+    rows,
+    sentences,
+    subwords,
+    words,
+)
+
+IDS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [15, 16]]
+SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "seve kana", "lona lona"]
+
+
+def of(encoder: Encoder, role: Role, *texts: list[int]) -> torch.Tensor:
+    """Vectors of texts as token ids."""
+    with torch.no_grad():
+        found: torch.Tensor = encoder(encoder.batch(sentences(*texts), role, 40), role)
+    return found
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_has_the_same_vector_whatever_stands_beside_it(kind: str, shared: bool) -> None:
+    encoder = build(kind, shared=shared)
+    assert (encoder.query is encoder.document) == shared
+    for role in ROLES:
+        together = of(encoder, role, *IDS)
+        assert together.shape == (4, encoder.network(role).size)
+        for place, text in enumerate(IDS):
+            torch.testing.assert_close(together[place], of(encoder, role, text)[0], rtol=1e-4, atol=1e-5)
+    assert torch.equal(of(encoder, "query", *IDS), of(encoder, "document", *IDS)) == shared
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_so_it_has_for_any_texts_in_any_order(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(KINDS))
+    texts = data.draw(st.lists(st.lists(st.sampled_from(WORDS), max_size=12), min_size=1, max_size=6))
+    encoder, role = build(kind, shared=False), data.draw(st.sampled_from([None, *ROLES]))
+    said = [" ".join(text) for text in texts]
+    alone = np.concatenate([encoder.embed([text], role) for text in said])
+    np.testing.assert_allclose(encoder.embed(said, role), alone, atol=1e-5)
+    np.testing.assert_allclose(encoder.embed(said[::-1], role), alone[::-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_beyond_the_length_of_the_role_is_not_read(kind: str) -> None:
+    special = 2 * (kind in WITH_SPECIALS)
+    encoder = build(kind, lengths=Lengths(query=4 + special, document=6 + special))
+    for role, limit in (("query", 4), ("document", 6)):
+        text = list(range(5, 5 + limit))
+        torch.testing.assert_close(of(encoder, role, text), of(encoder, role, [*text, 20, 21]))  # type: ignore[arg-type]
+        assert not torch.allclose(of(encoder, role, text), of(encoder, role, [*text[:-1], 20]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_word_that_was_not_trained_is_the_unknown_one_but_has_a_fixed_vector(kind: str) -> None:
+    encoder = build(kind)
+    beyond, unknown = of(encoder, "document", [6, TRAINED + 2]), of(encoder, "document", [6, 1])
+    assert torch.equal(beyond, unknown) == (kind != "fixed")
+    assert encoder.network("query").words.num_embeddings == (30 if kind == "fixed" else TRAINED)
+
+
+@pytest.mark.parametrize("role", [None, *ROLES])
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_become_the_vectors_of_their_tokens(kind: str, role: Role | None) -> None:
+    """The route by hand: each word's id, one text at a time."""
+    encoder = build(kind, shared=False)
+    tokenizer = encoder.vocabulary.tokenizer
+    ids = [[tokenizer.token_to_id(word) for word in text.split()] for text in SAID]
+    found = encoder.embed(SAID, role)
+    assert found.dtype == np.float32 and found.shape == (5, encoder.dimension)
+    expected = torch.cat([of(encoder, role or "document", text) for text in ids])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("plain", ["document", "query", "both"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_vector_of_no_role_is_that_of_either_or_of_both(plain: Any, shared: bool) -> None:
+    encoder = build("gru", shared=shared, plain=plain)
+    query, document = (encoder.embed(SAID, role) for role in ROLES)
+    unit = [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in (query, document)]
+    both = unit[0] if shared else np.concatenate(unit, axis=1)
+    expected = {"document": document, "query": query, "both": both}[plain]
+    found = encoder.embed(SAID)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert found.shape == (5, encoder.dimension)
+    assert encoder.dimension == (8 if plain == "both" and not shared else 4)
+
+
+def test_both_may_keep_their_lengths() -> None:
+    encoder = build("gru", shared=False, plain="both", unit=False)
+    expected = np.concatenate([encoder.embed(SAID, role) for role in ROLES], axis=1)
+    np.testing.assert_allclose(encoder.embed(SAID), expected, atol=1e-6)
+    assert np.abs(np.linalg.norm(expected[:, :4], axis=1) - 1).min() > 0.01
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_parts_have_a_separator_between_where_the_model_has_one(kind: str) -> None:
+    encoder = build(kind)
+    tokenizer = encoder.vocabulary.tokenizer
+    pairs = [("kana kave", "lona"), ("lona", "kana kave kana"), ("seve", "")]
+    ids = rows(*([[tokenizer.token_to_id(word) for word in part.split()] for part in pair] for pair in pairs))
+    found = encoder.embed(pairs)
+    with torch.no_grad():
+        expected = encoder(encoder.batch(ids, "document", 40), "document")
+        if kind in WITH_SPECIALS:
+            layout = text_layout(ids, encoder.specials, LENGTHS.document)
+            torch.testing.assert_close(encoder.document(layout), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    joined = encoder.embed([" ".join(pair) for pair in pairs])
+    assert np.allclose(found, joined, atol=1e-6) == (kind not in WITH_SPECIALS)
+
+
+@pytest.mark.parametrize("kind", ["gru", "transformer_cls"])
+def test_texts_of_one_part_and_of_two_are_not_mixed(kind: str) -> None:
+    encoder = build(kind)
+    for mixed in ([("kana", "kave"), "kana"], ["kana", ("kana", "kave")]):
+        with pytest.raises(ValueError, match="of one part and texts of two are embedded in calls of their own"):
+            encoder.embed(mixed)
+    with pytest.raises(ValueError, match="calls of their own"):
+        tokenized([("a", "b"), ("a", "b", "c")], words())  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_without_a_word_is_a_vector_of_zeros(kind: str) -> None:
+    encoder = build(kind, shared=False, plain="both")
+    assert encoder.embed([]).shape == (0, encoder.dimension) == (0, 2 * encoder.query.size)
+    assert encoder.embed([], "query").shape == (0, encoder.query.size)
+    assert not encoder.embed(["", " "]).any()
+    found = encoder.embed(["kana", "", "kave"])
+    assert not found[1].any() and found[0].any() and found[2].any()
+    np.testing.assert_allclose(found[[0, 2]], encoder.embed(["kana", "kave"]), atol=1e-6)
+    assert not encoder.embed([("", ""), ("kana", "")], "document")[0].any()
+    assert encoder.embed([("", ""), ("kana", "")], "document")[1].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_how_many_texts_are_embedded_at_once_changes_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = build(kind)
+    expected = encoder.embed(SAID)
+    monkeypatch.setattr(base, "TEXTS_AT_ONCE", 2)
+    monkeypatch.setattr(base, "TOKENS_AT_ONCE_ON_CPU", 5)
+    np.testing.assert_allclose(encoder.embed(SAID), expected, atol=1e-5)
+
+
+def test_embedding_knows_no_dropout_and_leaves_training_as_it_was() -> None:
+    encoder = build("transformer_cls")
+    expected = encoder.embed(SAID)
+    encoder.train()
+    np.testing.assert_array_equal(encoder.embed(SAID), expected)
+    assert encoder.training and encoder.document.model.training
+    encoder.eval().embed(SAID)
+    assert not encoder.training
+    assert not on_device(build("gru").train()).training
+
+
+def test_names_of_special_tokens_in_a_text_are_ordinary_text() -> None:
+    found = tokenized(["[MASK] kana [SEP]"], subwords())
+    special = {getattr(subwords().tokens, name) for name in ("cls", "sep", "pad", "mask")}
+    assert not special & set(found.tokens.tolist())
+
+
+def test_tokenized_by_hand() -> None:
+    lookup = words().tokenizer.token_to_id
+    a, b, c = (lookup(word) for word in ("kana", "kave", "lona"))
+    found = tokenized([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
+    assert found.tokens.tolist() == [a, b, c, a, a, b]
+    assert found.lengths.tolist() == [[2, 1], [0, 1], [2, 0]]
+    assert tokenized(["kave", "", "kave"], words()).lengths.tolist() == [[1], [0], [1]]
+    assert tokenized([], words()).lengths.shape == (0, 1)
+
+
+def test_states_and_logits_are_those_of_the_model() -> None:
+    encoder = build("transformer_cls", head=True, vocabulary=subwords())
+    batch = text_layout(sentences([20, 21, 22], [23]), encoder.specials, 10)
+    with torch.no_grad():
+        whole = encoder.document.model(**batch, output_hidden_states=True)
+        states = encoder.states(batch)
+        torch.testing.assert_close(states, whole.hidden_states[-1])
+        torch.testing.assert_close(encoder.token_logits(states[0]), whole.logits[0])
+    assert encoder.hidden_size == 8 == states.shape[2]
+
+
+@pytest.mark.parametrize("kind", ["gru", "bag_of_words", "bag_of_words_mlp"])
+def test_others_than_transformers_have_no_states(kind: str) -> None:
+    encoder = build(kind)
+    for asked in (
+        lambda: encoder.states({}),
+        lambda: encoder.token_logits(torch.zeros(1, 4)),
+        lambda: encoder.hidden_size,
+    ):
+        with pytest.raises(ValueError, match=r"(Gru|BagOfWords|BagOfWordsMlp) has no states of tokens"):
+            asked()
+
+
+def test_flops_of_every_kind_of_batch() -> None:
+    """A bag of words adds 4 numbers a word, forward and backward."""
+    shared, separate = build("bag_of_words"), build("bag_of_words", shared=False)
+    texts, others = sentences([5, 6], [7]), sentences([5, 6, 7, 8], [9])
+    sides = {"query": shared.batch(texts, "query", 40), "document": shared.batch(others, "document", 40)}
+    assert float(shared.flops(sides)) == float(separate.flops(sides)) == 2 * 4 * (3 + 5)
+    both = contiguous(shared, [5, 6], [7])
+    assert (float(shared.flops(both)), float(separate.flops(both))) == (2 * 4 * 3, 2 * 2 * 4 * 3)
+    transformer = build("transformer_mean", head=True)
+    tokens = text_layout(texts, transformer.specials, 10)
+    parameters = sum(p.numel() for p in transformer.document.base.encoder.parameters())
+    expected = 6 * parameters * 7 + 12 * 2 * 8 * (4**2 + 3**2)  # rows of 4 and 3 tokens, with [CLS] and [SEP]
+    assert float(transformer.flops(tokens)) == expected
+    assert row_lengths(both).tolist() == [2, 1] and row_lengths(sides).tolist() == [2, 1, 4, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_recomputed_activations_give_the_same_gradient_dropout_included(kind: str, shared: bool) -> None:
+    encoder = build(kind, shared=shared).train()
+    gradients = []
+    for recompute in (False, True):
+        encoder.recompute = recompute
+        encoder.zero_grad()
+        torch.manual_seed(3)
+        vectors = torch.stack([encoder(encoder.batch(sentences(*IDS), role, 9), role) for role in ROLES])
+        vectors.pow(3).sum().backward()
+        gradients.append({name: p.grad.clone() for name, p in encoder.named_parameters() if p.grad is not None})
+    assert gradients[0].keys() == gradients[1].keys() and len(gradients[0]) > 0
+    for name, expected in gradients[0].items():
+        torch.testing.assert_close(gradients[1][name], expected, atol=1e-6, rtol=1e-4)
+
+
+def test_a_new_encoder_has_the_positions_and_types_that_are_asked_for() -> None:
+    def table(encoder: Encoder) -> tuple[int, int]:
+        found = encoder.document.model.config
+        return found.max_position_embeddings, found.type_vocab_size
+
+    lengths = Lengths(query=12, document=7)
+    assert table(build("transformer_cls", lengths=lengths)) == (12, 1)
+    assert table(build("transformer_cls", lengths=lengths, needs=Needs(30, 3))) == (30, 3)
+    assert table(build("transformer_cls", lengths=lengths, needs=Needs(3, 2))) == (12, 2)
+    assert Needs(3, 2) | Needs(2, 5) == Needs(3, 5)
+
+
+def test_only_a_transformer_that_shall_predict_has_a_head() -> None:
+    assert build("transformer_cls", head=True).document.has_head
+    assert not build("transformer_cls").document.has_head
+
+
+def test_an_architecture_that_there_is_not() -> None:
+    with pytest.raises(TypeError, match="no architecture is made by EncoderConfig"):
+        build_encoder(EncoderConfig(), LENGTHS, words())
+    with pytest.raises(ValueError, match="must be even"):
+        config("bidirectional", embedding_size=5)
+
+
+def test_a_joint_batch_is_read_by_the_documents_network() -> None:
+    layout = LayoutConfig(candidates=1, sentence_tokens=6)
+    encoder = build("transformer_cls", shared=False, needs=Needs(layout.width, 2))
+    batch = joint_layout(rows([[5, 6], [7]]), encoder.specials, layout)
+    with torch.no_grad():
+        torch.testing.assert_close(encoder.states(batch), encoder.document.states(batch))
+        assert not torch.allclose(encoder.states(batch), encoder.query.states(batch))
+
+
+def test_everything_in_a_batch_is_moved() -> None:
+    batch = {"chunks": [{"ids": torch.arange(3)}], "rows": torch.arange(2), "name": "a"}
+    found = to_device(batch, torch.device("meta"))
+    assert found["rows"].device.type == found["chunks"][0]["ids"].device.type == "meta"
+    assert found["name"] == "a"

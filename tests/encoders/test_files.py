@@ -1,0 +1,212 @@
+"""Encoders on disk: what is loaded is what was saved, damage is named, and sentence-transformers reads them alike."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import ROLES, Lengths, TransformerConfig
+from contexture.encoders.expansion import expand_words
+from contexture.encoders.files import SETTINGS, WEIGHTS, encoder_checksum, is_encoder, load_encoder, save_encoder
+from contexture.encoders.layout import text_layout
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
+
+from .toys import KINDS, TRAINED, WORDS, build, sentences, subwords, words
+
+SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "sena sega kana"]
+LENGTHS = Lengths(query=8, document=12)
+
+
+def saved(kind: str, folder: Path, **changed: Any) -> Encoder:
+    encoder = build(kind, lengths=LENGTHS, **changed)
+    save_encoder(encoder, folder)
+    return encoder
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_loaded_is_what_was_saved(kind: str, shared: bool, tmp_path: Path) -> None:
+    made = saved(kind, tmp_path / "made", shared=shared, plain="both")
+    assert is_encoder(tmp_path / "made") and not is_encoder(tmp_path)
+    found = load_encoder(tmp_path / "made")
+    assert (found.query is found.document) == shared
+    assert (found.config, found.lengths, found.vocabulary.trained) == (made.config, LENGTHS, TRAINED)
+    assert not found.training
+    learns = [{name for name, p in one.named_parameters() if p.requires_grad} for one in (made, found)]
+    assert learns[0] == learns[1]
+    assert sum(p.numel() for p in found.parameters()) == sum(p.numel() for p in made.parameters())
+    expected = made.state_dict()
+    for name, tensor in found.state_dict().items():
+        torch.testing.assert_close(tensor, expected[name], atol=0, rtol=0)
+    for role in (None, *ROLES):
+        np.testing.assert_array_equal(found.embed(SAID, role), made.embed(SAID, role))
+
+
+def test_an_encoder_is_known_by_its_folder_and_its_weights(tmp_path: Path) -> None:
+    saved("gru", tmp_path / "one")
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    saved("gru", tmp_path / "other", seed=1)
+    one, copy, other = (load_encoder(tmp_path / name) for name in ("one", "copy", "other"))
+    assert [encoder.name for encoder in (one, copy, other)] == ["one", "copy", "other"]
+    assert one.identity == copy.identity == {"encoder": encoder_checksum(tmp_path / "one")}
+    assert one.identity != other.identity
+    saved("gru", tmp_path / "plain", plain="query")
+    assert load_encoder(tmp_path / "plain").identity != one.identity  # the same weights make other vectors
+    json.dumps(one.identity)
+
+
+@pytest.mark.parametrize("kind", ["gru", "transformer_cls"])
+def test_an_encoder_can_be_saved_where_it_was_loaded_from(kind: str, tmp_path: Path) -> None:
+    saved(kind, tmp_path, shared=False)
+    encoder = load_encoder(tmp_path)
+    with torch.no_grad():
+        encoder.query.words.weight += 1
+    save_encoder(encoder, tmp_path)
+    np.testing.assert_array_equal(load_encoder(tmp_path).embed(SAID, "query"), encoder.embed(SAID, "query"))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: bool, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    saved(kind, whole, shared=shared)
+    places = [""] if shared else ["query/", "document/"]
+    names = [WEIGHTS]
+    names += {"transformer_cls": ["config.json", f"2_Dense/{WEIGHTS}"], "transformer_mean": ["config.json"]}.get(
+        kind, []
+    )
+    files = [SETTINGS, "tokenizer.json", "tokenizer_config.json", "words.json"]
+    files += [f"{place}{name}" for place in places for name in names]
+    for number, name in enumerate(files):
+        for damage in ("cut", "missing"):
+            folder = tmp_path / f"{damage}{number}"
+            shutil.copytree(whole, folder)
+            file = folder / name
+            if damage == "cut":
+                file.write_bytes(file.read_bytes()[: min(40, file.stat().st_size // 2)])
+            elif name == "words.json":
+                continue  # a vocabulary without it is one of subwords
+            else:
+                file.unlink()
+            with pytest.raises(ValueError, match=rf"{folder.name} holds no whole encoder \(.*train it again"):
+                load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "null", "{}", '{"encoder": {"kind": "lstm"}, "lengths": {}, "weights": ""}', ""]
+)
+def test_settings_that_are_none(text: str, tmp_path: Path) -> None:
+    saved("bag_of_words", tmp_path)
+    (tmp_path / SETTINGS).write_text(text)
+    with pytest.raises(ValueError, match=f"{tmp_path.name} holds no whole encoder"):
+        load_encoder(tmp_path)
+
+
+def test_weights_of_another_encoder_are_refused(tmp_path: Path) -> None:
+    saved("gru", tmp_path / "one")
+    saved("gru", tmp_path / "other", seed=1)
+    shutil.copyfile(tmp_path / "other" / WEIGHTS, tmp_path / "one" / WEIGHTS)
+    with pytest.raises(ValueError, match=r"one holds no whole encoder .*not those that were saved"):
+        load_encoder(tmp_path / "one")
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nowhere holds no whole encoder"):
+        load_encoder(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_head_is_kept_or_added(shared: bool, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    changed: dict[str, Any] = {"shared": shared, "vocabulary": subwords()}
+    with_head = saved("transformer_cls", tmp_path / "with", head=True, **changed)
+    without = saved("transformer_cls", tmp_path / "without", **changed)
+    again, added, still = (load_encoder(tmp_path / "with"), load_encoder(tmp_path / "without", head=True),
+                           load_encoder(tmp_path / "without"))  # fmt: skip
+    assert again.document.has_head and added.document.has_head and not still.document.has_head
+    assert not load_encoder(tmp_path / "with", head=False).document.has_head
+    batch = text_layout(sentences([20, 21, 22]), added.specials, 10)
+    with torch.no_grad():
+        for made, found in ((with_head, again), (without, added), (without, still)):
+            assert torch.equal(found.states(batch), made.states(batch))
+        states = added.states(batch)[0]
+        assert torch.equal(again.token_logits(states), with_head.token_logits(states))
+        logits = added.token_logits(states)
+        assert logits.shape == (5, subwords().tokens.vocab_size) and torch.isfinite(logits).all()
+    model = added.document.model
+    assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
+    for role in ROLES:
+        np.testing.assert_array_equal(added.embed(SAID, role), without.embed(SAID, role))
+    # What is added is kept as well.
+    save_encoder(added, tmp_path / "added")
+    with torch.no_grad():
+        assert torch.equal(load_encoder(tmp_path / "added").token_logits(states), logits)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", ["gru", "bidirectional", "bag_of_words"])
+def test_expanded_words_are_saved(kind: str, shared: bool, tmp_path: Path) -> None:
+    encoder = build(kind, shared=shared)
+    before = encoder.embed(["kana", WORDS[-1]])
+    expand_words(encoder, words().vectors)
+    save_encoder(encoder, tmp_path)
+    found = load_encoder(tmp_path)
+    assert found.query.words.num_embeddings == 30
+    np.testing.assert_array_equal(found.embed(SAID), encoder.embed(SAID))
+    after = found.embed(["kana", WORDS[-1]])
+    np.testing.assert_allclose(after[0], before[0], atol=1e-6)
+    assert not np.allclose(after[1], before[1])
+
+
+def test_the_vocabulary_goes_along(tmp_path: Path) -> None:
+    saved("gru", tmp_path / "words")
+    saved("transformer_mean", tmp_path / "subwords", shared=False, vocabulary=subwords())
+    for folder, expected in (("words", words()), ("subwords", subwords()), ("subwords/query", subwords())):
+        found = Vocabulary.load(tmp_path / folder)
+        assert (found.tokens, found.trained) == (expected.tokens, expected.trained)
+        assert found.tokenizer.to_str() == expected.tokenizer.to_str()
+    assert not list(tmp_path.rglob("word_vectors.npy"))
+
+
+TEXT = "whales sing of distant islands while ferries cross the cold strait and gulls wait on wooden piers"
+
+
+@pytest.fixture(scope="module")
+def sea(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
+    folder = tmp_path_factory.mktemp("sea")
+    train_tokenizer([TEXT] * 3, VocabularyConfig(size=300), folder)
+    return Vocabulary.load(folder)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("size", [8, None])
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_sentence_transformers_gives_the_same_vectors(
+    pooling: Any, size: int | None, shared: bool, sea: Vocabulary, tmp_path: Path
+) -> None:
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    config = TransformerConfig(
+        hidden_size=16, layers=2, heads=2, intermediate_size=32, pooling=pooling, embedding_size=size, shared=shared
+    )
+    made = build(config, 1, lengths=Lengths(query=16, document=32), vocabulary=sea)
+    save_encoder(made, tmp_path)
+    query, document = (
+        sentence_transformers.SentenceTransformer(str(tmp_path if shared else tmp_path / role), device="cpu")
+        for role in ROLES
+    )
+    said = TEXT.split()
+    titles = [" ".join(said[i : i + 2]) for i in range(6)]
+    passages = [" ".join(said[i : i + 3 * (i + 1)] * 2) for i in range(6)]
+    np.testing.assert_allclose(query.encode(titles), made.embed(titles, "query"), atol=1e-5)
+    if not shared:  # cut at the length of its role
+        np.testing.assert_allclose(query.encode([TEXT * 2]), made.embed([TEXT * 2], "query"), atol=1e-5)
+    ours = made.embed(list(zip(titles, passages, strict=True)), "document")
+    theirs = document.encode([f"{t} [SEP] {p}" for t, p in zip(titles, passages, strict=True)])
+    cosine = (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
+    assert cosine.min() >= 0.9999

@@ -1,0 +1,113 @@
+"""Small encoders of every kind, a vocabulary of words and one of subwords, and texts for them."""
+
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import (
+    BagOfWordsConfig,
+    BagOfWordsMlpConfig,
+    EncoderConfig,
+    GruConfig,
+    Lengths,
+    Needs,
+    TransformerConfig,
+)
+from contexture.encoders.layout import Sentences
+from contexture.training.sentence_streams import sentence_batch
+from contexture.vocabulary.tokenizers import SpecialTokens, VocabularyConfig, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
+from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, train_words
+
+WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se") for b in ("na", "ve", "di", "po", "ga")]
+#: Ids 5 … 24 are trained words, 25 … 29 have vectors alone.
+TOKENS = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=30)
+TRAINED, VECTOR_SIZE = 25, 5
+LENGTHS = Lengths(query=10, document=10)
+
+_SIZES: dict[str, Any] = {"hidden_size": 8, "layers": 2, "heads": 2, "intermediate_size": 16, "dropout": 0.1}
+CONFIGS: dict[str, EncoderConfig] = {
+    "gru": GruConfig("gru", word_size=6, embedding_size=4),
+    "bidirectional": GruConfig("gru", word_size=6, embedding_size=4, bidirectional=True),
+    "fixed": GruConfig("gru", embedding_size=4, words="fixed"),
+    "bag_of_words": BagOfWordsConfig("bag_of_words", embedding_size=4),
+    "bag_of_words_mlp": BagOfWordsMlpConfig("bag_of_words_mlp", word_size=6, hidden_size=7, embedding_size=4),
+    "transformer_cls": TransformerConfig(**_SIZES, pooling="cls", embedding_size=4),
+    "transformer_mean": TransformerConfig(**_SIZES, pooling="mean"),
+}
+KINDS = list(CONFIGS)
+#: Those that put special tokens around a text.
+WITH_SPECIALS = {"bag_of_words_mlp", "transformer_cls", "transformer_mean"}
+
+_FOLDER = tempfile.TemporaryDirectory()  # removed when the tests end
+
+
+@cache
+def words() -> Vocabulary:
+    """Whole words, the last five of them untrained, all with vectors."""
+    folder = Path(_FOLDER.name) / "words"
+    trained = TRAINED - 5
+    train_words([" ".join(WORDS[:trained])] * 2, WordsConfig(), folder)
+    add_words(folder, WORDS[trained:], folder)
+    vectors = np.random.default_rng(0).normal(size=(TOKENS.vocab_size, VECTOR_SIZE)).astype(np.float32)
+    np.save(folder / VECTORS_FILE, vectors)
+    vocabulary = Vocabulary.load(folder)
+    assert (vocabulary.tokens, vocabulary.trained) == (TOKENS, TRAINED)
+    return vocabulary
+
+
+@cache
+def subwords(kind: str = "wordpiece") -> Vocabulary:
+    """Subwords, trained on the same words."""
+    folder = Path(_FOLDER.name) / kind
+    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(kind=kind, size=300), folder)  # type: ignore[arg-type]
+    return Vocabulary.load(folder)
+
+
+def config(kind: str, **changed: Any) -> Any:
+    """One of `CONFIGS`, changed."""
+    return replace(CONFIGS[kind], **changed)
+
+
+def build(
+    kind: str | EncoderConfig,
+    seed: int = 0,
+    *,
+    lengths: Lengths = LENGTHS,
+    vocabulary: Vocabulary | None = None,
+    needs: Needs | None = None,
+    head: bool = False,
+    **changed: Any,
+) -> Encoder:
+    """A new encoder of one of `CONFIGS`, changed, or of another configuration, ready to embed."""
+    torch.manual_seed(seed)
+    wanted = config(kind, **changed) if isinstance(kind, str) else kind
+    return build_encoder(wanted, lengths, vocabulary or words(), needs, head).eval()
+
+
+def sentences(*texts: list[int]) -> Sentences:
+    """Texts of one part."""
+    return rows(*([text] for text in texts))
+
+
+def rows(*texts: list[list[int]]) -> Sentences:
+    """Texts of so many parts each."""
+    flat = [token for text in texts for part in text for token in part]
+    return Sentences(np.array(flat, np.int64), np.array([[len(part) for part in text] for text in texts], np.int64))
+
+
+def contiguous(encoder: Encoder, *texts: list[int], documents: list[int] | None = None) -> dict[str, Any]:
+    """A batch of sentences that follow one another in one document, or in those given."""
+    documents = documents or [0] * len(texts)
+    positions = [documents[:i].count(document) for i, document in enumerate(documents)]
+    return sentence_batch(encoder, sentences(*texts), 100) | {
+        "document_numbers": torch.tensor(documents),
+        "positions": torch.tensor(positions),
+        "first": torch.tensor(0),
+    }

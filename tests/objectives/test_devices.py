@@ -1,0 +1,92 @@
+"""Two processes give the losses and gradients of the whole batch, however its parts are spread."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from contexture.encoders.base import Encoder
+from contexture.objectives.devices import first_row, gathered, several
+from contexture.objectives.simcse import contrast
+from tests.encoders.toys import build
+from tests.objectives.losses import in_batch_loss, neighbour_loss, neighbours, pairs, towers
+from tests.objectives.two_ranks import VIEWS
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What each of two processes found."""
+    folder = tmp_path_factory.mktemp("ranks")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "tests.objectives.two_ranks"]
+    processes = [subprocess.Popen([*command, str(rank), port, str(folder)], cwd=PROJECT) for rank in range(2)]
+    try:
+        assert [process.wait(120) for process in processes] == [0, 0]
+    finally:
+        for process in processes:
+            process.kill()
+    return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(2)]
+
+
+def gradients(encoder: Encoder, loss: Tensor) -> dict[str, Tensor]:
+    loss.backward()
+    return {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}
+
+
+def check(ranks: list[dict[str, Any]], name: str, loss: Tensor, expected: dict[str, Tensor]) -> None:
+    """The mean of the ranks' losses is the whole's, and each has its gradient."""
+    assert float(ranks[0][name]["loss"] + ranks[1][name]["loss"]) / 2 == pytest.approx(loss.item(), abs=1e-5)
+    assert ranks[0][name]["gradient"].keys() == expected.keys()
+    for key, gradient in expected.items():
+        torch.testing.assert_close(ranks[0][name]["gradient"][key], gradient, atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(ranks[1][name]["gradient"][key], ranks[0][name]["gradient"][key], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["in_batch", "recomputed"])
+def test_in_batch_negatives_are_those_of_the_whole_batch(name: str, ranks: list[dict[str, Any]]) -> None:
+    encoder = towers(True)
+    loss = in_batch_loss(encoder, pairs(encoder, range(8), 10_000))
+    check(ranks, name, loss, gradients(encoder, loss))
+
+
+def test_neighbours_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
+    """A sentence's neighbour may be on the other rank, and the ranks have different numbers of them that have any."""
+    encoder = build("bidirectional", shared=False)
+    loss = neighbour_loss(encoder, neighbours(encoder, range(8)))
+    check(ranks, "neighbours", loss, gradients(encoder, loss))
+
+
+def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
+    views = VIEWS.clone().requires_grad_()
+    whole = contrast(views[0], views[1], 0.1)
+    whole.value.backward()
+    parts = [found["views"] for found in ranks]
+    assert float(sum(part["loss"] for part in parts)) / 2 == pytest.approx(whole.value.item(), abs=1e-5)
+    assert float(sum(part["accuracy"] for part in parts)) / 2 == pytest.approx(float(whole.metrics["accuracy"]))
+    found = torch.cat([part["gradient"] for part in parts], dim=1) / 2
+    torch.testing.assert_close(found, views.grad, atol=1e-5, rtol=1e-4)
+
+
+def test_values_of_all_ranks_come_in_their_order(ranks: list[dict[str, Any]]) -> None:
+    for rank, found in enumerate(ranks):
+        assert found["several"] and found["first_row"] == 5 * rank
+        assert found["gathered"].tolist() == [[1, 2], [3, 4], [11, 12], [13, 14]]
+        assert found["numbers"].tolist() == [0, 7, 1, 7]
+        assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5], [10, 13], [11, 14], [12, 15]]
+        # Both ranks read this one's values: the first once, the second twice as strongly.
+        assert found["gathered_gradient"].tolist() == (3 * torch.arange(8.0).view(4, 2)[2 * rank :][:2]).tolist()
+
+
+def test_one_device_has_all_of_it() -> None:
+    values = torch.arange(3.0)
+    assert gathered(values) is values
+    assert (several(), first_row(9)) == (False, 0)
