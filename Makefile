@@ -19,9 +19,9 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
-demo:  ## Set up .venv, then run the default pipeline on the made-up world
+demo:  ## Set up .venv, then a short way through everything on the made-up world
 	$(SETUP) workbench
-	$(STEP) "the demo: kedro run" $(BIN)/kedro run
+	$(STEP) "the demo: kedro run --pipelines tour" $(BIN)/kedro run --pipelines tour
 
 test:  ## Set up .venv, then run the quick tests
 	$(SETUP) workbench dev

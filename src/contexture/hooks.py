@@ -1,7 +1,9 @@
 """What happens around every `kedro run`: parameters checked, Spark started if needed, the run recorded."""
 
 import importlib.metadata
+import json
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,9 @@ from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
 from contexture.config import ConfigurationError
-from contexture.pipelines.console import LOG_FILE, RunRefusedError
+from contexture.pipelines.console import LOG_FILE, RunRefusedError, say
 from contexture.pipelines.datasets import SparkTable
-from contexture.pipelines.parameters import check
+from contexture.pipelines.parameters import check, current
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -88,6 +90,39 @@ class RecordRun:
 
         if mlflow.active_run() is not None and catalog.exists("sources"):
             mlflow.log_dict(catalog.load("sources"), "data/sources.json")
+
+
+class Announce:
+    """The last lines of a run: where each system's page is, the league's table, and what to try next."""
+
+    @hook_impl
+    def after_pipeline_run(self, pipeline: Pipeline) -> None:
+        """After the last stage."""
+        reported = [node.namespace for node in pipeline.nodes if node.short_name == "report" and node.namespace]
+        if not reported:
+            return
+        lines = [f"{system}: data/08_reporting/{system}/report/report.html" for system in sorted(reported)]
+        if LEAGUE in reported:
+            lines = [*lines, "", *league_lines(), "", *NEXT]
+        say("\n".join(["", *lines]), sys.stdout)
+
+
+#: The system whose table ends a run.
+LEAGUE = "league"
+NEXT = (
+    "Next:  kedro run                                    everything at demo size: every row of every paper's tables",
+    '       contexture search "how is salt traded"       the passages that answer, by the encoder just trained',
+    "       make ui                                      every training of this run: parameters, curves, models",
+)
+
+
+def league_lines() -> list[str]:
+    """The league's table as plain text."""
+    from contexture.pipelines.report.nodes import labels
+    from contexture.reporting.league_tables import league_text
+
+    records = json.loads(Path(f"data/08_reporting/{LEAGUE}/metrics.json").read_text(encoding="utf-8"))
+    return league_text(records, labels(current().systems[LEAGUE])).splitlines()
 
 
 def flattened(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

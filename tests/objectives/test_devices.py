@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.devices import first_row, gathered, several
 from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
 from tests.objectives.losses import in_batch_loss, neighbour_loss, neighbours, pairs, towers
 from tests.objectives.two_ranks import VIEWS
+
+pytestmark = pytest.mark.slow  # two processes import torch
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -84,9 +85,3 @@ def test_values_of_all_ranks_come_in_their_order(ranks: list[dict[str, Any]]) ->
         assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5], [10, 13], [11, 14], [12, 15]]
         # Both ranks read this one's values: the first once, the second twice as strongly.
         assert found["gathered_gradient"].tolist() == (3 * torch.arange(8.0).view(4, 2)[2 * rank :][:2]).tolist()
-
-
-def test_one_device_has_all_of_it() -> None:
-    values = torch.arange(3.0)
-    assert gathered(values) is values
-    assert (several(), first_row(9)) == (False, 0)

@@ -9,6 +9,7 @@ import torch
 from contexture.encoders.base import build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import Sentences
+from contexture.objectives.devices import first_row, gathered, several
 from contexture.objectives.simcse import Simcse, contrast
 from contexture.objectives.simcse_config import SimcseConfig
 from contexture.training.sentence_streams import sentence_batch
@@ -39,3 +40,9 @@ def test_dropout_makes_the_second_view(tmp_path: Path) -> None:
     still = build_encoder(TransformerConfig(hidden_size=8, layers=1, dropout=0.0), lengths, vocabulary)
     with pytest.raises(ValueError, match="dropout"):
         Simcse(SimcseConfig(), still)
+
+
+def test_one_device_has_all_of_it() -> None:
+    values = torch.arange(3.0)
+    assert gathered(values) is values
+    assert (several(), first_row(9)) == (False, 0)

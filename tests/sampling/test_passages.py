@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from contexture.sampling.passages import pack_passages, pack_sentences
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.systems.two_tower.sampling import TwoTowerSampling
 from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.sampling.make import Made, made_up_paragraphs, settings, table
 
-CONFIG = TwoTowerSampling(document_tokens=32, files=3)
+TOKENS, FILES = 32, 3
 
 
 def number(row: Row) -> int:
@@ -59,7 +57,7 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
         Made("en:2", 0, ["", "\u200d"]),
     ]
     made = table(spark, paragraphs)
-    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, TwoTowerSampling(document_tokens=12)))
+    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 16))
     assert [(row["passage_id"], row["section_index"], row["text"], row["links"]) for row in rows] == [
         ("en:1#0", 0, "amber birch cedar delta delta ember birch", ["en:2", "en:3"]),
         ("en:1#1", 0, "fjord", []),
@@ -76,7 +74,7 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
 
 
 def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, paragraphs: DataFrame) -> None:
-    rows = in_order(pack_passages(documents, paragraphs, CONFIG))
+    rows = in_order(pack_passages(documents, paragraphs, TOKENS, FILES))
     pages = {doc_id: list(of_page) for doc_id, of_page in groupby(rows, key=lambda row: row["doc_id"])}
     assert len(rows) > 2 * len(pages) == 2 * documents.count()
     for document in documents.collect():
@@ -93,7 +91,7 @@ def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, pa
         for row in passages:
             assert len(row["tokens"]) == sum(row["sentence_lengths"])
             size = len(row["tokens"]) + len(row["title_tokens"]) + 3
-            assert size <= CONFIG.document_tokens or len(row["sentence_lengths"]) == 1
+            assert size <= TOKENS or len(row["sentence_lengths"]) == 1
             assert len(row["links"]) == len(set(row["links"]))
             start, own = 0, []
             for length in row["sentence_lengths"]:
@@ -106,7 +104,7 @@ def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, pa
 
 def test_texts_stand_beside_their_tokens(documents: DataFrame, paragraphs: DataFrame, vocabulary: Path) -> None:
     tokenizer, _ = load_tokenizer(vocabulary)
-    for row in pack_passages(documents, paragraphs, CONFIG).collect():
+    for row in pack_passages(documents, paragraphs, TOKENS, FILES).collect():
         assert tokenizer.encode(row["text"], add_special_tokens=False).ids == row["tokens"]
         assert tokenizer.encode(row["title"], add_special_tokens=False).ids == row["title_tokens"]
 
@@ -121,10 +119,10 @@ def test_passages_do_not_depend_on_partitions_and_lie_in_order(documents: DataFr
             spark__sql__execution__arrow__maxRecordsPerBatch=batch,
         ):
             passages = pack_passages(
-                documents.repartition(partitions, "sentence_count"), paragraphs.repartition(partitions), CONFIG
+                documents.repartition(partitions, "sentence_count"), paragraphs.repartition(partitions), TOKENS, FILES
             )
             parts = passages.rdd.glom().collect()
-        assert len(parts) == CONFIG.files
+        assert len(parts) == FILES
         for part in parts:
             assert part == sorted(part, key=lambda row: (row["doc_id"], number(row)))
         tables.append(parts)
@@ -136,35 +134,26 @@ def test_tables_that_do_not_belong_together_are_refused(spark: SparkSession, voc
     documents = tokenize_paragraphs(table(spark, made), vocabulary)
     for other in ([], made[:1], [Made("en:1", 0, ["amber"]), made[1]], [Made("en:2", 0, ["amber"])]):
         with pytest.raises(Exception, match=r"page en:1, paragraph [01]: \d sentences in the documents table, \d in"):
-            pack_passages(documents, table(spark, other), CONFIG).collect()
+            pack_passages(documents, table(spark, other), TOKENS, FILES).collect()
 
 
 def test_an_empty_corpus_gives_no_passage(spark: SparkSession, vocabulary: Path) -> None:
     made = table(spark, [])
-    assert pack_passages(tokenize_paragraphs(made, vocabulary), made, CONFIG).collect() == []
+    assert pack_passages(tokenize_paragraphs(made, vocabulary), made, TOKENS, FILES).collect() == []
 
 
 def test_pages_of_the_made_up_corpus_have_several_sections() -> None:
     assert {made.section_index for made in made_up_paragraphs()} == {0, 1}
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"document_tokens": 3},
-        {"query_tokens": 2},
-        {"pairs_per_passage": 0},
-        {"remove_probability": 1.1},
-        {"files": 0},
-        {"passage_tokens": 9},
-    ],
-)
-def test_impossible_configuration_is_refused(values: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        TwoTowerSampling(**values)  # type: ignore[arg-type]
-
-
-def test_defaults_are_the_papers() -> None:
-    config = TwoTowerSampling()
-    assert (config.document_tokens, config.query_tokens, config.remove_probability) == (288, 64, 1.0)
-    assert [config.passage_tokens(title) for title in (0, 5, 284, 500)] == [285, 280, 1, 1]
+def test_a_title_that_fills_the_document_leaves_a_sentence_to_each_passage(
+    spark: SparkSession, vocabulary: Path
+) -> None:
+    """Of 12 tokens a title of 4 leaves 5 beside the special ones, and one of 9 or 20 leaves the least there is."""
+    said = ["amber", "birch", "cedar", "delta ember", "fjord"]
+    for words, expected in ((4, [5, 1]), (9, [1] * 5), (20, [1] * 5)):
+        made = table(spark, [Made("en:1", 0, said, title="grove " * words)])
+        rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 1))
+        assert len(rows[0]["title_tokens"]) == words
+        counts = [len(row["sentence_lengths"]) for row in rows]
+        assert counts == ([4, 1] if words == 4 else expected)

@@ -1,7 +1,6 @@
 """Passages and pairs of a real export, the Greek one: its pages link to one another."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,7 +11,8 @@ from contexture.corpus.pages import paragraphs, read_pages
 from contexture.corpus.sources import find_sources
 from contexture.sampling.passages import pack_passages
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.systems.two_tower.examples import Task, TwoTowerSampling, count_pairs, sample_pairs
+from contexture.systems.two_tower.config import PAIR_TASKS, TwoTowerSampling
+from contexture.systems.two_tower.examples import count_pairs, sample_pairs
 from contexture.vocabulary.tokenizers import VocabularyConfig, paragraph_texts, train_tokenizer
 
 
@@ -26,7 +26,7 @@ def test_a_real_export_gives_pairs_for_every_task(spark: SparkSession, shared_da
     tokenize_paragraphs(found, tmp_path / "vocabulary").write.parquet(str(tmp_path / "documents"))
     documents = spark.read.parquet(str(tmp_path / "documents"))
     sampling = TwoTowerSampling(files=2)
-    pack_passages(documents, found, sampling).write.parquet(str(tmp_path / "passages"))
+    pack_passages(documents, found, sampling.document_tokens, sampling.files).write.parquet(str(tmp_path / "passages"))
     passages = spark.read.parquet(str(tmp_path / "passages"))
 
     total = F.size("title_tokens") + F.size("tokens") + 3
@@ -39,7 +39,7 @@ def test_a_real_export_gives_pairs_for_every_task(spark: SparkSession, shared_da
     assert passages.agg(characters).collect() == found.agg(characters).collect()
 
     least = {"ict": 3_400, "bfs": 3_600, "wlp": 2_500}
-    for task in get_args(Task):
+    for task in PAIR_TASKS:
         pairs = sample_pairs(task, passages, documents, sampling, 0).cache()
         counts = count_pairs(pairs)
         assert counts["pairs"] == pairs.select("pair_id").distinct().count() >= least[task]

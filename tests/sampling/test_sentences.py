@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from contexture.sampling.sentences import contiguous_sentences, count_sentences
+from contexture.encoders.config import Lengths
+from contexture.sampling.sentences import contiguous_sentences, count_sentences, tables
 from contexture.sampling.tokens import PARAGRAPH
+from contexture.training.config import ContiguousConfig, SentencesConfig
 from tests.sampling.make import settings
 
 #: A document: its paragraphs, their sentences, their words.
@@ -144,3 +146,21 @@ def test_counts_of_a_corpus_without_neighbours(spark: SparkSession) -> None:
     alone: Any = {"a": [[[1, 2, 3]]], "b": [[], [[4] * 9]]}
     assert count_sentences(table_of(spark, alone), 5) == nothing | {"documents_of_one_sentence": 2}
     assert not contiguous_sentences(table_of(spark, alone), 5, 2, 0).head(1)
+
+
+@pytest.mark.parametrize("config", [ContiguousConfig(files=FILES), SentencesConfig(files=FILES)])
+def test_the_stage_makes_one_table_cut_to_what_encoders_read(
+    config: ContiguousConfig | SentencesConfig, documents: DataFrame, files: Files, tmp_path: Path
+) -> None:
+    made = tables(config, Lengths(query=5, document=9), 5)
+    (one,) = made.tables
+    assert (one.name, one.reads, one.observed, made.between) == ("sentences", ("documents",), False, ())
+    assert written(one.make(documents), tmp_path / "table") == files
+    assert made.count(one.make(documents), documents) == count_sentences(documents, 9)
+
+
+def test_a_corpus_without_neighbours_is_refused(spark: SparkSession) -> None:
+    alone = table_of(spark, {"a": [[[1, 2, 3]]]})
+    made = tables(ContiguousConfig(), Lengths(9, 9), 0)
+    with pytest.raises(ValueError, match="no document of the corpus has two sentences.*'documents_of_one_sentence': 1"):
+        made.count(made.tables[0].make(alone), alone)

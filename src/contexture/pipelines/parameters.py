@@ -28,4 +28,6 @@ def current() -> Parameters:
         return _checked[0]
     from contexture.settings import CONFIG_LOADER_ARGS
 
-    return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **CONFIG_LOADER_ARGS))
+    arguments: Any = CONFIG_LOADER_ARGS
+
+    return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **arguments))

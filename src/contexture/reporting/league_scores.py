@@ -17,7 +17,7 @@ from contexture.reporting.tables import Comparison, paired
 #: What objectives are compared with.
 BASELINE = "mlm"
 #: What costs no training of an encoder: the least that one must beat.
-REFERENCES = ("bm25", "word_average", "random")
+REFERENCES = ("bm25", "word_average", "random", "word_overlap", "file_order", "random_order")
 #: Differences below this are not shown.
 SHOWN = 0.05
 FROZEN, TUNED = "as pre-trained", "fine-tuned"

@@ -62,9 +62,7 @@ def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapp
     return tokens, flops
 
 
-def _steps(
-    stage: Stage, budget: Budget, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision
-) -> int:
+def _steps(stage: Stage, budget: Budget, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision) -> int:
     streams = {stream_of[name]: prepared.streams[stream_of[name]] for name in stage.weights}
     ranks = max(stream.steps.ranks for stream in streams.values())
     batches = [
@@ -105,7 +103,7 @@ def _seconds(
                     states = prepared.streams[stream_of[name]].encode(prepared.encoder, part)
                     losses.append(prepared.objectives[name](prepared.encoder, states, part).value)
         if losses:
-            torch.stack(losses).sum().backward()
+            torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
     _wait(device)
     spent = (time.perf_counter() - began) * len(batches) / (len(batches) - len(batches) // 2)
     for module in modules:

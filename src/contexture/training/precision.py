@@ -42,7 +42,7 @@ def _seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtyp
             encoded = [module.streams[name].encode(module.encoder, part) for name, part in batch.items()]
             tensors = [one for found in encoded for one in (found.values() if isinstance(found, dict) else [found])]
             loss = torch.stack([tensor.float().square().mean() for tensor in tensors]).sum()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         if device.type == "cuda":
             torch.cuda.synchronize()
         times.append(time.perf_counter() - start)

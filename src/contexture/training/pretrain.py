@@ -107,6 +107,6 @@ def save_summary(prepared: Prepared, steps: int, folder: Path) -> None:
 
 
 def summary_of(folder: Path) -> dict[str, Any]:
-    """`steps`, `tokens`, `flops`, `seconds` of a finished run, `parameters` of its encoder, and all that were trained."""
+    """`steps`, `tokens`, `flops`, `seconds` of a finished run, `parameters` of its encoder and `trained_parameters`."""
     found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     return found

@@ -24,6 +24,7 @@ class Recorder(pl.Callback):
 
     def __init__(self, folder: Path, every: int) -> None:
         self.folder, self.every = folder, every
+        self._reset()
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
@@ -62,7 +63,8 @@ class Recorder(pl.Callback):
         self._reset()
 
     def _reset(self) -> None:
-        self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
+        self.tokens = torch.zeros((), dtype=torch.float64)
+        self.flops = torch.zeros((), dtype=torch.float64)
         self.since = time.perf_counter()
 
 

@@ -93,10 +93,19 @@ class TextStream(Stream):
 
     splits = False
 
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        """ValueError for a batch without a negative."""
+        super().__init__(config, folder, encoder, seed, steps)
+        if steps.batch_size < 2 * steps.ranks:
+            raise ValueError(
+                f"{folder.name}: batch_size {steps.batch_size} on {steps.ranks} devices: texts are negatives of one "
+                "another, each device needs two at least"
+            )
+
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
         """Vectors (B, D) by role; a text that both roles read is encoded once where one network plays both."""
         if "texts" not in batch:
-            return {role: encoder(batch[role], role) for role in ("query", "document")}  # type: ignore[arg-type]
+            return {role: encoder(batch[role], role) for role in ("query", "document")}
         query = encoder(batch["texts"], "query")
         return {"query": query, "document": query if encoder.config.shared else encoder(batch["texts"], "document")}
 

@@ -11,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from contexture.encoders.config import Lengths, Needs
 from contexture.sampling.draws import generator, shuffled
 from contexture.sampling.tokens import Document, Paragraph, Sentence
-from contexture.systems.mspp.document import RELEASED_CODE, Candidate, Example, MsppSampling, Pool, sample_document
+from contexture.systems.mspp.config import JointConfig, JointSampling, MsppSampling
+from contexture.systems.mspp.document import Candidate, Example, Pool, sample_document
+
+#: What the authors' code does, for all that it is not the paper's.
+RELEASED_CODE = MsppSampling(positive_rule="following", hard_rule="also_preceding", candidate_sentences=2)
 
 END = 0  # closes each made-up sentence, so that a candidate of two can be taken apart
 
@@ -328,6 +333,16 @@ def test_defaults_are_the_papers() -> None:
     config = MsppSampling()
     assert (config.positives, config.hard_negatives, config.easy_negatives, config.candidates) == (1, 2, 2, 5)
     assert (config.positive_rule, config.hard_rule, config.candidate_sentences) == ("any", "other_paragraphs", 1)
+    assert config.max_tokens == 62 == JointConfig().sampler.max_tokens
+
+
+def test_the_layout_follows_from_the_sampling_and_the_length_of_sentences_from_the_layout() -> None:
+    sampling = JointSampling(positives=2, hard_negatives=1, easy_negatives=4, files=3)
+    config = JointConfig(sentence_tokens=20, positions="tokens", pooling="mean", sampling=sampling)
+    layout = config.layout
+    assert (layout.candidates, layout.sentence_tokens, layout.positions, layout.pooling) == (7, 20, "tokens", "mean")
+    assert config.needs(Lengths(9, 9)) == Needs(positions=8 * 20, types=8)
+    assert config.sampler == MsppSampling(positives=2, hard_negatives=1, easy_negatives=4, files=3, max_tokens=20 - 2)
 
 
 @given(st.integers(0, 30), st.data())

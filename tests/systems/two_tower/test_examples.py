@@ -2,26 +2,31 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from contexture.encoders.config import Lengths
 from contexture.sampling.passages import pack_passages
 from contexture.sampling.tokens import tokenize_paragraphs
-from contexture.systems.two_tower.examples import Task, TwoTowerSampling, count_pairs, sample_pairs
+from contexture.systems.two_tower.config import PAIR_TASKS, PairSampling, PairsConfig, PairTask, TwoTowerSampling
+from contexture.systems.two_tower.examples import count_pairs, sample_pairs, tables
 from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.sampling.make import WORDS, Made, settings, table
 
 CONFIG = TwoTowerSampling(document_tokens=32, query_tokens=12, files=3)
-TASKS: tuple[Task, ...] = get_args(Task)
+
+
+def packed(documents: DataFrame, paragraphs: DataFrame, config: TwoTowerSampling = CONFIG) -> DataFrame:
+    return pack_passages(documents, paragraphs, config.document_tokens, config.files)
 
 
 @pytest.fixture(scope="module")
 def passages(documents: DataFrame, paragraphs: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     """The passages table, read from disk as `sample_pairs` asks."""
     folder = str(tmp_path_factory.mktemp("passages") / "table")
-    pack_passages(documents, paragraphs, CONFIG).write.parquet(folder)
+    packed(documents, paragraphs).write.parquet(folder)
     return paragraphs.sparkSession.read.parquet(folder)
 
 
@@ -40,7 +45,7 @@ def first_sections(documents: DataFrame) -> dict[str, list[list[int]]]:
     }
 
 
-def drawn(task: Task, passages: DataFrame, documents: DataFrame, seed: int = 5) -> list[tuple[Row, Row]]:
+def drawn(task: PairTask, passages: DataFrame, documents: DataFrame, seed: int = 5) -> list[tuple[Row, Row]]:
     """Pairs, each with the passage on its document side; what holds for every task is checked here."""
     by_id = {row["passage_id"]: row for row in passages.collect()}
     pairs = sample_pairs(task, passages, documents, CONFIG, seed).collect()
@@ -116,14 +121,14 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     paragraphs = table(spark, pages)
     config = TwoTowerSampling(document_tokens=12, query_tokens=8, files=1)
     documents = tokenize_paragraphs(paragraphs, vocabulary)
-    packed = pack_passages(documents, paragraphs, config)
+    passages = packed(documents, paragraphs, config)
     tokenizer, _ = load_tokenizer(vocabulary)
     found = {
         task: {
             (tokenizer.decode(row["query"]), tokenizer.decode(row["passage"]), row["document"])
-            for row in sample_pairs(task, packed, documents, config, 3).collect()
+            for row in sample_pairs(task, passages, documents, config, 3).collect()
         }
-        for task in TASKS
+        for task in PAIR_TASKS
     }
     body = "birch heath delta birch cedar"
     assert found["wlp"] == {("knoll " * 5 + "knoll", body, "en:1#1"), ("larch", "inlet jetty ember", "en:3#0")}
@@ -140,9 +145,9 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_pairs_do_not_depend_on_partitions_and_cores(task: Task, passages: DataFrame, documents: DataFrame) -> None:
-    tables = []
+@pytest.mark.parametrize("task", PAIR_TASKS)
+def test_pairs_do_not_depend_on_partitions_and_cores(task: PairTask, passages: DataFrame, documents: DataFrame) -> None:
+    found = []
     for partitions, shuffles, adaptive, batch in ((1, "1", "true", "4"), (3, "7", "false", "1"), (7, "2", "true", "0")):
         with settings(
             documents.sparkSession,
@@ -155,12 +160,14 @@ def test_pairs_do_not_depend_on_partitions_and_cores(task: Task, passages: DataF
                 task, passages.repartition(partitions, "text"), documents.repartition(partitions), CONFIG, 11
             )
             assert pairs.rdd.getNumPartitions() == CONFIG.files
-            tables.append(pairs.collect())
-    assert tables[0] == tables[1] == tables[2]
+            found.append(pairs.collect())
+    assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_another_seed_gives_other_pairs_in_another_order(task: Task, passages: DataFrame, documents: DataFrame) -> None:
+@pytest.mark.parametrize("task", PAIR_TASKS)
+def test_another_seed_gives_other_pairs_in_another_order(
+    task: PairTask, passages: DataFrame, documents: DataFrame
+) -> None:
     first, second = (sample_pairs(task, passages, documents, CONFIG, seed).collect() for seed in (1, 2))
     assert {(row["document"], *row["query"]) for row in first} != {(row["document"], *row["query"]) for row in second}
     common = {row["pair_id"] for row in first} & {row["pair_id"] for row in second}
@@ -173,7 +180,7 @@ def test_a_page_linked_from_everywhere_gets_each_of_its_sentences_asked(spark: S
     pages += [Made(f"en:{i}", 0, ["amber birch"], 1, links={"birch": "en:0"}) for i in range(1, 1201)]
     paragraphs = table(spark, pages)
     documents = tokenize_paragraphs(paragraphs, vocabulary)
-    pairs = sample_pairs("wlp", pack_passages(documents, paragraphs, CONFIG), documents, CONFIG, 1).collect()
+    pairs = sample_pairs("wlp", packed(documents, paragraphs), documents, CONFIG, 1).collect()
     assert len({pair["document"] for pair in pairs}) == len(pairs) == 1200
     asked = Counter(tuple(pair["query"]) for pair in pairs)
     assert len(asked) == len(WORDS)
@@ -203,3 +210,21 @@ def test_a_documents_pairs_are_counted(task: Any, passages: DataFrame, documents
 def test_a_task_that_is_not_known_is_refused(passages: DataFrame, documents: DataFrame) -> None:
     with pytest.raises(ValueError, match="no task 'mlm'"):
         sample_pairs("mlm", passages, documents, CONFIG, 1)  # type: ignore[arg-type]
+
+
+def test_the_stage_makes_passages_and_a_table_for_each_task(
+    passages: DataFrame, documents: DataFrame, paragraphs: DataFrame
+) -> None:
+    made = tables(PairsConfig(sampling=PairSampling(files=3)), Lengths(query=12, document=32), 5)
+    names = ["passages", "pairs/ict", "pairs/bfs", "pairs/wlp"]
+    assert [table.name for table in made.tables] == names and made.between == ("passages",)
+    assert [table.reads for table in made.tables] == [("documents", "paragraphs")] + [("passages", "documents")] * 3
+    assert made.tables[0].make(documents, paragraphs).collect() == passages.collect()
+    pairs = [table.make(passages, documents) for table in made.tables[1:]]
+    for task, found in zip(PAIR_TASKS, pairs, strict=True):
+        assert found.collect() == sample_pairs(task, passages, documents, CONFIG, 5).collect()
+    assert made.count(*pairs, documents) == {
+        task: count_pairs(found) for task, found in zip(PAIR_TASKS, pairs, strict=True)
+    }
+    with pytest.raises(ValueError, match="no pair could be sampled from this corpus"):
+        made.count(*(found.limit(0) for found in pairs), documents)

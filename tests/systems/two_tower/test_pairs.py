@@ -3,12 +3,15 @@
 from collections import Counter
 from itertools import chain
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from contexture.encoders.config import Lengths, Needs
 from contexture.sampling.tokens import Sentence
+from contexture.systems.two_tower.config import PairSampling, PairsConfig, PassagesConfig, TwoTowerSampling
 from contexture.systems.two_tower.pairs import Passage, body_first, inverse_cloze
-from contexture.systems.two_tower.sampling import TwoTowerSampling
 
 END = 0  # closes each made-up sentence, so that a passage can be taken apart
 
@@ -112,3 +115,40 @@ def test_the_pairs_stay_the_same_in_later_versions() -> None:
     bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in body_first(made, TwoTowerSampling(), 1)]
     assert ict == [("ict:en:1#0:1", 2, [1, 3]), ("ict:en:1#1:1", 5, [4]), ("ict:en:1#2:2", 8, [6, 7])]
     assert bfs == [("bfs:en:1#1:0", 1, [4, 5]), ("bfs:en:1#2:1", 2, [6, 7, 8])]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"document_tokens": 3},
+        {"query_tokens": 2},
+        {"pairs_per_passage": 0},
+        {"remove_probability": 1.1},
+        {"files": 0},
+        {"passage_tokens": 9},
+    ],
+)
+def test_impossible_configuration_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        TwoTowerSampling(**values)  # type: ignore[arg-type]
+
+
+def test_defaults_are_the_papers() -> None:
+    config = TwoTowerSampling()
+    assert (config.document_tokens, config.query_tokens, config.remove_probability) == (288, 64, 1.0)
+    assert (config.pairs_per_passage, PairsConfig().tasks, PairsConfig().mixture) == (
+        1, ["ict", "bfs", "wlp"], "uniform",
+    )  # fmt: skip
+
+
+def test_pairs_are_cut_to_what_encoders_read() -> None:
+    sampling, lengths = (
+        PairSampling(pairs_per_passage=2, remove_probability=0.9, files=4),
+        Lengths(query=9, document=30),
+    )
+    found = PairsConfig(sampling=sampling).sampler(lengths)
+    assert found == TwoTowerSampling(
+        pairs_per_passage=2, remove_probability=0.9, files=4, document_tokens=30, query_tokens=9
+    )
+    # Documents alone are batches of tokens, which need positions; pairs are texts, which have theirs anyway.
+    assert (PassagesConfig().needs(lengths), PairsConfig().needs(lengths)) == (Needs(30), Needs())

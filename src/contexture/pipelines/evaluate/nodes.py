@@ -12,6 +12,7 @@ from contexture.pipelines.contestants import contestants
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import Contestant
+from contexture.tasks.sentences.config import WORD_AVERAGE
 from contexture.train import task_of
 
 RECORDS, FACTS = "records.json", "facts.json"
@@ -40,6 +41,8 @@ def evaluate(
     every = [*own, *(one for name, guest in guests.items() for one in _guests(name, guest, config, task, models))]
     measure = task_of(task).evaluate
     wanted = inspect.signature(measure).parameters
+    if config.word_average and "words" not in wanted:  # a task that asks for words has the row by itself
+        every.append(Contestant(WORD_AVERAGE, 0, (str(there["words"]),)))
     more = {name: place for name, place in there.items() if name in wanted}
     vectors.mkdir(parents=True, exist_ok=True)
     found = measure(config.task(task), every, data, vectors, **more)

@@ -18,6 +18,15 @@ from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
 from contexture.training.places import resolve
 
+#: Rows that no configuration names.
+LABELS = {
+    "bm25": "BM25",
+    "word_average": "average of word vectors",
+    "random": "new weights",
+    "word_overlap": "words in common",
+    "file_order": "order of the file",
+    "random_order": "random order",
+}
 #: What was spent on a record's encoder, beside the text.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
@@ -168,7 +177,7 @@ def explained(config: SystemConfig) -> dict[str, str]:
 
 def labels(config: SystemConfig) -> dict[str, str]:
     """Variant → how it is called: by its objectives, if it is named after one or after its run."""
-    found = {}
+    found = dict(LABELS)
     for name in config.measured:
         names = dict.fromkeys(one for run in config.runs_of(name) for one in config.pretrain.runs[run].names)
         if name in OBJECTIVES or len(names) > 1:

@@ -7,7 +7,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import HeadKind, HeadStyle, LayoutConfig
 from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import ObjectiveConfig
+from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
 
 

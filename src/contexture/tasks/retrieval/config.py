@@ -84,7 +84,6 @@ class RetrievalSettings:
         return replace(self, open_domain=open_domain, indexed=indexed, indexes=self.indexes if indexed else [])
 
 
-
 def share_name(share: float) -> str:
     """A share of the questions, in percent, as the protocol of a record."""
     return f"{share:g}%"

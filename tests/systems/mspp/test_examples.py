@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from contexture.encoders.config import Lengths
 from contexture.sampling.tokens import read_documents, sentences_alone, tokenize_paragraphs
 from contexture.systems.mspp import examples as mspp
-from contexture.systems.mspp.document import Candidate, Pool, sample_document
-from contexture.systems.mspp.examples import COUNTS, RELEASED_CODE, MsppSampling, count_mspp, sample_mspp
+from contexture.systems.mspp.config import JointConfig, JointSampling, MsppSampling
+from contexture.systems.mspp.document import COUNTS, Candidate, Pool, sample_document
+from contexture.systems.mspp.examples import count_mspp, sample_mspp, tables
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from tests.sampling.make import Made, made_up_paragraphs, settings, table
 
@@ -20,9 +22,9 @@ MAX_TOKENS = 12
 CONFIGS = {
     "paper": MsppSampling(max_tokens=MAX_TOKENS, files=3),
     "released": MsppSampling(
-        positive_rule=RELEASED_CODE.positive_rule,
-        hard_rule=RELEASED_CODE.hard_rule,
-        candidate_sentences=RELEASED_CODE.candidate_sentences,
+        positive_rule="following",
+        hard_rule="also_preceding",
+        candidate_sentences=2,
         examples_per_paragraph=2,
         max_tokens=MAX_TOKENS,
         files=3,
@@ -35,16 +37,16 @@ def test_examples_do_not_depend_on_partitions_and_cores(
     config: MsppSampling, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mspp, "SENTENCES_PER_BUCKET", 30)
-    tables = []
+    found = []
     for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
         with settings(
             documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
         ):
             examples, observation = sample_mspp(documents.repartition(partitions, "sentence_count"), config, 11)
             assert examples.rdd.getNumPartitions() == config.files
-            tables.append((examples.collect(), count_mspp(observation)))
-    assert tables[0] == tables[1] == tables[2]
-    rows, counts = tables[0]
+            found.append((examples.collect(), count_mspp(observation)))
+    assert found[0] == found[1] == found[2]
+    rows, counts = found[0]
     assert len({row["example_id"] for row in rows}) == len(rows) == counts["examples"] > 20
     for row in rows:
         assert len(row["sentences"]) == 6
@@ -127,3 +129,23 @@ def test_real_text_gives_examples(spark: SparkSession, shared_data: Path, tmp_pa
     assert counts["examples"] == counts["paragraphs"] - counts["paragraphs_too_short"] > 50
     assert not {specials.cls, specials.sep, specials.pad, specials.mask} & set(tokens)
     assert tokens.count(specials.unk) < len(tokens) / 200
+
+
+def test_the_stage_makes_one_table_of_what_fits_the_layout(documents: DataFrame) -> None:
+    config = JointConfig(sentence_tokens=MAX_TOKENS + 2, sampling=JointSampling(files=3))
+    made = tables(config, Lengths(9, 9), 7)
+    (joint,) = made.tables
+    assert (joint.name, joint.reads, joint.observed, made.between) == ("joint", ("documents",), True, ())
+    examples, observation = joint.make(documents)
+    expected, _ = sample_mspp(documents, CONFIGS["paper"], 7)
+    assert examples.collect() == expected.collect()
+    assert made.count(observation, documents) == count_mspp(observation)
+
+
+def test_a_corpus_that_gives_no_example_is_refused(spark: SparkSession, vocabulary: Path) -> None:
+    documents = tokenize_paragraphs(table(spark, [Made("en:1", 0, ["amber"])]), vocabulary)
+    made = tables(JointConfig(), Lengths(9, 9), 0)
+    examples, observation = made.tables[0].make(documents)
+    examples.collect()
+    with pytest.raises(ValueError, match="no example could be sampled from this corpus: .*'documents': 1"):
+        made.count(observation, documents)

@@ -1,0 +1,37 @@
+"""Files that training reads; made once a session."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.training import toys
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vocabulary of subwords."""
+    return toys.write_tokenizer(tmp_path_factory.mktemp("vocabulary") / "tokenizer")
+
+
+@pytest.fixture(scope="session")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A vocabulary of words, with vectors."""
+    return toys.write_words(tmp_path_factory.mktemp("words") / "words")
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
+    """Examples of every stream, as subwords: a folder for each kind."""
+    folder = tmp_path_factory.mktemp("examples")
+    toys.write_joint(folder / "joint", tokenizer)
+    toys.write_all_pairs(folder / "pairs", tokenizer)
+    toys.write_all_sentences(folder / "sentences", tokenizer)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path:
+    """Sentences as words, in the folder of their kind."""
+    folder = tmp_path_factory.mktemp("word_examples")
+    toys.write_all_sentences(folder / "sentences", words)
+    return folder

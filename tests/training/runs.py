@@ -1,0 +1,106 @@
+"""Runs of training in tests: started like those of the entry point, killed, and compared."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from contexture.systems.config import SystemConfig
+from contexture.train import files_of, rank_arguments
+from contexture.training import checkpoints
+from contexture.training.launcher import launch_pretraining
+from contexture.training.streams import MixedBatches
+
+
+class Killed(BaseException):
+    """What a test raises in place of a kill."""
+
+
+def launch(
+    config: SystemConfig,
+    run: str,
+    examples: Path,
+    vocabulary: Path,
+    folder: Path,
+    seed: int = 0,
+    start: Path | None = None,
+) -> bool:
+    """Pre-train into `folder`; whether there was something to train."""
+    file = folder.with_name(f"{folder.name}.json")
+
+    def arguments(work: Path) -> list[str]:
+        file.write_text(json.dumps(config.plain()))
+        given = argparse.Namespace(
+            config=file, run=run, seed=seed, examples=examples, vocabulary=vocabulary, start=start
+        )
+        return rank_arguments(given, work)
+
+    return launch_pretraining(
+        config.pretraining(run), seed, files_of(config, examples, vocabulary, start), folder, arguments
+    )
+
+
+def train(
+    config: SystemConfig,
+    run: str,
+    examples: Path,
+    vocabulary: Path,
+    folder: Path,
+    seed: int = 0,
+    start: Path | None = None,
+) -> dict[str, torch.Tensor]:
+    """Pre-train into `folder`; the weights."""
+    launch(config, run, examples, vocabulary, folder, seed, start)
+    return weights(folder)
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """All weights that a run wrote, by file and name; not those of the checkpoint that it left."""
+    files = sorted(file for file in folder.rglob("*.safetensors") if file.parent.name != checkpoints.NAME)
+    return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], **tolerance: Any) -> None:
+    """Weights of the same names, bit for bit or within a tolerance."""
+    assert first.keys() == second.keys()
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], **(tolerance or {"atol": 0, "rtol": 0}))
+
+
+def differ(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    """Whether any weight is another one."""
+    return any(not torch.equal(first[name], second[name]) for name in first)
+
+
+def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseException] = Killed, part: int = 0) -> None:
+    """The next runs die when they ask for the batch of a step and pass."""
+    read = MixedBatches.__getitem__
+
+    def read_or_die(self: MixedBatches, index: int) -> Any:
+        if index < len(self) and self.steps[index // self.passes] == step and index % self.passes == part:
+            raise error
+        return read(self, index)
+
+    monkeypatch.setattr(MixedBatches, "__getitem__", read_or_die)
+
+
+def running(folder: Path) -> list[str]:
+    """The command lines of processes that name a folder."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # it has ended
+            continue
+        if str(folder) in command:
+            found.append(command)
+    return found
