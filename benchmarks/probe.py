@@ -6,7 +6,7 @@ FOLDER is what SentEval calls data/downstream; tasks that are not there are left
 
 The encoder is a stand-in of as many dimensions as a trained one: sums of random vectors of words, each half of unit
 length, as Quick-Thoughts' test vectors are. Both sides get the same vectors, embedded beforehand, the same folds, and
-SentEval's choice of C; ours is `evaluation.probe.probe`, the peer `LogisticRegression(C, random_state=1111)` with
+SentEval's choice of C; ours is `tasks.sentences.probe.probe`, the peer `LogisticRegression(C, random_state=1111)` with
 scikit-learn's defaults, one fit after another, as SentEval's scripts have it.
 
 For tasks without a split these are 610 fits. scikit-learn makes those of the first --sklearn-folds outer folds of ten

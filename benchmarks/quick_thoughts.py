@@ -1,6 +1,6 @@
 """Speed of Quick-Thoughts beside Skip-Thought, and of the GRU beside PyTorch's own.
 
-    python benchmarks/quick_thoughts.py [--sentences data/05_model_input/quick_thoughts/examples] [--rounds 3]
+    python benchmarks/quick_thoughts.py [--sentences data/05_model_input/quick_thoughts/sentences] [--rounds 3]
         [--hidden 1000] [--word-size 300] [--words 20000] [--batch 400] [--precision fp32]
 
 Needs the extra `workbench`; about five minutes on two cores. The defaults are those of the paper's comparison (appendix
@@ -17,6 +17,7 @@ padding     the share of padding that each kind of encoder computes
 
 import argparse
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,59 +25,59 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
+from tokenizers import Tokenizer, models
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from contexture.encoders.config import EncoderConfig, GruSentences, SentenceLayoutConfig, TransformerSentences
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import GruConfig, Lengths, TransformerConfig
 from contexture.encoders.layout import row_lengths
-from contexture.encoders.sentence_encoders import SentenceEncoders, build_sentence_encoders
 from contexture.objectives.base import Objective
 from contexture.objectives.config import QuickThoughtsConfig, SkipThoughtConfig
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.objectives.skip_thought import SkipThought
-from contexture.systems.quick_thoughts.batches import COLUMNS, ContiguousBatches
-from contexture.training.data import OrderedRows, Rows
+from contexture.training.config import ContiguousConfig
+from contexture.training.sentence_streams import Contiguous
+from contexture.training.streams import Steps
 from contexture.vocabulary.tokenizers import SpecialTokens
+from contexture.vocabulary.vocabulary import Vocabulary
 
-LAYOUT = SentenceLayoutConfig()
+LENGTHS = Lengths(query=50, document=50)
 PAPER_RATIO = 4.8
 _CLIP, _LEARNING_RATE = 5.0, 5e-4
 #: Sentences of a made-up document.
 _DOCUMENT = 1000
 
 
-class MadeUpRows:
+def write_made_up(words: int, count: int, folder: Path) -> None:
     """Sentences whose words are as rare as in any language (Zipf) and which are as long as those of novels."""
-
-    def __init__(self, words: int) -> None:
-        self.words = words
-
-    def take(self, start: int, count: int) -> pa.Table:
-        rng = np.random.default_rng(start)
-        lengths = np.clip(rng.lognormal(2.75, 0.62, count), 1, LAYOUT.sentence_words).astype(int)
-        weights = 1 / (np.arange(self.words - 5) + 3)
-        tokens = [rng.choice(self.words - 5, n, p=weights / weights.sum()) + 5 for n in lengths]
-        places = np.arange(start, start + count)
-        document = [str(place // _DOCUMENT) for place in places]
-        return pa.table({"document": document, "position": places % _DOCUMENT, "tokens": tokens})
+    rng = np.random.default_rng(0)
+    lengths = np.clip(rng.lognormal(2.75, 0.62, count), 1, LENGTHS.query).astype(int)
+    weights = 1 / (np.arange(words - 5) + 3)
+    tokens = [rng.choice(words - 5, n, p=weights / weights.sum()) + 5 for n in lengths]
+    places = np.arange(count)
+    document = [str(place // _DOCUMENT) for place in places]
+    table = pa.table({"document": document, "position": places % _DOCUMENT, "tokens": tokens})
+    pq.write_table(table, folder / "made-up.parquet")
 
 
 class Side:
     """An encoder with its objective and optimizer."""
 
-    def __init__(self, name: str, encoders: SentenceEncoders, objective: Objective, precision: str) -> None:
-        self.name, self.encoders, self.objective = name, encoders, objective
+    def __init__(self, name: str, encoder: Encoder, objective: Objective, precision: str) -> None:
+        self.name, self.encoder, self.objective = name, encoder, objective
         self.bf16 = precision == "bf16"
-        self.parameters = [*encoders.parameters(), *objective.parameters()]
+        self.parameters = [*encoder.parameters(), *objective.parameters()]
         self.optimizer = torch.optim.Adam(self.parameters, lr=_LEARNING_RATE, fused=True)
         self.seconds: list[float] = []
 
-    def step(self, batch: Any) -> float:
+    def step(self, stream: Contiguous, batch: Any) -> float:
         """One optimizer step; the loss."""
         began = time.perf_counter()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bf16):
-            loss = self.objective(self.encoders, self.encoders(batch), batch).value
+            loss = self.objective(self.encoder, stream.encode(self.encoder, batch), batch).value
         loss.backward()
         nn.utils.clip_grad_norm_(self.parameters, _CLIP)
         self.optimizer.step()
@@ -96,34 +97,46 @@ def main() -> None:
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     given = parser.parse_args()
     torch.manual_seed(0)
-    rows: Rows = OrderedRows(given.sentences, COLUMNS) if given.sentences else MadeUpRows(given.words)
     tokens = SpecialTokens(cls=2, sep=3, pad=0, mask=4, unk=1, vocab_size=given.words)
-    config = GruSentences(word_size=given.word_size, embedding_size=given.hidden)
-    pair, alone = (build_sentence_encoders(config, LAYOUT, tokens, given.words, None, pair=p) for p in (True, False))
-    batches = ContiguousBatches(
-        rows, pair, tokens, tokens_at_once=4096, batch_size=given.batch, steps=range(given.rounds + 1)
+    vocabulary = Vocabulary(Path(), Tokenizer(models.WordLevel({"": 1}, unk_token="")), tokens, given.words)
+    pair, alone = (
+        build_encoder(
+            GruConfig("gru", word_size=given.word_size, embedding_size=given.hidden, shared=shared), LENGTHS, vocabulary
+        )
+        for shared in (False, True)
     )
-    print(f"{torch.get_num_threads()} threads, {given.precision}; batches of {given.batch} sentences")
-    compare_objectives(
-        Side("Quick-Thoughts", pair, QuickThoughts(QuickThoughtsConfig()), given.precision),
-        Side("Skip-Thought", alone, SkipThought(SkipThoughtConfig(), alone, tokens), given.precision),
-        batches,
-    )
-    compare_grus(pair.f, batches[0]["sentences"][0], given.rounds)
-    show_padding(batches, tokens)
+    with tempfile.TemporaryDirectory() as temporary:
+        if given.sentences is None:
+            write_made_up(given.words, given.batch * (given.rounds + 1), Path(temporary))
+        folder = given.sentences or Path(temporary)
+        print(f"{torch.get_num_threads()} threads, {given.precision}; batches of {given.batch} sentences")
+        stream = stream_of(folder, pair, given.batch)
+        compare_objectives(
+            Side("Quick-Thoughts", pair, QuickThoughts(QuickThoughtsConfig(), pair), given.precision),
+            Side("Skip-Thought", alone, SkipThought(SkipThoughtConfig(), alone), given.precision),
+            stream,
+            given.rounds,
+        )
+        compare_grus(pair.query, stream.batch(0, 0)["texts"]["chunks"][0], given.rounds)
+        show_padding(folder, vocabulary, given.batch)
 
 
-def compare_objectives(ours: Side, peer: Side, batches: ContiguousBatches) -> None:
+def stream_of(folder: Path, encoder: Encoder, batch: int) -> Contiguous:
+    """Batches as training has them."""
+    return Contiguous(ContiguousConfig(), folder, encoder, 0, Steps(batch, tokens_at_once=4096))
+
+
+def compare_objectives(ours: Side, peer: Side, stream: Contiguous, rounds: int) -> None:
     print("\nobjective       parameters  sentences/s     words/s  loss")
     words = []
-    for step in range(len(batches)):
-        batch = batches[step]
-        words.append(int(row_lengths(batch).sum()))
-        losses = [side.step(batch) for side in (ours, peer)]
+    for step in range(rounds + 1):
+        batch = stream.batch(step, 0)
+        words.append(int(row_lengths(batch["texts"]).sum()))
+        losses = [side.step(stream, batch) for side in (ours, peer)]
     for side, loss in zip((ours, peer), losses, strict=True):
         count = sum(p.numel() for p in side.parameters)
         seconds = statistics.median(side.seconds[1:])
-        rate = batches.batch_size / seconds
+        rate = stream.steps.batch_size / seconds
         mean_words = statistics.mean(words[1:]) / seconds
         print(f"{side.name:15s} {count / 1e6:9.1f}M {rate:12.1f} {mean_words:11.0f}  {loss:.3f}")
     ratios = [peer_s / our_s for peer_s, our_s in zip(peer.seconds[1:], ours.seconds[1:], strict=True)]
@@ -161,14 +174,11 @@ def compare_grus(encoder: Any, batch: dict[str, torch.Tensor], rounds: int) -> N
     print(f"ours / bare: {first / second:.2f}")
 
 
-def show_padding(batches: ContiguousBatches, tokens: SpecialTokens) -> None:
-    small = TransformerSentences(kind="transformer", encoder=EncoderConfig(hidden_size=32), embedding_size=32)
-    transformer = build_sentence_encoders(small, LAYOUT, tokens, tokens.vocab_size, None, pair=False)
+def show_padding(folder: Path, vocabulary: Vocabulary, size: int) -> None:
+    small = TransformerConfig(hidden_size=32, embedding_size=32)
+    stream = stream_of(folder, build_encoder(small, LENGTHS, vocabulary), size)
     print("\npadding computed: gru and bag of words 0.0 %", end="")
-    chunked = ContiguousBatches(
-        batches.rows, transformer, tokens, tokens_at_once=4096, batch_size=batches.batch_size, steps=range(3)
-    )
-    chunks = [chunk["attention_mask"] for step in range(3) for chunk in chunked[step]["sentences"]]
+    chunks = [chunk["attention_mask"] for step in range(3) for chunk in stream.batch(step, 0)["texts"]["chunks"]]
     real, all_ = sum(int(mask.sum()) for mask in chunks), sum(mask.numel() for mask in chunks)
     print(f", transformer {100 * (1 - real / all_):.1f} %")
 

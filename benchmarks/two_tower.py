@@ -13,7 +13,7 @@ the rounds after the first. The benchmark ends with an error unless the losses o
 
 training    one optimizer step, from rows on disk (ours) or texts in memory (MultipleNegativesRankingLoss in a plain
             loop around the collator of its trainer) to changed weights
-encoding    candidates, from text to vectors: our tokenizing and `evaluation.embedding.embed`, and
+encoding    candidates, from text to vectors: `Encoder.embed`, and
             `SentenceTransformer.encode` with its default batch of 32, and with 64 and 128
 search      BM25 over made-up texts, and FAISS over made-up vectors
 gpu         the training step with the shapes of BERT-base in bf16: real tokens and their FLOPs a second, and the
@@ -35,25 +35,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
-from pytorch_lightning.utilities import move_data_to_device
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import Tensor, nn
 
-from contexture.encoders.config import EncoderConfig, PairLayoutConfig, TransformerTowers
-from contexture.encoders.embedding import embed
+from contexture.encoders.base import Encoder, build_encoder, to_device
+from contexture.encoders.config import Lengths as Limits
+from contexture.encoders.config import TransformerConfig
+from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import row_lengths
-from contexture.encoders.tower_files import load_towers, save_towers
-from contexture.encoders.towers import TwoTowers, build_towers
 from contexture.metrics.bm25 import Bm25
-from contexture.metrics.search_index import IndexConfig, compare_indexes
+from contexture.metrics.config import IndexConfig
+from contexture.metrics.search_index import compare_indexes
 from contexture.metrics.vectors import write_vectors
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
-from contexture.systems.two_tower.batches import PairBatches, PairStream
-from contexture.tasks.retrieval.data import CANDIDATE, encode, texts_of
+from contexture.systems.two_tower.batches import Pairs
+from contexture.systems.two_tower.config import PairsConfig
+from contexture.training.streams import Steps
 from contexture.vocabulary.tokenizers import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
 
-LAYOUT = PairLayoutConfig()
+LIMITS = Limits(query=64, document=288)
 _CLIP = 1.0
 # Tokens of titles and, apart from them and from special tokens, of passages: 145 a document on average.
 _TITLE, _PASSAGE = (1, 6), (16, 262)
@@ -84,7 +86,7 @@ class Texts:
 
     def queries(self, count: int) -> list[str]:
         """Sentences of 26 words on average, 62 at most."""
-        return self.draw(self.rng.gamma(3.5, 26.5 / 3.5, count).astype(np.int64).clip(3, LAYOUT.query_tokens - 2))
+        return self.draw(self.rng.gamma(3.5, 26.5 / 3.5, count).astype(np.int64).clip(3, LIMITS.query - 2))
 
     def titles(self, count: int) -> list[str]:
         """Titles of one word to five."""
@@ -112,47 +114,49 @@ class Texts:
 
 
 def write_pairs(texts: Texts, tokenizer: Path, folder: Path, count: int) -> None:
-    """A table of pairs as the pipeline `pairs` writes them; each document occurs once."""
+    """A table of pairs of one task as the examples stage writes them; each document occurs once."""
     known = load_tokenizer(tokenizer)[0]
     drawn = {"query": texts.queries(count), "title": texts.titles(count), "passage": texts.passages(count)}
-    table = {name: encode(pd.Series(column), known, LAYOUT.document_tokens) for name, column in drawn.items()}
+    table = {
+        name: [encoding.ids for encoding in known.encode_batch_fast(column, add_special_tokens=False)]
+        for name, column in drawn.items()
+    }
     rows = pd.DataFrame(table | {"document": [str(row) for row in range(count)], "document_pairs": 1})
     schema = pa.schema(
         [(name, pa.list_(pa.int32())) for name in drawn] + [("document", pa.string()), ("document_pairs", pa.int64())]
     )
-    folder.mkdir()
-    pq.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False), folder / "0.parquet")
+    (folder / "ict").mkdir(parents=True)
+    pq.write_table(pa.Table.from_pandas(rows, schema, preserve_index=False), folder / "ict" / "0.parquet")
 
 
-def make_towers(layers: int, width: int, embedding: int, pooling: Literal["cls", "mean"], tokenizer: Path) -> TwoTowers:
-    """New towers of these sizes, without dropout, which each side would draw for itself."""
+def make_encoder(layers: int, width: int, embedding: int, pooling: Literal["cls", "mean"], tokenizer: Path) -> Encoder:
+    """A new encoder of these sizes, without dropout, which each side would draw for itself."""
     torch.manual_seed(0)
-    encoder = EncoderConfig(
-        hidden_size=width, layers=layers, heads=max(1, width // 64), intermediate_size=4 * width, dropout=0.0
+    config = TransformerConfig(
+        hidden_size=width,
+        layers=layers,
+        heads=max(1, width // 64),
+        intermediate_size=4 * width,
+        dropout=0.0,
+        embedding_size=embedding,
+        pooling=pooling,
     )
-    config = TransformerTowers(encoder, embedding_size=embedding, pooling=pooling)
-    return build_towers(config, LAYOUT, load_tokenizer(tokenizer)[1])
+    return build_encoder(config, LIMITS, Vocabulary.load(tokenizer))
 
 
-def batches_of(given: argparse.Namespace, towers: TwoTowers, place: Path, pairs: str = "pairs") -> PairBatches:
+def batches_of(given: argparse.Namespace, encoder: Encoder, place: Path, pairs: str = "pairs") -> Pairs:
     """Batches as training has them."""
-    return PairBatches(
-        PairStream([place / pairs], "uniform", seed=0),
-        towers.specials(load_tokenizer(place / "tokenizer")[1]),
-        LAYOUT,
-        batch_size=given.batch,
-        tokens_at_once=given.tokens_at_once,
-        steps=range(given.rounds + 1),
-    )
+    steps = Steps(given.batch, tokens_at_once=given.tokens_at_once)
+    return Pairs(PairsConfig(tasks=["ict"]), place / pairs, encoder, 0, steps)
 
 
-def our_loss(towers: TwoTowers, batches: PairBatches, device: str = "cpu") -> LossOf:
+def our_loss(encoder: Encoder, batches: Pairs, device: str = "cpu") -> LossOf:
     """The losses of our steps."""
-    objective = InBatchNegatives(InBatchNegativesConfig())
+    objective = InBatchNegatives(InBatchNegativesConfig(), encoder)
 
     def loss(number: int) -> Tensor:
-        batch = move_data_to_device(batches[number], torch.device(device))
-        value: Tensor = objective(towers, towers(batch), batch).value
+        batch = to_device(batches.batch(number, 0), torch.device(device))
+        value: Tensor = objective(encoder, batches.encode(encoder, batch), batch).value
         return value
 
     return loss
@@ -196,9 +200,9 @@ def _column(collated: dict[str, Any], name: str) -> dict[str, Any]:
     return {key.removeprefix(f"{name}_"): value for key, value in collated.items() if key.startswith(f"{name}_")}
 
 
-def step_texts(batches: PairBatches, tokenizer: Tokenizer, number: int) -> list[dict[str, str]]:
+def step_texts(batches: Pairs, tokenizer: Tokenizer, number: int) -> list[dict[str, str]]:
     """The texts of a step's pairs, in the order of the step."""
-    table = batches.rows.take(number * batches.batch_size, batches.batch_size).to_pylist()
+    table = batches.rows.take(number * batches.steps.batch_size, batches.steps.batch_size).to_pylist()
     spelt = {name: tokenizer.decode_batch([row[name] for row in table]) for name in ("query", "title", "passage")}
     documents = joined(spelt["title"], spelt["passage"])
     return [{"query": query, "document": text} for query, text in zip(spelt["query"], documents, strict=True)]
@@ -228,15 +232,15 @@ def training(given: argparse.Namespace, place: Path) -> None:
     write_pairs(Texts(given.vocabulary), place / "tokenizer", place / "pairs", given.batch * (given.rounds + 1))
     known = load_tokenizer(place / "tokenizer")[0]
     for precision in given.precisions:
-        towers, peer = both(place)
-        batches = batches_of(given, towers.train(), place)
+        encoder, peer = both(place)
+        batches = batches_of(given, encoder.train(), place)
         texts = [step_texts(batches, known, number) for number in range(given.rounds + 1)]
-        losses = {"ours": our_loss(towers, batches), "peer": peers_loss(peer.train(), texts)}
+        losses = {"ours": our_loss(encoder, batches), "peer": peers_loss(peer.train(), texts)}
         with torch.no_grad():
             ours, theirs = (loss(0).item() for loss in losses.values())
         if not math.isclose(ours, theirs, rel_tol=1e-4):
             raise SystemExit(f"the losses of the first batch differ: {ours} and {theirs}")
-        models = {"ours": towers, "peer": peer}
+        models = {"ours": encoder, "peer": peer}
         took, _ = in_turns({name: stepping(models[name], losses[name], precision) for name in losses}, given.rounds)
         ratio = took["peer"] / took["ours"]
         print(f"| {precision} | {1 / took['ours']:.2f} | {1 / took['peer']:.2f} | {ratio:.2f} |", flush=True)
@@ -245,20 +249,12 @@ def training(given: argparse.Namespace, place: Path) -> None:
 def encoding(given: argparse.Namespace, place: Path) -> None:
     """The table of encoding."""
     texts = Texts(given.vocabulary, seed=1)
-    candidates = pd.DataFrame(
-        {"sentence": texts.queries(given.candidates), "passage": texts.passages(given.candidates)}
-    )
-    known, tokens = load_tokenizer(place / "tokenizer")
-    towers, peer = both(place)
-    whole = joined(candidates["sentence"].tolist(), candidates["passage"].tolist())
+    sentences, passages = texts.queries(given.candidates), texts.passages(given.candidates)
+    encoder, peer = both(place)
+    candidates, whole = list(zip(sentences, passages, strict=True)), joined(sentences, passages)
 
     def ours(_: int) -> Any:
-        parts = {
-            f"{part}_tokens": encode(candidates[part], known, LAYOUT.document_tokens)
-            for part in ("sentence", "passage")
-        }
-        found = texts_of(pd.DataFrame(parts), CANDIDATE)
-        return embed(towers.document, found, towers.specials(tokens), LAYOUT.document_tokens)
+        return encoder.embed(candidates, "document")
 
     def peers(size: int) -> Callable[[int], Any]:
         return lambda _: peer.encode(whole, batch_size=size)
@@ -274,11 +270,11 @@ def encoding(given: argparse.Namespace, place: Path) -> None:
         print(f"| {name} | {len(whole) / seconds:.0f} | {seconds / took['contexture']:.2f} |", flush=True)
 
 
-def both(place: Path) -> tuple[TwoTowers, Any]:
+def both(place: Path) -> tuple[Encoder, Any]:
     """The same weights as ours and as the peer has them."""
     from sentence_transformers import SentenceTransformer
 
-    return load_towers(place / "towers"), SentenceTransformer(str(place / "towers"), device="cpu")
+    return load_encoder(place / "encoder"), SentenceTransformer(str(place / "encoder"), device="cpu")
 
 
 def search(given: argparse.Namespace, place: Path) -> None:
@@ -307,17 +303,17 @@ def gpu(given: argparse.Namespace, place: Path) -> None:
     if not torch.cuda.is_available():
         raise SystemExit("there is no GPU here: leave out --parts gpu")
     write_pairs(Texts(given.vocabulary), place / "tokenizer", place / "gpu", given.batch * (given.rounds + 1))
-    towers = make_towers(12, 768, 512, "cls", place / "tokenizer").cuda()
-    batches = batches_of(given, towers, place, "gpu")
-    lengths = [row_lengths(batches[number]) for number in range(1, given.rounds + 1)]
-    step = stepping(towers, our_loss(towers, batches, "cuda"), "bf16", "cuda")
+    encoder = make_encoder(12, 768, 512, "cls", place / "tokenizer").cuda()
+    batches = batches_of(given, encoder, place, "gpu")
+    read = [batches.batch(number, 0) for number in range(1, given.rounds + 1)]
+    step = stepping(encoder, our_loss(encoder, batches, "cuda"), "bf16", "cuda")
     step(0)  # the loss is read in each step, which waits for the GPU
     began = time.perf_counter()
     for number in range(1, given.rounds + 1):
         step(number)
     seconds = time.perf_counter() - began
-    tokens = sum(int(rows.sum()) for rows in lengths)
-    tera = sum(float(towers.flops(rows)) for rows in lengths) / seconds / 1e12
+    tokens = sum(int(row_lengths(batch).sum()) for batch in read)
+    tera = sum(float(encoder.flops(batch)) for batch in read) / seconds / 1e12
     print(f"| BERT-base, bf16, {torch.cuda.get_device_name()} | tokens/s | TFLOP/s | share of peak |")
     print(f"| --- | ---: | ---: | ---: |\n| batch {given.batch} | {tokens / seconds:,.0f} | {tera:.1f} | ", end="")
     print(f"{tera / given.peak:.1%} |" if given.peak else "give --peak |")
@@ -346,9 +342,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         Texts(given.vocabulary).tokenizer(place / "tokenizer")
-        towers = make_towers(given.layers, given.width, given.embedding, given.pooling, place / "tokenizer")
-        (place / "towers").mkdir()
-        save_towers(towers, place / "tokenizer", place / "towers")
+        encoder = make_encoder(given.layers, given.width, given.embedding, given.pooling, place / "tokenizer")
+        save_encoder(encoder, place / "encoder")
         for part in given.parts:
             PARTS[part](given, place)
             print(flush=True)

@@ -52,7 +52,7 @@ def test_a_text_has_the_same_vector_whatever_stands_beside_it(kind: str, shared:
     assert torch.equal(of(encoder, "query", *IDS), of(encoder, "document", *IDS)) == shared
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_so_it_has_for_any_texts_in_any_order(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(KINDS))

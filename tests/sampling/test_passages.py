@@ -57,7 +57,7 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
         Made("en:2", 0, ["", "\u200d"]),
     ]
     made = table(spark, paragraphs)
-    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 16))
+    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 2))
     assert [(row["passage_id"], row["section_index"], row["text"], row["links"]) for row in rows] == [
         ("en:1#0", 0, "amber birch cedar delta delta ember birch", ["en:2", "en:3"]),
         ("en:1#1", 0, "fjord", []),
@@ -151,9 +151,11 @@ def test_a_title_that_fills_the_document_leaves_a_sentence_to_each_passage(
 ) -> None:
     """Of 12 tokens a title of 4 leaves 5 beside the special ones, and one of 9 or 20 leaves the least there is."""
     said = ["amber", "birch", "cedar", "delta ember", "fjord"]
-    for words, expected in ((4, [5, 1]), (9, [1] * 5), (20, [1] * 5)):
-        made = table(spark, [Made("en:1", 0, said, title="grove " * words)])
-        rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 1))
-        assert len(rows[0]["title_tokens"]) == words
-        counts = [len(row["sentence_lengths"]) for row in rows]
-        assert counts == ([4, 1] if words == 4 else expected)
+    made = table(spark, [Made(f"en:{words}", 0, said, title="grove " * words) for words in (4, 9, 20)])
+    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 1))
+    assert {row["doc_id"]: len(row["title_tokens"]) for row in rows} == {"en:4": 4, "en:9": 9, "en:20": 20}
+    counts = {
+        doc_id: [len(row["sentence_lengths"]) for row in of_page]
+        for doc_id, of_page in groupby(rows, key=lambda row: row["doc_id"])
+    }
+    assert counts == {"en:4": [4, 1], "en:9": [1] * 5, "en:20": [1] * 5}

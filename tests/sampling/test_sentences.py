@@ -162,5 +162,7 @@ def test_the_stage_makes_one_table_cut_to_what_encoders_read(
 def test_a_corpus_without_neighbours_is_refused(spark: SparkSession) -> None:
     alone = table_of(spark, {"a": [[[1, 2, 3]]]})
     made = tables(ContiguousConfig(), Lengths(9, 9), 0)
-    with pytest.raises(ValueError, match="no document of the corpus has two sentences.*'documents_of_one_sentence': 1"):
+    with pytest.raises(
+        ValueError, match=r"no document of the corpus has two sentences.*'documents_of_one_sentence': 1"
+    ):
         made.count(made.tables[0].make(alone), alone)

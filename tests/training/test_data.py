@@ -137,8 +137,8 @@ def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer
 
 
 def test_rows_that_passes_cannot_share_are_refused(examples: Path, tokenizer: Path) -> None:
-    with pytest.raises(ValueError, match="run all, stream joint: batch_size 12 must be a multiple of 5 passes × 1 dev"):
-        streams(system(micro_batch_size=5), examples, tokenizer)
+    with pytest.raises(ValueError, match="run all, stream joint: batch_size 7 must be a multiple of 2 passes × 1 dev"):
+        streams(system(batch_size=7, micro_batch_size=5), examples, tokenizer)
 
 
 def test_examples_of_another_layout_are_refused(tmp_path: Path, examples: Path, tokenizer: Path) -> None:

@@ -1,68 +1,35 @@
 """Pre-training: it learns, it resumes exactly, several processes give what one gives."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from pydantic import TypeAdapter, ValidationError
-from safetensors.torch import load_file
 from transformers import AutoModel, AutoTokenizer
 
-from contexture.objectives.config import OBJECTIVE_CONFIGS
-from contexture.objectives.registry import OBJECTIVES
+from contexture.encoders.files import load_encoder
+from contexture.folders import UNFINISHED
+from contexture.systems.config import SystemConfig
 from contexture.training import checkpoints
-from contexture.training.config import MsppSystem, PretrainRun
+from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
-from contexture.training.launcher import launch_pretraining
-from contexture.training.pretrain import pretrain
-from contexture.training.systems import System
-from tests.training.conftest import quick_thoughts, system, two_towers
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return load_file(folder / "model.safetensors") | load_file(folder / "objectives.safetensors")
-
-
-def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], **tolerance: Any) -> None:
-    assert first.keys() == second.keys()
-    for name in first:
-        torch.testing.assert_close(first[name], second[name], **(tolerance or {"atol": 0, "rtol": 0}))
+from contexture.training.pretrain import summary_of
+from contexture.training.snapshots import snapshots
+from tests.training.runs import Killed, assert_same, differ, killed_at, launch, train, weights
+from tests.training.toys import STEADY, mixed, schedule, system
 
 
 @pytest.fixture(scope="module")
-def trained(config: MsppSystem, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def config() -> SystemConfig:
+    return system()
+
+
+@pytest.fixture(scope="module")
+def trained(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run") / "mspp"
-    launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, folder)
+    launch(config, "mspp_ie", examples, tokenizer, folder)
     return folder
-
-
-#: Objective → the systems whose batches it reads, each made by a function of the runs.
-SYSTEMS_OF: dict[str, list[Callable[..., System]]] = {
-    "in_batch_negatives": [two_towers],
-    "mlm": [system, two_towers],
-    "mspp": [system],
-    "quick_thoughts": [quick_thoughts],
-    "skip_thought": [quick_thoughts],
-}
-
-
-def test_every_objective_trains_two_steps(
-    examples: Path, pairs: Path, sentences: Path, tokenizer: Path, words: Path, tmp_path: Path
-) -> None:
-    files = {"mspp": (examples, tokenizer), "quick_thoughts": (sentences, words), "two_tower": (pairs, tokenizer)}
-    assert OBJECTIVES.keys() == OBJECTIVE_CONFIGS.keys() == SYSTEMS_OF.keys()
-    for name, systems in SYSTEMS_OF.items():
-        for make in systems:
-            encoder = {"encoder": "uni"} if make is quick_thoughts else {}
-            config = make(runs={name: {"schedule": [{"steps": 2, "weights": {name: 1}}]} | encoder})
-            folder = tmp_path / config.system / name
-            folder.mkdir(parents=True)
-            pretrain(config, name, 0, *files[config.system], folder)
-            losses = read_curves(folder)[f"train/{name}"]
-            assert len(losses) == 2 and losses.between(0, 20).all()
 
 
 def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:
@@ -72,103 +39,200 @@ def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:
     curves = read_curves(trained)
     assert curves["step"].tolist() == list(range(1, 7))
     assert curves["train/mlm"].notna().tolist() == [True] * 4 + [False] * 2  # the second stage has no mlm
+    # The weighted sum of those in force.
+    torch.testing.assert_close(
+        torch.tensor(curves["train/loss"]),
+        torch.tensor((curves["train/mlm"] + curves["train/mspp"]).fillna(0.5 * curves["train/mspp"])),
+    )
     assert (curves["train/tokens_per_second"] > 0).all()
 
 
+def test_what_was_spent_is_told(trained: Path) -> None:
+    found, encoder = summary_of(trained), load_encoder(trained)
+    assert found["steps"] == 6
+    own = sum(p.numel() for p in encoder.parameters())
+    assert found["parameters"] == own
+    # The head of MSPP beside the encoder.
+    assert found["trained_parameters"] == own + 2 * 16 + 2
+    curves = read_curves(trained)
+    for name in ("tokens", "flops", "seconds"):
+        spent = curves[f"spent/{name}"]
+        assert spent.is_monotonic_increasing and found[name] == spent.iloc[-1] > 0
+
+
 def test_the_same_seed_gives_the_same_weights(
-    config: MsppSystem, examples: Path, tokenizer: Path, trained: Path, tmp_path: Path
+    config: SystemConfig, examples: Path, tokenizer: Path, trained: Path, tmp_path: Path
 ) -> None:
-    launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, tmp_path / "again")
-    assert_same(weights(trained), weights(tmp_path / "again"))
-    launch_pretraining(config, "mspp_ie", 1, examples, tokenizer, tmp_path / "other")
-    assert not torch.equal(
-        weights(trained)["mspp.head.classifier.weight"], weights(tmp_path / "other")["mspp.head.classifier.weight"]
-    )
+    assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, tmp_path / "again"))
+    other = train(config, "mspp_ie", examples, tokenizer, tmp_path / "other", seed=1)
+    for name in ("model.safetensors:bert.encoder.layer.0.output.dense.weight", "mspp.head.classifier.weight"):
+        (key,) = (one for one in other if one.endswith(name))
+        assert not torch.equal(weights(trained)[key], other[key])
 
 
-class Killed(BaseException):
-    """What a test raises in place of a kill."""
-
-
-def test_a_killed_run_resumes_bit_for_bit(
-    config: MsppSystem,
+def test_a_run_killed_at_any_step_resumes_bit_for_bit(
+    config: SystemConfig,
     examples: Path,
     tokenizer: Path,
     trained: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    save = checkpoints.save_checkpoint
+    """With dropout and masks, over the border of two stages; what it spent is counted on."""
+    for step in range(1, 6):
+        folder = tmp_path / f"killed-{step}"
+        with monkeypatch.context() as patch:
+            killed_at(step, patch)
+            with pytest.raises(Killed):
+                launch(config, "mspp_ie", examples, tokenizer, folder)
+        assert not folder.exists()
+        assert (tmp_path / f"{folder.name}{UNFINISHED}" / checkpoints.NAME).exists() == (step >= 2)
+        assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, folder))
+        assert read_curves(folder)["step"].tolist() == list(range(1, 7))
+        for name in ("tokens", "flops"):
+            assert summary_of(folder)[name] == pytest.approx(summary_of(trained)[name])
 
-    def save_and_die(*arguments: Any) -> None:
-        save(*arguments)
-        raise Killed
 
-    monkeypatch.setattr(checkpoints, "save_checkpoint", save_and_die)
-    for _ in range(2):  # dies behind step 2, resumes, dies behind step 4
+def test_a_run_killed_while_a_checkpoint_was_written_resumes(
+    config: SystemConfig,
+    examples: Path,
+    tokenizer: Path,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before the old one goes out of the way, between the two renames, and behind them."""
+    rename = Path.rename
+    for number, name in enumerate((checkpoints.NAME, f"{checkpoints.NAME}.new")):
+
+        def die(self: Path, target: Path, name: str = name) -> Path:
+            if self.name == name and (self.parent / f"{checkpoints.NAME}.old").exists() == name.endswith(".new"):
+                raise Killed
+            return rename(self, target)
+
+        folder = tmp_path / f"{number}"
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "rename", die)
+            with pytest.raises(Killed):
+                launch(config, "mspp_ie", examples, tokenizer, folder)
+        assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, folder))
+
+
+def test_a_damaged_checkpoint_is_named(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    place = tmp_path / f"run{UNFINISHED}" / checkpoints.NAME
+    with pytest.MonkeyPatch.context() as patch:
+        killed_at(3, patch)
         with pytest.raises(Killed):
-            launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, tmp_path / "run")
-        assert not (tmp_path / "run").exists()
-    monkeypatch.undo()
-
-    changed = system(optimizer={"learning_rate": 1e-3, "warmup_steps": 2})
-    with pytest.raises(ValueError, match=r"begun with other settings.*pretrain"):
-        launch_pretraining(changed, "mspp_ie", 0, examples, tokenizer, tmp_path / "run")
-    launch_pretraining(config, "mspp_ie", 0, examples, tokenizer, tmp_path / "run")
-    assert_same(weights(trained), weights(tmp_path / "run"))
-    assert read_curves(tmp_path / "run")["step"].is_unique
-
-
-def test_a_damaged_checkpoint_is_named(config: MsppSystem, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    place = tmp_path / checkpoints.NAME
-    place.mkdir()
+            launch(config, "mlm", examples, tokenizer, tmp_path / "run")
     (place / "model.safetensors").write_bytes(b"cut off")
-    with pytest.raises(ValueError, match="checkpoint is damaged"):
-        pretrain(config, "mspp_ie", 0, examples, tokenizer, tmp_path)
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to start this run anew"):
+        launch(config, "mlm", examples, tokenizer, tmp_path / "run")
 
 
 def test_a_run_without_stages_keeps_the_initial_weights(
-    config: MsppSystem, examples: Path, tokenizer: Path, tmp_path: Path
+    config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    launch_pretraining(config, "none", 0, examples, tokenizer, tmp_path / "none")
+    found = train(config, "none", examples, tokenizer, tmp_path / "none")
     assert read_curves(tmp_path / "none").empty
     assert AutoModel.from_pretrained(tmp_path / "none").config.type_vocab_size == 3
+    summary = summary_of(tmp_path / "none")
+    assert [summary[name] for name in ("steps", "tokens", "flops", "seconds")] == [0, 0, 0, 0]
+    # Those from which others start: with the head that they may train.
+    assert any("cls.predictions" in name for name in found)
+
+
+def test_a_run_continues_another(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    runs = {"base": {"schedule": []}, "more": schedule(2, mlm=1) | {"start": "base"}, "again": schedule(2, mlm=1)}
+    told = system(0.0, runs=runs, optimizer=STEADY | {"learning_rate": 1e-12})
+    base = train(told, "base", examples, tokenizer, tmp_path / "base", seed=3)
+    more = train(told, "more", examples, tokenizer, tmp_path / "more", start=tmp_path / "base")
+    again = train(told, "again", examples, tokenizer, tmp_path / "again")
+    assert_same(base, more, atol=1e-6, rtol=0)
+    assert not torch.allclose(base[next(iter(base))], again[next(iter(base))], atol=1e-3)
+    short = asdict(system(runs=runs))
+    short["streams"]["joint"]["sentence_tokens"] = 8
+    train(TypeAdapter(SystemConfig).validate_python(short), "base", examples, tokenizer, tmp_path / "short")
+    with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: begin"):
+        launch(told, "more", examples, tokenizer, tmp_path / "refused", start=tmp_path / "short")
+
+
+def test_new_heads_know_how_often_tokens_occur(
+    config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    """So the first loss is that of a guess by frequency, not that of chance over all tokens."""
+    train(config, "mlm", examples, tokenizer, tmp_path / "run")
+    assert read_curves(tmp_path / "run")["train/mlm"].iloc[0] < 4.5 < torch.log(torch.tensor(300.0))
+
+
+def test_snapshots_of_steps_of_several_passes(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    told = system(0.0, micro_batch_size=4, snapshots=3)
+    found = train(told, "mspp_ie", examples, tokenizer, tmp_path / "run")
+    assert [one.name for one in snapshots(tmp_path / "run")] == ["00000002", "00000004", "00000006"]
+    last = {name: one for name, one in found.items() if "/" not in name and not name.startswith("objectives")}
+    assert_same(weights(snapshots(tmp_path / "run")[-1]), last)
+
+
+def test_a_stage_without_streams_to_split_follows_one_with(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """In passes other than the first it has nothing to do."""
+    stages = [{"steps": 2, "weights": {"mspp": 1}}, {"steps": 2, "weights": {"in_batch_negatives": 1}}]
+    one, three = (
+        train(
+            mixed({"run": {"schedule": stages}}, micro_batch_size=size),
+            "run",
+            examples,
+            tokenizer,
+            tmp_path / str(size),
+        )
+        for size in (12, 4)
+    )
+    assert_same(one, three, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.slow
-def test_two_processes_give_what_one_gives(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("micro_batch_size", [None, 2])
+def test_two_processes_give_what_one_gives(
+    micro_batch_size: int | None, examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
     """The MSPP loss is a mean over equally many candidates on every rank, so gradients must agree; no dropout."""
-    runs = {"mspp": {"schedule": [{"steps": 3, "weights": {"mspp": 1}}]}}
-    for devices in (1, 2):
-        config = asdict(system(runs=runs, devices=devices))
-        config["encoder"]["dropout"] = 0.0
-        launch_pretraining(
-            TypeAdapter(MsppSystem).validate_python(config), "mspp", 0, examples, tokenizer, tmp_path / str(devices)
-        )
+    runs = {"mspp": schedule(3, mspp=1)}
     # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
     one, two = (
-        {name: tensor for name, tensor in weights(tmp_path / devices).items() if not name.endswith("key.bias")}
-        for devices in ("1", "2")
+        {
+            name: tensor
+            for name, tensor in train(
+                system(0.0, runs=runs, devices=devices, micro_batch_size=micro_batch_size),
+                "mspp",
+                examples,
+                tokenizer,
+                tmp_path / f"{devices}",
+            ).items()
+            if not name.endswith("key.bias")
+        }
+        for devices in (1, 2)
     )
     assert_same(one, two, atol=1e-5, rtol=1e-4)
+    tokens = [summary_of(tmp_path / devices)["tokens"] for devices in ("1", "2")]
+    assert tokens[1] == pytest.approx(tokens[0], rel=0.1)  # twice what the first device read
 
 
 @pytest.mark.slow
 def test_an_error_in_one_process_ends_the_run(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    config = system(runs={"mspp": {"schedule": [{"steps": 3, "weights": {"mspp": 1}}]}}, devices=2)
-    (tmp_path / "broken").mkdir()
+    config = system(runs={"mspp": schedule(3, mspp=1)}, devices=2)
+    (tmp_path / "broken" / "joint").mkdir(parents=True)
     with pytest.raises(RuntimeError, match="training on 2 devices ended with code"):
-        launch_pretraining(config, "mspp", 0, tmp_path / "broken", tokenizer, tmp_path / "run")
+        launch(config, "mspp", tmp_path / "broken", tokenizer, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_schedules_are_checked() -> None:
     for wrong, message in (
-        ({"schedule": [{"steps": 1, "weights": {"mlmm": 1}}]}, "no objective"),
-        ({"schedule": [{"steps": 1, "weights": {}}]}, "at least one objective"),
-        ({"schedule": [{"steps": 0, "weights": {"mlm": 1}}]}, "greater than 0"),
+        (schedule(1, mlmm=1), r"no objective \['mlmm'\]; there are \['in_batch_negatives', 'mlm', "),
+        (schedule(1), "at least one objective"),
+        (schedule(0, mlm=1), "greater than 0"),
+        (schedule(1, mlm=0), "greater than 0"),
+        ({"schedule": [{"steps": 1, "budget": {"unit": "flops", "amount": 1}, "weights": {"mlm": 1}}]}, "either steps"),
         ({"schedule": [], "objectives": {"mspp": {}}}, "no stage"),
-        ({"schedule": [{"steps": 1, "weights": {"mspp": 1}}], "objectives": {"mspp": {"heads": 1}}}, "heads"),
+        (schedule(1, mspp=1) | {"objectives": {"mspp": {"heads": 1}}}, r"objectives\.mspp\.heads"),
     ):
         with pytest.raises(ValidationError, match=message):
             TypeAdapter(PretrainRun).validate_python(wrong)
@@ -176,5 +240,7 @@ def test_schedules_are_checked() -> None:
         {"schedule": [{"steps": 2, "weights": {"mlm": 1}}, {"steps": 1, "weights": {"mspp": 2}}]}
     )
     assert [run.weights_at(step) for step in range(3)] == [{"mlm": 1}, {"mlm": 1}, {"mspp": 2}]
-    with pytest.raises(ValidationError, match="multiple of devices"):
+    with pytest.raises(IndexError, match="ends 1 steps before"):
+        run.weights_at(3)
+    with pytest.raises(ValidationError, match="batch_size 12 must be a multiple of devices, 5"):
         system(batch_size=12, devices=5)

@@ -65,7 +65,7 @@ def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
         encoders={"transformer": transformer(dropout)},
         streams={"joint": STREAMS["joint"]},
         pretrain=PRETRAIN | {"runs": runs, "optimizer": OPTIMIZER} | pretrain,
-        variants={"mspp_ie": {"head": "ie_k"}, "pairwise": {"runs": ["mlm"], "head": "ie_1"}},
+        variants={} if "runs" in pretrain else {"mspp_ie": {"head": "ie_k"}, "pairwise": {"runs": ["mlm"], "head": "ie_1"}},
         tasks={
             "answer_selection": {
                 "batch_size": 8, "epochs": 3, "patience": 2, "optimizer": OPTIMIZER, "precision": "fp32"

@@ -7,8 +7,8 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle
 from contexture.objectives.base_config import ObjectiveConfig
-from contexture.objectives.simcse_config import SimcseConfig
-from contexture.objectives.tsdae_config import TsdaeConfig
+from contexture.objectives.simcse_config import SimcseConfig as SimcseConfig
+from contexture.objectives.tsdae_config import TsdaeConfig as TsdaeConfig
 from contexture.strict import STRICT
 
 

@@ -24,7 +24,8 @@ class Recorder(pl.Callback):
 
     def __init__(self, folder: Path, every: int) -> None:
         self.folder, self.every = folder, every
-        self._reset()
+        self.tokens = torch.zeros((), dtype=torch.float64)
+        self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
@@ -39,7 +40,8 @@ class Recorder(pl.Callback):
         """Count what the pass will cost."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = cost(batch, module.weights_at(module.step), module.stream_of, module)
-        self.tokens, self.flops = self.tokens + tokens, self.flops + flops
+        self.tokens += tokens
+        self.flops += flops
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int

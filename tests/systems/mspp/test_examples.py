@@ -147,5 +147,5 @@ def test_a_corpus_that_gives_no_example_is_refused(spark: SparkSession, vocabula
     made = tables(JointConfig(), Lengths(9, 9), 0)
     examples, observation = made.tables[0].make(documents)
     examples.collect()
-    with pytest.raises(ValueError, match="no example could be sampled from this corpus: .*'documents': 1"):
+    with pytest.raises(ValueError, match=r"no example could be sampled from this corpus: .*'documents': 1"):
         made.count(observation, documents)

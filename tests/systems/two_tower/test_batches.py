@@ -1,24 +1,27 @@
 """Batches of pairs: mixtures, probabilities, and that a batch is a function of (seed, step) alone."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
-from contexture.encoders.config import PairLayoutConfig
-from contexture.encoders.layout import Specials
-from contexture.systems.two_tower.batches import DocumentBatches, NoPairsError, PairBatches, PairStream
-from contexture.systems.two_tower.config import PAIR_TASKS
-from tests.training.conftest import two_towers, write_pairs
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import Lengths
+from contexture.encoders.layout import row_lengths
+from contexture.systems.two_tower.batches import Pairs, PairStream, Passages
+from contexture.systems.two_tower.config import PAIR_TASKS, PairsConfig, PassagesConfig
+from contexture.training.data import NothingToReadError
+from contexture.training.streams import MixedBatches, Steps
+from tests.encoders.toys import TOKENS, build
 
-SPECIALS = Specials(cls=1, sep=2, pad=0)
-LAYOUT = PairLayoutConfig(query_tokens=8, document_tokens=16)
+LENGTHS = Lengths(query=8, document=16)
 SIZES = {"ict": 30, "bfs": 17, "wlp": 5}
 ROWS = sum(SIZES.values())
 Mixture = Literal["uniform", "pooled"]
@@ -53,29 +56,43 @@ def stream(tables: Path, mixture: Mixture = "uniform", seed: int = 0) -> PairStr
     return PairStream([tables / task for task in PAIR_TASKS], mixture, seed)
 
 
-def batches(pairs: PairStream, steps: range = range(9), **changed: Any) -> PairBatches:
-    settings: dict[str, Any] = {"batch_size": 12, "tokens_at_once": 40} | changed
-    return PairBatches(pairs, SPECIALS, LAYOUT, steps=steps, **settings)
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return build("transformer_cls", lengths=LENGTHS)
+
+
+def batches(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: int = 0, **changed: Any) -> Pairs:
+    steps: dict[str, Any] = {"batch_size": 12, "tokens_at_once": 40} | changed
+    return Pairs(PairsConfig(mixture=mixture), tables, encoder, seed, Steps(**steps))
 
 
 def content(batch: dict[str, Any]) -> list[Pair]:
     """The pairs of a batch, in its order."""
     texts = []
-    for name in ("query", "document"):
-        chunks = batch["queries" if name == "query" else "documents"]
+    for role in ("query", "document"):
         rows = [
             tuple(ids[mask.bool()].tolist())
-            for chunk in chunks
+            for chunk in batch[role]["chunks"]
             for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
         ]
-        texts.append([rows[row] for row in batch[f"{name}_rows"].tolist()])
+        texts.append([rows[row] for row in batch[role]["rows"].tolist()])
     return list(zip(*texts, batch["log_q"].tolist(), strict=True))
+
+
+def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
+    """A table of pairs as the sampling stage writes them, in two files of small row groups."""
+    tokens = {name: pa.list_(pa.int32()) for name in ("query", "title", "passage")}
+    schema = pa.schema({"pair_id": pa.string(), **tokens, "document": pa.string(), "document_pairs": pa.int64()})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
 
 
 def tasks_of(pairs: PairStream, start: int, count: int) -> Counter[int]:
     return Counter(query[0] - 10 for query in pairs.take(start, count)["query"].to_pylist())
 
 
+@settings(deadline=None)
 @given(start=st.integers(0, 500), count=st.integers(1, 40))
 def test_uniform_gives_as_many_pairs_of_each_task_wherever_one_looks(tables: Path, start: int, count: int) -> None:
     counts = tasks_of(stream(tables), start, count)
@@ -108,85 +125,114 @@ def test_another_seed_gives_another_order(tables: Path, mixture: Mixture) -> Non
     assert first == again != other
 
 
-@given(step=st.integers(0, 60), ahead=st.integers(0, 5), tokens_at_once=st.sampled_from([1, 30, 90, 10_000]))
-def test_a_batch_is_a_function_of_the_step_alone(tables: Path, step: int, ahead: int, tokens_at_once: int) -> None:
-    """Not of where the run was resumed, of the batches before, or of how many tokens are embedded at a time."""
-    resumed = batches(stream(tables), range(max(0, step - ahead), step + 1), tokens_at_once=tokens_at_once)
-    index = min(ahead, step)
-    for before in range(index, -1, -1):
-        resumed[before]
-    assert content(resumed[index]) == content(batches(stream(tables), range(step, step + 1))[0])
+@settings(deadline=None, max_examples=30)
+@given(steps=st.lists(st.integers(0, 60), min_size=1, max_size=6), tokens_at_once=st.sampled_from([1, 30, 90, 10_000]))
+def test_a_batch_is_a_function_of_the_step_alone(
+    tables: Path, encoder: Encoder, steps: list[int], tokens_at_once: int
+) -> None:
+    """Not of the batches before, nor of how many tokens are embedded at a time."""
+    resumed = batches(tables, encoder, tokens_at_once=tokens_at_once)
+    for step in steps:
+        assert content(resumed.batch(step, 0)) == content(batches(tables, encoder).batch(step, 0))
 
 
-def test_processes_that_load_give_the_same_batches(tables: Path) -> None:
-    loader = DataLoader(batches(stream(tables)), batch_size=None, num_workers=2)
-    alone = batches(stream(tables))
-    assert [content(batch) for batch in loader] == [content(alone[step]) for step in range(len(alone))]
+def mixed(tables: Path, encoder: Encoder, steps: range) -> MixedBatches:
+    return MixedBatches({"pairs": batches(tables, encoder)}, lambda _: ["pairs"], steps, 1)
+
+
+def test_processes_that_load_give_the_same_batches(tables: Path, encoder: Encoder) -> None:
+    loader = DataLoader(mixed(tables, encoder, range(9)), batch_size=None, num_workers=2)
+    alone = batches(tables, encoder)
+    assert [content(batch["pairs"]) for batch in loader] == [content(alone.batch(step, 0)) for step in range(9)]
 
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_the_ranks_batches_together_are_the_batch(tables: Path, ranks: int, mixture: Mixture) -> None:
-    whole = batches(stream(tables, mixture))
-    parts = [batches(stream(tables, mixture), rank=rank, ranks=ranks) for rank in range(ranks)]
-    for step in range(len(whole)):
-        expected, found = whole[step], [part[step] for part in parts]
+def test_the_ranks_batches_together_are_the_batch(tables: Path, encoder: Encoder, ranks: int, mixture: Mixture) -> None:
+    whole = batches(tables, encoder, mixture)
+    parts = [batches(tables, encoder, mixture, rank=rank, ranks=ranks) for rank in range(ranks)]
+    for step in range(9):
+        expected, found = whole.batch(step, 0), [part.batch(step, 0) for part in parts]
         assert {len(part["log_q"]) for part in found} == {12 // ranks}
         assert sorted(pair for part in found for pair in content(part)) == sorted(content(expected))
         # Numbers of documents mean the same on every rank.
         names = dict(zip(content(expected), expected["document_ids"].tolist(), strict=True))
         for part in found:
             assert [names[pair] for pair in content(part)] == part["document_ids"].tolist()
-        tokens = [sum(int(chunk["attention_mask"].sum()) for chunk in part["documents"]) for part in found]
-        assert max(tokens) <= min(tokens) + LAYOUT.document_tokens  # the ranks have like work
+        tokens = [int(row_lengths(part["document"]).sum()) for part in found]
+        assert max(tokens) <= min(tokens) + LENGTHS.document  # the ranks have like work
 
 
-def test_equal_numbers_are_equal_documents(tables: Path) -> None:
-    batch = batches(stream(tables), batch_size=ROWS)[0]
+def test_pairs_come_whole_however_many_passes_others_take(tables: Path, encoder: Encoder) -> None:
+    assert not Pairs.splits and Passages.splits
+    alone, among = batches(tables, encoder), batches(tables, encoder, passes=3)
+    assert content(among.batch(4, 0)) == content(alone.batch(4, 0))
+
+
+def test_equal_numbers_are_equal_documents(tables: Path, encoder: Encoder) -> None:
+    batch = batches(tables, encoder, batch_size=ROWS).batch(0, 0)
     numbers = batch["document_ids"].tolist()
     documents = [document[1:4:2] for _, document, _ in content(batch)]  # its title and the first token of its passage
     assert len(set(numbers)) < len(numbers)
     assert len(set(zip(numbers, documents, strict=True))) == len(set(numbers)) == len(set(documents))
 
 
-def test_texts_are_cut_and_keep_to_the_tokens_at_once(tables: Path) -> None:
-    batch = batches(stream(tables), batch_size=48)[0]
-    for chunk in batch["queries"] + batch["documents"]:
+def test_texts_are_cut_and_keep_to_the_tokens_at_once(tables: Path, encoder: Encoder) -> None:
+    batch = batches(tables, encoder, batch_size=48).batch(0, 0)
+    for chunk in batch["query"]["chunks"] + batch["document"]["chunks"]:
         rows, width = chunk["input_ids"].shape
         assert rows * width <= 40 or rows == 1
-        assert width <= LAYOUT.document_tokens
+        assert width <= LENGTHS.document
+    cls, sep = TOKENS.cls, TOKENS.sep
     for query, document, _ in content(batch):
-        assert (query[0], query[-1], document[0], document[2], document[-1]) == (1, 2, 1, 2, 2)
-    assert max(len(document) for _, document, _ in content(batch)) == LAYOUT.document_tokens
+        assert (query[0], query[-1], document[0], document[2], document[-1]) == (cls, sep, cls, sep, sep)
+    assert max(len(document) for _, document, _ in content(batch)) == LENGTHS.document
+
+
+def test_vectors_come_in_the_order_of_the_pairs(tables: Path, encoder: Encoder) -> None:
+    stream = batches(tables, encoder)
+    batch = stream.batch(2, 0)
+    states = stream.encode(encoder, batch)
+    assert states["query"].shape == states["document"].shape == (12, encoder.dimension)
+    whole = batches(tables, encoder, tokens_at_once=10_000)
+    for role, vectors in whole.encode(encoder, whole.batch(2, 0)).items():
+        np.testing.assert_allclose(states[role].detach(), vectors.detach(), atol=1e-5)
 
 
 @pytest.mark.parametrize(("ranks", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
-def test_masked_language_modelling_reads_the_same_documents(tables: Path, ranks: int, passes: int) -> None:
+def test_masked_language_modelling_reads_the_same_documents(
+    tables: Path, encoder: Encoder, ranks: int, passes: int
+) -> None:
     found = []
     for rank in range(ranks):
-        rows = DocumentBatches(
-            stream(tables), SPECIALS, LAYOUT, batch_size=12, accumulated=passes, steps=range(4), rank=rank, ranks=ranks
-        )
-        assert len(rows) == 4 * passes
-        for batch in (rows[3 * passes + part] for part in range(passes)):
+        stream = Passages(PassagesConfig(), tables, encoder, 0, Steps(12, passes, rank, ranks))
+        for batch in (stream.batch(3, part) for part in range(passes)):
             assert len(batch["input_ids"]) == 12 // (ranks * passes)
+            assert stream.encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
             found += [
                 tuple(ids[mask.bool()].tolist())
                 for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
             ]
-    assert sorted(found) == sorted(document for _, document, _ in content(batches(stream(tables))[3]))
+    assert sorted(found) == sorted(document for _, document, _ in content(batches(tables, encoder).batch(3, 0)))
 
 
-def test_masked_passes_keep_to_the_budget() -> None:
-    config = two_towers().pretrain
-    for budget, passes in ((10**6, 1), (12 * 20, 1), (12 * 20 - 1, 2), (4 * 20, 3), (1, 12)):
-        assert replace(config, batch_size=12, tokens_at_once=budget).masked_passes(20) == passes
+def test_the_tokens_of_some_documents_are_there_to_be_counted(tables: Path, encoder: Encoder) -> None:
+    stream = Passages(PassagesConfig(mixture="pooled"), tables, encoder, 0, Steps(12))
+    every = stream.rows.take(0, ROWS)
+    assert len(stream.sample(10_000)) == sum(map(len, every["title"].to_pylist() + every["passage"].to_pylist()))
+    assert sum(20 <= token < 23 for token in stream.sample(9)) == 9  # titles have one token each
 
 
-def test_a_step_that_is_not_there(tables: Path) -> None:
+def test_a_run_may_read_some_tasks_alone(tables: Path, encoder: Encoder) -> None:
+    stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Steps(10))
+    assert {query[1] for query, *_ in content(stream.batch(0, 0))} == {12}
+    assert stream.rows.rows == SIZES["wlp"]
+
+
+def test_a_step_that_is_not_there(tables: Path, encoder: Encoder) -> None:
     for wrong in (-1, 9):
         with pytest.raises(IndexError):
-            batches(stream(tables))[wrong]
+            mixed(tables, encoder, range(9))[wrong]
 
 
 def test_pairs_that_are_not_there_are_named(tables: Path, tmp_path: Path) -> None:
@@ -194,7 +240,7 @@ def test_pairs_that_are_not_there_are_named(tables: Path, tmp_path: Path) -> Non
     with pytest.raises(FileNotFoundError, match="ict: no Parquet files"):
         PairStream([tmp_path / "ict"], "uniform", 0)
     write_pairs([], tmp_path / "bfs")
-    with pytest.raises(NoPairsError, match="bfs: no pairs"):
+    with pytest.raises(NothingToReadError, match="bfs: no pairs"):
         PairStream([tmp_path / "bfs"], "uniform", 0)
 
 

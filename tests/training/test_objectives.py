@@ -1,0 +1,115 @@
+"""Every objective trains on every stream that it can read, and every stream is read."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from contexture.encoders.config import AnyEncoderConfig, EncoderConfig
+from contexture.objectives.config import OBJECTIVES
+from contexture.systems.registry import STREAMS
+from contexture.training.curves import read_curves
+from contexture.training.launcher import launch_pretraining
+from contexture.training.places import resolve
+from contexture.training.prepare import Files
+from contexture.training.pretrain import summary_of
+from tests.training.runs import train
+from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
+from tests.training.toys import STREAMS as SETTINGS
+
+#: From the smallest on.
+ENCODERS = {
+    "bag_of_words": {"kind": "bag_of_words", "embedding_size": 8},
+    "bag_of_words_mlp": {"kind": "bag_of_words_mlp", "word_size": 8, "hidden_size": 8, "embedding_size": 8},
+    "gru": {"kind": "gru", "word_size": 8, "embedding_size": 8},
+    "transformer": transformer(),
+}
+#: Objectives that need dropout, or a network of their own kind.
+SMALLEST = {"mlm": "transformer", "mspp": "transformer", "simcse": "transformer"}
+READ = [(name, stream) for name, config in OBJECTIVES.items() for stream in config.streams]
+
+
+def test_the_smallest_encoders_are_of_every_kind() -> None:
+    found: set[str] = set()
+    for config in ENCODERS.values():
+        typed: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(config)
+        found.add(type(typed).__name__)
+    assert len(found) == len(EncoderConfig.__subclasses__())
+    assert {name for name, config in OBJECTIVES.items() if config.reads_states} <= SMALLEST.keys() <= OBJECTIVES.keys()
+
+
+def run_of(name: str, stream: str, encoder: str) -> dict[str, object]:
+    """Two steps of one objective on one stream."""
+    run = schedule(2, **{name: 1}) | {"objectives": {name: {"stream": stream}}}
+    return {
+        "lengths": {"query": 12, "document": 24},
+        "encoders": {encoder: ENCODERS[encoder]},
+        "streams": {stream: SETTINGS[stream]},
+        "pretrain": PRETRAIN | {"runs": {name: run}, "optimizer": OPTIMIZER},
+    }
+
+
+@pytest.mark.parametrize(("name", "stream"), READ)
+def test_every_objective_trains_two_steps_on_every_stream_that_it_can_read(
+    name: str, stream: str, examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    encoder = SMALLEST.get(name, "bag_of_words")
+    train(configured(**run_of(name, stream, encoder)), name, examples, tokenizer, tmp_path / "run")
+    losses = read_curves(tmp_path / "run")[f"train/{name}"]
+    assert len(losses) == 2 and losses.between(0, 30).all() and (losses > 0).any()
+    summary = summary_of(tmp_path / "run")
+    assert summary["steps"] == 2 and summary["tokens"] > 0 and summary["flops"] > 0
+
+
+@pytest.mark.parametrize("name", sorted(SMALLEST))
+def test_no_smaller_encoder_will_do(name: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    values = run_of(name, OBJECTIVES[name].streams[0], "bag_of_words")
+    if OBJECTIVES[name].reads_states:
+        with pytest.raises(ValidationError, match=f"run {name}: {name} reads states of tokens, which a bag_of_words"):
+            configured(**values)
+        return
+    with pytest.raises(ValueError, match=name):
+        train(configured(**values), name, examples, tokenizer, tmp_path / "run")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ENCODERS if kind != "bag_of_words"])
+@pytest.mark.parametrize("name", [name for name, config in OBJECTIVES.items() if not config.reads_states])
+def test_objectives_of_texts_take_every_encoder(
+    name: str, kind: str, examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    if SMALLEST.get(name, kind) != kind:
+        pytest.skip("refused, see above")
+    train(configured(**run_of(name, OBJECTIVES[name].streams[0], kind)), name, examples, tokenizer, tmp_path / "run")
+    assert read_curves(tmp_path / "run")[f"train/{name}"].between(0, 30).all()
+
+
+@pytest.mark.parametrize("stream", sorted(STREAMS))
+def test_every_stream_is_read_by_an_objective(stream: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """And says where its classes are; two objectives that read it share it."""
+    config = STREAMS[stream]
+    assert callable(resolve(config.implementation)) and callable(resolve(config.tables))
+    readers = [name for name, one in OBJECTIVES.items() if stream in one.streams]
+    assert readers
+    run = schedule(2, **dict.fromkeys(readers, 1)) | {"objectives": {name: {"stream": stream} for name in readers}}
+    told = configured(**run_of(readers[0], stream, "transformer") | {
+        "pretrain": PRETRAIN | {"runs": {"all": run}, "optimizer": OPTIMIZER}
+    })  # fmt: skip
+    pretraining = told.pretraining("all")
+    assert pretraining.active == [stream]
+    launch_pretraining(
+        pretraining, 0, Files({config.examples: examples / config.examples}, tokenizer), tmp_path / "run"
+    )
+    curves = read_curves(tmp_path / "run")
+    assert {f"train/{name}" for name in readers} <= set(curves)
+
+
+def test_a_stream_that_nobody_has_is_told() -> None:
+    values = run_of("mlm", "joint", "transformer")
+    pretrain = PRETRAIN | {"optimizer": OPTIMIZER}
+    for objectives, said in (
+        ({}, r"in_batch_negatives reads pairs; the streams are \['joint'\]"),
+        ({"in_batch_negatives": {"stream": "joint"}}, "in_batch_negatives reads pairs; 'joint' is none of them here"),
+    ):
+        run = schedule(2, in_batch_negatives=1) | {"objectives": objectives}
+        with pytest.raises(ValidationError, match=said):
+            configured(**values | {"pretrain": pretrain | {"runs": {"run": run}}})
