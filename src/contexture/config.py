@@ -38,6 +38,18 @@ class ComputeConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
+class Tour:
+    """A system's part in the short way through all of them."""
+
+    # Variants that are trained and measured; the others are left out.
+    variants: list[str]
+    # Settings of the system that differ there, such as steps.
+    changes: dict[str, Any] = Field(default_factory=dict)
+    #: The system with these settings; made of the others.
+    system: SystemConfig | None = None
+
+
+@dataclass(config=STRICT, frozen=True)
 class Parameters:
     """Everything under conf/<environment>/parameters, but for the systems."""
 
@@ -51,8 +63,8 @@ class Parameters:
     retrieval: RetrievalConfig
     sentence_tasks: SentenceTasksConfig
     compute: ComputeConfig
-    # System → the variants that `kedro run --pipelines tour` trains and measures.
-    tour: dict[str, list[str]]
+    # System → what `kedro run --pipelines tour` trains and measures of it.
+    tour: dict[str, Tour]
     systems: dict[str, SystemConfig] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,30 +81,19 @@ class Parameters:
                 if guest not in self.systems:
                     raise ValueError(f"{name}.guests: no system {guest!r}; there are {sorted(self.systems)}")
                 self.systems[guest].restricted(variants)
-        for name, variants in self.tour.items():
-            if name not in self.systems:
-                raise ValueError(f"tour: no system {name!r}; there are {sorted(self.systems)}")
-            self.systems[name].restricted(variants)
+        self.toured()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
 
     def toured(self) -> "Parameters":
         """The same with the systems and variants of the tour alone."""
-        systems = {name: self.systems[name].restricted(variants) for name, variants in self.tour.items()}
-        for name, system in systems.items():
-            guests = {guest: self.tour[guest] for guest in system.guests if guest in self.tour}
-            systems[name] = replace(system, guests=guests)
-        return replace(self, systems=systems)
-
-
-def check_ablation(name: str, system: SystemConfig) -> None:
-    """Raise ValidationError or ValueError where a row of a system's ablation cannot be made."""
-    try:
-        ablated(system)
-    except ValidationError as error:
-        raise placed(error, "systems", name) from None
-    except ValueError as error:
-        raise ValueError(f"{name}.{error}") from None
+        systems: dict[str, SystemConfig] = {}
+        for name, tour in self.tour.items():
+            if tour.system is None:
+                raise ValueError(f"tour: no system {name!r}; there are {sorted(self.systems)}")
+            guests = {guest: self.tour[guest].variants for guest in tour.system.guests if guest in self.tour}
+            systems[name] = replace(tour.system.restricted(tour.variants), guests=guests)
+        return replace(self, systems=systems, tour={})
 
 
 def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:
@@ -119,8 +120,28 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with those of the systems, which stand beside the others in the files, under `systems`."""
-    others = {key: value for key, value in values.items() if key not in SYSTEMS}
-    return others | {"systems": {key: each_objective(value) for key, value in values.items() if key in SYSTEMS}}
+    found = {key: value for key, value in values.items() if key not in SYSTEMS}
+    found["systems"] = {key: each_objective(value) for key, value in values.items() if key in SYSTEMS}
+    if isinstance(found.get("tour"), Mapping):
+        found["tour"] = {name: _toured(tour, values.get(name)) for name, tour in found["tour"].items()}
+    return found
+
+
+def _toured(tour: Any, system: Any) -> Any:
+    if not isinstance(tour, Mapping) or not isinstance(system, Mapping) or "system" in tour:
+        return tour
+    return {**tour, "system": each_objective(merged(system, tour.get("changes") or {}))}
+
+
+def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested values with some changed; lists are replaced."""
+    both = {
+        key: merged(values[key], value)
+        if isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
+        else value
+        for key, value in changes.items()
+    }
+    return {**values, **both}
 
 
 def each_objective(system: Any) -> Any:

@@ -23,7 +23,7 @@ def slow(
         state = encoder(contiguous(encoder, texts[source])["texts"], "query")[None]
         for read, said in zip([TOKENS.cls, *known], [*known, TOKENS.sep], strict=True):
             _, state = decoder.gru(encoder.query.words(torch.tensor([[read]])), state)
-            total -= float(decoder.words(state[0, 0]).log_softmax(dim=0)[said])
+            total -= float(decoder.words(state[0, 0]).log_softmax(dim=0)[said].detach())
             words += 1
     return total / words
 

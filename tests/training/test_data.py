@@ -77,7 +77,11 @@ def texts(batch: dict[str, Any]) -> list[tuple[int, ...]]:
     roles = [batch[role] for role in ("query", "document", "texts") if role in batch]
     sides = []
     for one in roles:
-        rows = [tuple(ids[mask.bool()].tolist()) for chunk in one["chunks"] for ids, mask in zip(*tokens(chunk))]
+        rows = [
+            tuple(ids[mask.bool()].tolist())
+            for chunk in one["chunks"]
+            for ids, mask in zip(*tokens(chunk), strict=True)
+        ]
         sides.append([rows[place] for place in one["rows"].tolist()])
     return sorted(sum(parts, ()) for parts in zip(*sides, strict=True))
 
@@ -118,7 +122,7 @@ def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, token
     one, passes = streams(system(micro_batch_size=6), examples, tokenizer)
     two, _ = streams(system(micro_batch_size=6), examples, tokenizer)
     whole, later = (
-        MixedBatches(found, lambda step: list(found), steps, passes)
+        MixedBatches(found, lambda _, found=found: list(found), steps, passes)  # type: ignore[misc]
         for found, steps in ((one, range(4)), (two, range(2, 4)))
     )
     assert len(later) == 4

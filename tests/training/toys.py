@@ -60,12 +60,13 @@ def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
         },
         "none": {"schedule": []},
     }
+    variants = {"mspp_ie": {"head": "ie_k"}, "pairwise": {"runs": ["mlm"], "head": "ie_1"}}
     return configured(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer(dropout)},
         streams={"joint": STREAMS["joint"]},
         pretrain=PRETRAIN | {"runs": runs, "optimizer": OPTIMIZER} | pretrain,
-        variants={} if "runs" in pretrain else {"mspp_ie": {"head": "ie_k"}, "pairwise": {"runs": ["mlm"], "head": "ie_1"}},
+        variants={} if "runs" in pretrain else variants,
         tasks={
             "answer_selection": {
                 "batch_size": 8, "epochs": 3, "patience": 2, "optimizer": OPTIMIZER, "precision": "fp32"

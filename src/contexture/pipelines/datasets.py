@@ -108,3 +108,15 @@ class MadePath(_LocalPath):
         """Check that the node kept its word."""
         if data != self._path or not self._exists():
             raise DatasetError(f"{self._path} was not written: the node returned {data}")
+
+
+class TableFolders(MadePath):
+    """A folder that is a table of Spark, or of tables, for readers without Spark."""
+
+    def load(self) -> Path:
+        """The folder; DatasetError where it is missing, or a table in it was not finished."""
+        folder = super().load()
+        for table in sorted({file.parent for file in folder.rglob("*.parquet")}):
+            if not (table / SUCCESS).exists():
+                raise DatasetError(f"{table} was not written to its end: run the stage that makes it first")
+        return folder

@@ -1,9 +1,8 @@
 """Quick-Thoughts and Skip-Thought in training: contiguous batches, exact resumption, snapshots, several processes."""
 
-import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,55 +10,65 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from contexture.encoders.models import EncoderModel
-from contexture.encoders.sentence_encoder_files import load_sentence_encoders, save_sentence_encoders
+from contexture.encoders.base import build_encoder
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.models import load_model
 from contexture.folders import UNFINISHED
-from contexture.systems.quick_thoughts.batches import ContiguousBatches, prepare_quick_thoughts
-from contexture.systems.quick_thoughts.config import QuickThoughtsSystem
+from contexture.systems.config import SystemConfig
+from contexture.train import files_of
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
-from contexture.training.launcher import launch_pretraining
-from contexture.training.snapshots import snapshots, time_of, totals_of
-from contexture.vocabulary.tokenizers import load_tokenizer
+from contexture.training.prepare import open_streams
+from contexture.training.pretrain import summary_of
+from contexture.training.snapshots import snapshots, time_of
+from contexture.training.streams import MixedBatches
+from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import VECTORS_FILE
-from tests.systems.two_tower.test_training import entry_point, killed_at, weights
-from tests.training.conftest import DOCUMENTS, WORDS, quick_thoughts, write_sentences
-from tests.training.test_pretrain import Killed, assert_same
+from tests.training import runs
+from tests.training.runs import Killed, assert_same, differ, killed_at, weights
+from tests.training.toys import DOCUMENTS, WORDS, quick_thoughts, schedule, write_sentences
 
 KINDS = ["uni", "bi", "bow", "fixed", "transformer"]
+CONTIGUOUS = "contiguous"
 
 
 def train(
-    run: str, sentences: Path, words: Path, folder: Path, config: QuickThoughtsSystem | None = None, seed: int = 0
+    run: str, word_examples: Path, words: Path, folder: Path, config: SystemConfig | None = None, seed: int = 0
 ) -> dict[str, torch.Tensor]:
-    launch_pretraining(config or quick_thoughts(), run, seed, sentences, words, folder)
-    return weights(folder)
+    return runs.train(config or quick_thoughts(), run, word_examples, words, folder, seed)
 
 
 def batches(
-    config: QuickThoughtsSystem, sentences: Path, words: Path, run: str = "uni", rank: int = 0, steps: int = 20
-) -> Any:
-    prepared = prepare_quick_thoughts(config, run, 0, sentences, words, load_tokenizer(words)[1], None)
-    assert prepared.batches is not None
-    return prepared.batches(range(steps), rank)
+    config: SystemConfig, word_examples: Path, words: Path, run: str = "uni", rank: int = 0, steps: int = 20
+) -> list[dict[str, Any]]:
+    told = config.pretraining(run)
+    encoder = build_encoder(told.encoder, told.lengths, Vocabulary.load(words))
+    found, _ = open_streams(told, 0, files_of(config, word_examples, words, None), encoder, rank)
+    return [found[CONTIGUOUS].batch(step, 0) for step in range(steps)]
 
 
 def texts_of(batch: dict[str, Any]) -> list[list[int]]:
     """The words of the sentences of a batch, padding aside."""
-    (chunk,) = batch["sentences"]
-    return [ids[mask.bool()].tolist() for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)]
+    (chunk,) = batch["texts"]["chunks"]
+    rows = [ids[mask.bool()].tolist() for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)]
+    said = batch["words"]
+    assert [rows[place] for place in batch["texts"]["rows"].tolist()] == [
+        ids[mask.bool()].tolist() for ids, mask in zip(said["input_ids"], said["attention_mask"], strict=True)
+    ]
+    return [rows[place] for place in batch["texts"]["rows"].tolist()]
 
 
-def corpus(sentences: Path) -> pd.DataFrame:
-    return pd.concat([pd.read_parquet(file) for file in sorted(sentences.glob("*.parquet"))], ignore_index=True)
+def corpus(word_examples: Path) -> pd.DataFrame:
+    files = sorted((word_examples / "sentences").glob("*.parquet"))
+    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
 
 
-def test_batches_are_the_corpus_in_its_order_again_and_again(sentences: Path, words: Path) -> None:
-    table = corpus(sentences)
+def test_batches_are_the_corpus_in_its_order_again_and_again(word_examples: Path, words: Path) -> None:
+    table = corpus(word_examples)
     assert len(table) == sum(DOCUMENTS) == 90
-    found = batches(quick_thoughts(), sentences, words)
+    found = batches(quick_thoughts(), word_examples, words)
     assert len(found) == 20  # 240 sentences: two times the corpus and two thirds
     for step, batch in enumerate(found):
         rows = table.take([(step * 12 + place) % 90 for place in range(12)])
@@ -72,10 +81,10 @@ def test_batches_are_the_corpus_in_its_order_again_and_again(sentences: Path, wo
     assert min(lengths) < 7 < max(lengths)
 
 
-def test_boundaries_of_documents_are_kept_or_crossed(sentences: Path, words: Path) -> None:
+def test_boundaries_of_documents_are_kept_or_crossed(word_examples: Path, words: Path) -> None:
     """The second document, of two sentences, and the third start in the second batch; see DOCUMENTS."""
-    kept = batches(quick_thoughts(), sentences, words)[1]
-    crossed = batches(quick_thoughts({"boundaries": "cross"}), sentences, words)[1]
+    kept = batches(quick_thoughts(), word_examples, words)[1]
+    crossed = batches(quick_thoughts({"boundaries": "cross"}), word_examples, words)[1]
     numbers = kept["document_numbers"].tolist()
     assert numbers[0] == numbers[1] != numbers[2] == numbers[3] != numbers[4]
     assert len(set(numbers)) == 3
@@ -86,10 +95,10 @@ def test_boundaries_of_documents_are_kept_or_crossed(sentences: Path, words: Pat
 
 
 @pytest.mark.parametrize("boundaries", ["documents", "cross"])
-def test_the_runs_of_two_ranks_are_the_whole(boundaries: str, sentences: Path, words: Path) -> None:
-    whole = batches(quick_thoughts({"boundaries": boundaries}), sentences, words)
+def test_the_runs_of_two_ranks_are_the_whole(boundaries: str, word_examples: Path, words: Path) -> None:
+    whole = batches(quick_thoughts({"boundaries": boundaries}), word_examples, words)
     config = quick_thoughts({"boundaries": boundaries}, devices=2)
-    first, second = (batches(config, sentences, words, rank=rank) for rank in (0, 1))
+    first, second = (batches(config, word_examples, words, rank=rank) for rank in (0, 1))
     for step in range(9):
         assert texts_of(first[step]) + texts_of(second[step]) == texts_of(whole[step])
         assert (int(first[step]["first"]), int(second[step]["first"])) == (0, 6)
@@ -97,13 +106,14 @@ def test_the_runs_of_two_ranks_are_the_whole(boundaries: str, sentences: Path, w
             assert first[step][name].tolist() == second[step][name].tolist() == whole[step][name].tolist()
 
 
-def test_a_run_may_have_its_own_batch_size(sentences: Path, words: Path) -> None:
-    runs = asdict(quick_thoughts())["pretrain"]["runs"]
-    config = quick_thoughts(runs=runs | {"bow": runs["bow"] | {"batch_size": 30}})
-    assert [len(texts_of(batches(config, sentences, words, run)[1])) for run in ("uni", "bow")] == [12, 30]
-    assert texts_of(batches(config, sentences, words, "bow")[1])[0] == corpus(sentences)["tokens"][30][:7].tolist()
-    with pytest.raises(ValidationError, match="run bow: batch_size is 30: it must be a multiple of devices, 4"):
-        quick_thoughts(runs=runs | {"bow": runs["bow"] | {"batch_size": 30}}, devices=4)
+def test_a_run_may_have_its_own_batch_size(word_examples: Path, words: Path) -> None:
+    own = {"uni": schedule(quick_thoughts=1), "bow": schedule(quick_thoughts=1) | {"encoder": "bow", "batch_size": 30}}
+    config = quick_thoughts(runs=own)
+    assert [len(texts_of(batches(config, word_examples, words, run)[1])) for run in ("uni", "bow")] == [12, 30]
+    first = texts_of(batches(config, word_examples, words, "bow")[1])[0]
+    assert first == corpus(word_examples)["tokens"][30][:7].tolist()
+    with pytest.raises(ValidationError, match="run bow: batch_size 30 must be a multiple of devices, 4"):
+        quick_thoughts(runs=own, devices=4)
 
 
 @pytest.mark.parametrize(
@@ -119,46 +129,47 @@ def test_a_run_may_have_its_own_batch_size(sentences: Path, words: Path) -> None
 def test_a_run_killed_at_any_step_resumes_bit_for_bit(
     run: str,
     changed: dict[str, Any],
-    sentences: Path,
+    word_examples: Path,
     words: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Behind a checkpoint and a snapshot, and between the two; what it kept on the way is the same, too."""
     config = quick_thoughts(**changed)
-    expected = train(run, sentences, words, tmp_path / "whole", config)
+    expected = train(run, word_examples, words, tmp_path / "whole", config)
     assert sum("snapshots/" in name for name in expected) == len(expected) * 2 / 3
     for steps in ((1,), (4,), (3, 5)):
         folder = tmp_path / f"killed-{steps}"
         for step in steps:
             with monkeypatch.context() as patch:
-                killed_at(step, patch, kinds=[ContiguousBatches])
+                killed_at(step, patch)
                 with pytest.raises(Killed):
-                    train(run, sentences, words, folder, config)
+                    train(run, word_examples, words, folder, config)
             assert not folder.exists()
             assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.NAME).exists() == (step >= 2)
-        assert_same(train(run, sentences, words, folder, config), expected)
+        assert_same(train(run, word_examples, words, folder, config), expected)
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
 
 @pytest.mark.parametrize("run", ["uni", "skip_thought", "random"])
-def test_the_same_seed_gives_the_same_weights(run: str, sentences: Path, words: Path, tmp_path: Path) -> None:
-    one, again, other = (train(run, sentences, words, tmp_path / f"{i}", seed=seed) for i, seed in enumerate((0, 0, 1)))
+def test_the_same_seed_gives_the_same_weights(run: str, word_examples: Path, words: Path, tmp_path: Path) -> None:
+    one, again, other = (
+        train(run, word_examples, words, tmp_path / f"{i}", seed=seed) for i, seed in enumerate((0, 0, 1))
+    )
     assert_same(one, again)
-    assert any(not torch.equal(one[name], other[name]) for name in one)
+    assert differ(one, other)
 
 
-def test_clipping_every_parameter_is_not_clipping_all(sentences: Path, words: Path, tmp_path: Path) -> None:
+def test_clipping_every_parameter_is_not_clipping_all(word_examples: Path, words: Path, tmp_path: Path) -> None:
     """After one step of plain descent a parameter has moved by its clipped gradient, here a thousand times it."""
     moved = {}
     for clip in ("all", "each"):
-        runs = {"uni": {"encoder": "uni", "schedule": [{"steps": 1, "weights": {"quick_thoughts": 1}}]}}
-        start = runs | {"uni": {"encoder": "uni", "schedule": []}}
         # With an epsilon this large Adam's first step is the gradient, times learning_rate / epsilon.
         optimizer = {"learning_rate": 1e6, "epsilon": 1e3, "weight_decay": 0.0, "schedule": "constant"}
-        config = quick_thoughts(runs=runs, optimizer=optimizer | {"clip": clip, "clip_norm": 1e-6}, snapshots=0)
-        before = train("uni", sentences, words, tmp_path / f"{clip}-start", quick_thoughts(runs=start))
-        after = train("uni", sentences, words, tmp_path / clip, config)
+        one, none = {"uni": schedule(1, quick_thoughts=1)}, {"uni": {"schedule": []}}
+        config = quick_thoughts(runs=one, optimizer=optimizer | {"clip": clip, "clip_norm": 1e-6}, snapshots=0)
+        before = train("uni", word_examples, words, tmp_path / f"{clip}-start", quick_thoughts(runs=none))
+        after = train("uni", word_examples, words, tmp_path / clip, config)
         moved[clip] = torch.stack([torch.linalg.norm(after[name] - before[name]) for name in before])
     assert float(torch.linalg.norm(moved["all"])) == pytest.approx(1e-3, rel=0.01)
     torch.testing.assert_close(moved["each"], torch.full_like(moved["each"], 1e-3), rtol=0.01, atol=0)
@@ -169,7 +180,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     """A clock for snapshots alone, by which every step takes a second, and saving a hundred."""
     now = 0.0
 
-    def tick(self: ContiguousBatches, index: int) -> Any:
+    def tick(self: MixedBatches, index: int) -> Any:
         nonlocal now
         now += 1
         return read(self, index)
@@ -177,29 +188,27 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
     def slow(*arguments: Any) -> None:
         nonlocal now
         now += 100
-        save(*arguments)
+        save_encoder(*arguments)
 
-    read = ContiguousBatches.__getitem__
-    save = save_sentence_encoders
-    monkeypatch.setattr(ContiguousBatches, "__getitem__", tick)
-    monkeypatch.setattr("contexture.systems.quick_thoughts.batches.save_sentence_encoders", slow)
+    read = MixedBatches.__getitem__
+    monkeypatch.setattr(MixedBatches, "__getitem__", tick)
+    monkeypatch.setattr("contexture.training.pretrain.save_encoder", slow)
     monkeypatch.setattr("contexture.training.snapshots.time", type("Clock", (), {"perf_counter": lambda: now}))
     return lambda: now
 
 
 def test_snapshots_are_evenly_spaced_and_tell_the_time_of_training(
-    sentences: Path, words: Path, tmp_path: Path, ticking: Callable[[], float]
+    word_examples: Path, words: Path, tmp_path: Path, ticking: Callable[[], float]
 ) -> None:
     for count, steps in ((0, []), (1, [6]), (2, [3, 6]), (4, [2, 3, 4, 6]), (50, [1, 2, 3, 4, 5, 6])):
         folder = tmp_path / f"{count}"
-        train("uni", sentences, words, folder, quick_thoughts(snapshots=count))
+        train("uni", word_examples, words, folder, quick_thoughts(snapshots=count))
         kept = snapshots(folder)
         assert [one.name for one in kept] == [f"{step:08d}" for step in steps]
         assert [time_of(one)["step"] for one in kept] == steps
         seconds = [time_of(one)["seconds"] for one in kept]
         # The batch of the next step is read, hence its second counted, before the callbacks of this one.
         assert all(abs(spent - step) <= 1 for spent, step in zip(seconds, steps, strict=True))
-        assert totals_of(folder)["seconds"] == (seconds[-1] if kept else None)
         if kept:
             assert_same(weights(kept[-1]), {name: one for name, one in weights(folder).items() if "/" not in name})
 
@@ -207,7 +216,7 @@ def test_snapshots_are_evenly_spaced_and_tell_the_time_of_training(
 @pytest.mark.parametrize("steps", [(1,), (3,), (4,), (5,), (2, 5)])
 def test_the_time_of_a_resumed_run_is_that_of_an_uninterrupted_one(
     steps: tuple[int, ...],
-    sentences: Path,
+    word_examples: Path,
     words: Path,
     tmp_path: Path,
     ticking: Callable[[], float],
@@ -216,10 +225,10 @@ def test_the_time_of_a_resumed_run_is_that_of_an_uninterrupted_one(
     config = quick_thoughts(snapshots=3, checkpoint_every=3)
     for step in steps:
         with monkeypatch.context() as patch:
-            killed_at(step, patch, kinds=[ContiguousBatches])
+            killed_at(step, patch)
             with pytest.raises(Killed):
-                train("bow", sentences, words, tmp_path / "run", config)
-    train("bow", sentences, words, tmp_path / "run", config)
+                train("bow", word_examples, words, tmp_path / "run", config)
+    train("bow", word_examples, words, tmp_path / "run", config)
     times = [time_of(one) for one in snapshots(tmp_path / "run")]
     assert [one["step"] for one in times] == [2, 4, 6]
     assert all(abs(one["seconds"] - one["step"]) <= 2 for one in times)
@@ -227,146 +236,130 @@ def test_the_time_of_a_resumed_run_is_that_of_an_uninterrupted_one(
 
 
 @pytest.mark.parametrize("run", [*KINDS, "skip_thought"])
-def test_the_loss_falls_and_the_encoder_embeds(run: str, sentences: Path, words: Path, tmp_path: Path) -> None:
+def test_the_loss_falls_and_the_encoder_embeds(run: str, word_examples: Path, words: Path, tmp_path: Path) -> None:
     objective = "skip_thought" if run == "skip_thought" else "quick_thoughts"
-    runs = {
-        run: {"schedule": [{"steps": 40, "weights": {objective: 1}}], "encoder": {"skip_thought": "uni"}.get(run, run)}
-    }
-    config = quick_thoughts(runs=runs, batch_size=30, log_every=4, checkpoint_every=100)
-    train(run, sentences, words, tmp_path / "run", config)
+    own = {run: schedule(40, **{objective: 1}) | {"encoder": {"skip_thought": "single"}.get(run, run)}}
+    config = quick_thoughts(runs=own, batch_size=30, log_every=4, checkpoint_every=100)
+    train(run, word_examples, words, tmp_path / "run", config)
     losses = read_curves(tmp_path / "run")[f"train/{objective}"]
     assert len(losses) == 10
     assert losses[-3:].mean() < losses[:3].mean() - 0.1
-    model = EncoderModel(tmp_path / "run")
-    vectors = model([" ".join(WORDS[:3]), WORDS[0], " ".join(WORDS[5:20])])
+    model = load_model(str(tmp_path / "run"))
+    vectors = model.embed([" ".join(WORDS[:3]), WORDS[0], " ".join(WORDS[5:20])])
     sides = 1 if run == "skip_thought" else 2
     assert vectors.shape == (3, 8 * sides)
     np.testing.assert_allclose(np.linalg.norm(vectors.reshape(3, sides, 8), axis=2), 1, rtol=1e-5)
     assert len(np.unique(vectors.round(3), axis=0)) == 3
-    assert (load_sentence_encoders(tmp_path / "run").g is None) == (run == "skip_thought")
+    assert len(load_encoder(tmp_path / "run").networks) == sides
 
 
 def test_parameters_of_a_run_are_counted_with_those_of_its_decoders(
-    sentences: Path, words: Path, tmp_path: Path
+    word_examples: Path, words: Path, tmp_path: Path
 ) -> None:
-    trained = 5 + len(WORDS) - 6
-    one_gru = 3 * 8 * (8 + 8 + 2)
-    for run, parameters in (
-        ("uni", 2 * (one_gru + trained * 8)),
-        ("bow", 2 * trained * 8),
-        ("skip_thought", one_gru + trained * 8 + 2 * (one_gru + trained * (8 + 1))),
-        ("random", 2 * (one_gru + trained * 8)),
+    """Fixed words, which are not trained, are of the encoder alone."""
+    trained, all_words = 5 + len(WORDS) - 6, 5 + len(WORDS)
+    one_gru, over_fixed = 3 * 8 * (8 + 8 + 2), 3 * 8 * (6 + 8 + 2)
+    for run, encoder, beside in (
+        ("uni", 2 * (one_gru + trained * 8), 0),
+        ("bow", 2 * trained * 8, 0),
+        ("fixed", 2 * over_fixed + all_words * 6, -all_words * 6),
+        ("skip_thought", one_gru + trained * 8, 2 * (one_gru + trained * (8 + 1))),
+        ("random", 2 * (one_gru + trained * 8), 0),
     ):
-        train(run, sentences, words, tmp_path / run)
-        assert totals_of(tmp_path / run)["parameters"] == parameters
+        train(run, word_examples, words, tmp_path / run)
+        found = summary_of(tmp_path / run)
+        assert (found["parameters"], found["trained_parameters"]) == (encoder, encoder + beside)
 
 
-def test_fewer_sentences_than_a_batch_are_refused(sentences: Path, words: Path, tmp_path: Path) -> None:
+def test_fewer_sentences_than_a_batch_are_refused(
+    word_examples: Path, words: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(ValueError, match=r"90 sentences are fewer than a batch of 92: give more text, or a smaller"):
-        train("uni", sentences, words, tmp_path / "run", quick_thoughts(batch_size=92))
+        train("uni", word_examples, words, tmp_path / "run", quick_thoughts(batch_size=92))
     assert not (tmp_path / "run").exists()
-    train("uni", sentences, words, tmp_path / "run", quick_thoughts(batch_size=90))  # the way out is open
-    write_sentences([], tmp_path / "none")
-    with pytest.raises(ValueError, match=r"none: no examples in these files"):
-        train("uni", tmp_path / "none", words, tmp_path / "other")
+    train("uni", word_examples, words, tmp_path / "run", quick_thoughts(batch_size=90))  # the way out is open
+    with pytest.raises(ValueError, match="batch_size 1 on 1 devices: texts are negatives of one another, each device"):
+        train("uni", word_examples, words, tmp_path / "one", quick_thoughts(batch_size=1))
+    (tmp_path / "none").mkdir()
+    write_sentences([], tmp_path / "none" / "sentences")
+    train("uni", tmp_path / "none", words, tmp_path / "other")
+    assert "uni is not trained" in caplog.text and "no examples in these files" in caplog.text
 
 
-def test_fixed_words_need_vectors(sentences: Path, words: Path, tmp_path: Path) -> None:
+def test_fixed_words_need_vectors(word_examples: Path, words: Path, tmp_path: Path) -> None:
     without = tmp_path / "words"
     shutil.copytree(words, without)
     (without / VECTORS_FILE).unlink()
     with pytest.raises(ValueError, match=r"word_vectors\.npy is missing or damaged .* run the vocabulary stage"):
-        train("fixed", sentences, without, tmp_path / "fixed")
-    train("uni", sentences, without, tmp_path / "uni")  # which has words of its own
-    fixed = train("fixed", sentences, words, tmp_path / "fixed")
+        train("fixed", word_examples, without, tmp_path / "fixed")
+    train("uni", word_examples, without, tmp_path / "uni")  # which has words of its own
+    fixed = train("fixed", word_examples, words, tmp_path / "fixed")
     vectors = np.load(words / VECTORS_FILE)
-    (table,) = (tensor for name, tensor in fixed.items() if name.startswith("model") and name.endswith("words.weight"))
-    np.testing.assert_array_equal(table.numpy(), vectors)
+    tables = [tensor for name, tensor in fixed.items() if "/0" not in name and name.endswith(":words.weight")]
+    assert len(tables) == 2
+    for table in tables:
+        np.testing.assert_array_equal(table.numpy(), vectors)
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("own", "said"),
     [
-        (
-            {"a": {"encoder": "transformer", "schedule": [{"steps": 1, "weights": {"skip_thought": 1}}]}},
-            "run a: skip_thought reads and writes trained words of a gru or a bag_of_words",
-        ),
-        (
-            {"a": {"encoder": "fixed", "schedule": [{"steps": 1, "weights": {"skip_thought": 1}}]}},
-            "run a: skip_thought reads and writes trained words of a gru or a bag_of_words",
-        ),
-        (
-            {"a": {"encoder": "uni", "schedule": [], "batch_size": 1}},
-            "run a: batch_size is 1: .*at least two sentences",
-        ),
-        ({"a": {"encoder": "gnu", "schedule": []}}, "run a: no encoder 'gnu'; there are"),
-        (
-            {"a": {"encoder": "uni", "schedule": [{"steps": 1, "weights": {"skip_thought": 1, "quick_thoughts": 1}}]}},
-            "by quick_thoughts or by skip_thought, alone",
-        ),
-        ({"a": {"encoder": "uni", "schedule": [{"steps": 1, "weights": {"mlm": 1}}]}}, "by quick_thoughts or by"),
-        ({"a": {"schedule": []}}, "encoder"),
+        ({"a": {"encoder": "gnu", "schedule": []}}, r"pretrain\.runs\.a: no encoder 'gnu'; there are \['bi', 'bow'"),
+        ({"a": schedule(mlm=1)}, r"mlm reads joint or passages; the streams are \['contiguous'\]"),
+        ({"a": schedule(quick_thoughts=1) | {"batch_size": {"continuous": 2}}}, r"runs\.a: no stream \['continuous'\]"),
+        ({"a": {"encoder": "uni"}}, "schedule"),
     ],
 )
-def test_runs_that_cannot_be_are_refused(runs: dict[str, Any], said: str) -> None:
+def test_runs_that_cannot_be_are_refused(own: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
-        quick_thoughts(runs=runs)
+        quick_thoughts(runs=own)
 
 
-def test_a_run_begins_with_new_weights(sentences: Path, words: Path, tmp_path: Path) -> None:
-    train("random", sentences, words, tmp_path / "first")
-    with pytest.raises(ValueError, match="first: runs of quick_thoughts start from new weights; leave --start out"):
-        launch_pretraining(quick_thoughts(), "uni", 0, sentences, words, tmp_path / "run", tmp_path / "first")
+def test_both_objectives_train_one_encoder(word_examples: Path, words: Path, tmp_path: Path) -> None:
+    """They read the same sentences, which are encoded once."""
+    own = {"both": schedule(quick_thoughts=1, skip_thought=0.5)}
+    train("both", word_examples, words, tmp_path / "both", quick_thoughts(runs=own))
+    curves = read_curves(tmp_path / "both")
+    expected = curves["train/quick_thoughts"] + 0.5 * curves["train/skip_thought"]
+    np.testing.assert_allclose(curves["train/loss"], expected, rtol=1e-5)
 
 
-def test_a_configuration_survives_the_way_to_another_process() -> None:
-    config = quick_thoughts()
-    told = json.loads(json.dumps(config.training()))
-    assert TypeAdapter(QuickThoughtsSystem).validate_python(told) == config
+def test_a_run_continues_another(word_examples: Path, words: Path, tmp_path: Path) -> None:
+    own = {"random": {"schedule": []}, "more": schedule(1, quick_thoughts=1) | {"start": "random"}}
+    config = quick_thoughts(runs=own, optimizer={"learning_rate": 1e-12})
+    start = train("random", word_examples, words, tmp_path / "random", config, seed=5)
+    more = runs.train(config, "more", word_examples, words, tmp_path / "more", start=tmp_path / "random")
+    assert_same({name: one for name, one in more.items() if "snapshots" not in name}, start, atol=1e-6, rtol=0)
 
 
 def test_a_run_is_not_resumed_with_other_settings(
-    sentences: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    word_examples: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        killed_at(3, patch, kinds=[ContiguousBatches])
+        killed_at(3, patch)
         with pytest.raises(Killed):
-            train("uni", sentences, words, tmp_path / "run")
+            train("uni", word_examples, words, tmp_path / "run")
     config = quick_thoughts()
+    small: Any = replace(config.encoders["uni"], embedding_size=4)  # type: ignore[call-arg]
     for changed, difference in (
-        (quick_thoughts({"boundaries": "cross"}), 'layout.boundaries: was "documents", is "cross"'),
-        (quick_thoughts(batch_size=10), "pretrain.batch_size: was 12, is 10"),
-        (
-            replace(config, encoders=config.encoders | {"uni": replace(config.encoders["uni"], embedding_size=4)}),
-            "encoder.embedding_size: was 8, is 4",
-        ),
+        (quick_thoughts({"boundaries": "cross"}), 'streams.contiguous.boundaries: was "documents", is "cross"'),
+        (quick_thoughts(batch_size=10), "settings.batch_size: was 12, is 10"),
+        (replace(config, encoders=config.encoders | {"uni": small}), "encoder.embedding_size: was 8, is 4"),
     ):
         with pytest.raises(ValueError, match="begun with other settings") as raised:
-            train("uni", sentences, words, tmp_path / "run", changed)
+            train("uni", word_examples, words, tmp_path / "run", changed)
         assert difference in str(raised.value)
     other = tmp_path / "words"
     shutil.copytree(words, other)
     np.save(other / VECTORS_FILE, 2 * np.load(words / VECTORS_FILE))
-    with pytest.raises(ValueError, match=r"begun with other settings \(tokenizer: was"):
-        train("uni", sentences, other, tmp_path / "run")
+    with pytest.raises(ValueError, match=r"begun with other settings \(vocabulary: was"):
+        train("uni", word_examples, other, tmp_path / "run")
 
 
-def test_encoders_train_in_bf16(sentences: Path, words: Path, tmp_path: Path) -> None:
+def test_encoders_train_in_bf16(word_examples: Path, words: Path, tmp_path: Path) -> None:
     for precision, run in (("bf16", "bi"), ("auto", "skip_thought")):
-        found = train(run, sentences, words, tmp_path / run, quick_thoughts(precision=precision))
+        found = train(run, word_examples, words, tmp_path / run, quick_thoughts(precision=precision))
         assert all(tensor.dtype == torch.float32 and torch.isfinite(tensor).all() for tensor in found.values())
-
-
-@pytest.mark.slow
-def test_training_runs_from_files_alone(sentences: Path, words: Path, tmp_path: Path) -> None:
-    """Where Kedro, Spark, Java and MLflow are not installed."""
-    (tmp_path / "config.json").write_text(json.dumps(quick_thoughts().training()))
-    done = entry_point(
-        tmp_path, "-m", "contexture.training", "pretrain", "--config", "config.json", "--recipe", "bi",
-        "--examples", str(sentences), "--tokenizer", str(words), "--output", "encoder",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert_same(weights(tmp_path / "encoder"), train("bi", sentences, words, tmp_path / "here"))
 
 
 #: With Adam's own epsilon a gradient that is zero but for rounding moves a weight as far as any other does.
@@ -376,21 +369,21 @@ STEADY = {"learning_rate": 2e-3, "schedule": "constant", "epsilon": 1e-3}
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "boundaries"), [("uni", "documents"), ("bow", "cross"), ("fixed", "documents")])
 def test_two_processes_give_what_one_gives(
-    run: str, boundaries: str, sentences: Path, words: Path, tmp_path: Path
+    run: str, boundaries: str, word_examples: Path, words: Path, tmp_path: Path
 ) -> None:
     """Sentences whose neighbour the other process has, and ranks with different numbers of them that have any."""
     one, two = (
-        train(run, sentences, words, tmp_path / f"{devices}", quick_thoughts({"boundaries": boundaries}, **changed))
+        train(run, word_examples, words, tmp_path / f"{devices}", quick_thoughts({"boundaries": boundaries}, **changed))
         for devices in (1, 2)
         for changed in [{"optimizer": STEADY, "devices": devices}]
     )
     assert_same(one, two, atol=1e-5, rtol=1e-4)
-    start = train("random", sentences, words, tmp_path / "start") if run == "uni" else {}
+    start = train("random", word_examples, words, tmp_path / "start") if run == "uni" else {}
     assert all(not torch.equal(tensor, one[name]) for name, tensor in start.items())
 
 
 @pytest.mark.slow
-def test_skip_thought_trains_in_two_processes(sentences: Path, words: Path, tmp_path: Path) -> None:
-    train("skip_thought", sentences, words, tmp_path / "run", quick_thoughts(devices=2))
+def test_skip_thought_trains_in_two_processes(word_examples: Path, words: Path, tmp_path: Path) -> None:
+    train("skip_thought", word_examples, words, tmp_path / "run", quick_thoughts(devices=2))
     assert read_curves(tmp_path / "run")["train/skip_thought"].between(0, 20).all()
-    assert totals_of(tmp_path / "run")["seconds"] > 0
+    assert summary_of(tmp_path / "run")["seconds"] > 0

@@ -117,7 +117,7 @@ def test_both_forms_say_the_same() -> None:
 def test_ablation_and_open_domain_when_they_were_run() -> None:
     ours = [
         *RECORDS,
-        *recalls("layers=2 ict dim=64", "10% ablation", [0.5], metric="recall_at_100"),
+        *recalls("ict layers=2 embedding_size=64", "10% ablation", [0.5], metric="recall_at_100"),
         *recalls("ict", "5% open", [0.333]),
         *recalls("ict", "frozen open", [0.125]),
     ]

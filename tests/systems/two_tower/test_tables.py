@@ -33,11 +33,11 @@ def test_sets_beside_the_paper() -> None:
 
 def test_ablation_stands_above_the_papers() -> None:
     ours = [
-        *ablated("layers=4 ict_bfs_wlp dim=64", "1%", [0.5]),
-        *ablated("layers=2 bfs dim=64", "1%", [0.2]),
-        *ablated("layers=2 ict dim=128", "1%", [0.3]),
-        *ablated("layers=2 ict dim=64", "1%", [0.40, 0.42]),
-        *ablated("layers=2 ict dim=64", "20%", [0.6]),
+        *ablated("ict_bfs_wlp layers=4 embedding_size=64", "1%", [0.5]),
+        *ablated("bfs layers=2 embedding_size=64", "1%", [0.2]),
+        *ablated("ict layers=2 embedding_size=128", "1%", [0.3]),
+        *ablated("ict layers=2 embedding_size=64", "1%", [0.40, 0.42]),
+        *ablated("ict layers=2 embedding_size=64", "20%", [0.6]),
     ]
     table = ablation_table(ours, "squad")
     assert [column.name for column in table.columns[3:]] == ["1%", "5%", "10%", "20%", "80%"]
@@ -52,5 +52,5 @@ def test_ablation_stands_above_the_papers() -> None:
     # a single number is no best; in the last column 256 dimensions are better than 512
     assert table.bold == {(3, 3), (12, 3), (12, 4), (12, 5), (11, 7)}
     assert ablation_table([], "squad").rows == ()
-    with pytest.raises(ValueError, match=r"named like 'layers=2 ict dim=64': .*'ict 2'"):
+    with pytest.raises(ValueError, match=r"named like 'ict layers=2 embedding_size=64': .*'ict 2'"):
         ablation_table(ablated("ict 2", "1%", [0.1]), "squad")

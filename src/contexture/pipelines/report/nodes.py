@@ -27,6 +27,10 @@ LABELS = {
     "file_order": "order of the file",
     "random_order": "random order",
 }
+#: How the system of an ablation is called, behind the name of its own, and, in the same way, a protocol of it.
+ABLATION, ABLATED = "_ablation", " ablation"
+#: The file of all records, beside the page.
+METRICS = "metrics.json"
 #: What was spent on a record's encoder, beside the text.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
@@ -65,9 +69,13 @@ def write_report(
         for folder in results
         for record in read_json(folder / RECORDS)
     ]
-    if ablation.exists():
-        records += [record | {"system": system} for record in read_json(ablation)]
-    module = SYSTEMS[system.removesuffix("_ablation")]
+    if system.endswith(ABLATION):
+        # Its rows alone: what needs no training is measured with the system itself.
+        rows = [record for record in records if record["variant"] in config.measured]
+        records = [record | {"protocol": record["protocol"] + ABLATED} for record in rows]
+    if (ablation / METRICS).exists():
+        records += [record | {"system": system} for record in read_json(ablation / METRICS)]
+    module = SYSTEMS[system.removesuffix(ABLATION)]
     context = ReportContext(
         system=system,
         title=resolve(f"{module}:TITLE"),
@@ -75,7 +83,7 @@ def write_report(
         run=what_was_run(config, text, read),
         counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
         files={
-            f"data/08_reporting/{system}/metrics.json": "every number of this page",
+            f"data/08_reporting/{system}/{METRICS}": "every number of this page",
             f"data/07_model_output/{system}": "scores, ranks and vectors",
             f"data/06_models/{system}": "encoders and fine-tuned models, with their curves",
         },

@@ -67,7 +67,7 @@ def ablation_table(records: Sequence[Record], data: str) -> Table:
     """Table 5: ours above the paper's, as ours are of other sizes; no rows without ours.
 
     Args:
-        records: variants of the ablation are named "layers=2 ict dim=64", protocols "1% ablation".
+        records: variants of the ablation are named "ict layers=2 embedding_size=64", protocols "1% ablation".
         data: of ours.
 
     Raises:
@@ -138,10 +138,10 @@ def _count(value: float | None) -> str:
 
 
 def _configuration(record: Record) -> tuple[int, str, int]:
-    found = re.fullmatch(r"layers=(\d+) (\w+) dim=(\d+)", record["variant"])
+    found = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", record["variant"])
     if not found:
-        raise ValueError(f"a variant of the ablation is named like 'layers=2 ict dim=64': {record!r}")
-    return int(found[1]), found[2], int(found[3])
+        raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {record!r}")
+    return int(found[2]), found[1], int(found[3])
 
 
 def _place(item: tuple[tuple[int, str, int], str]) -> tuple[int, int, str, int]:

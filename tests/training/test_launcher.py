@@ -1,0 +1,130 @@
+"""Folders of runs: kept where nothing changed, replaced by whole ones alone."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contexture.folders import UNFINISHED
+from contexture.train import files_of
+from contexture.training import launcher
+from contexture.training.launcher import identity_of, launch_pretraining
+from tests.training import toys
+from tests.training.runs import Killed, assert_same, contents, killed_at, launch, weights
+from tests.training.toys import schedule, two_towers
+
+RUNS = {"run": schedule(3, in_batch_negatives=1), "none": {"schedule": []}}
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {str(file): file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
+
+
+@pytest.fixture
+def finished(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
+    """A run that is done."""
+    assert launch(two_towers(runs=RUNS), "run", examples, tokenizer, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_finished_run_is_kept(finished: Path, examples: Path, tokenizer: Path) -> None:
+    """Also where another run beside it changed, for none of whose settings it asks."""
+    before = times(finished)
+    assert not launch(two_towers(runs=RUNS), "run", examples, tokenizer, finished)
+    others = two_towers(runs=RUNS | {"none": schedule(2, mlm=1), "more": schedule(9, mlm=1)})
+    assert not launch(others, "run", examples, tokenizer, finished)
+    assert times(finished) == before
+    assert not list(finished.parent.glob(f"*{UNFINISHED}"))
+
+
+@pytest.mark.parametrize("change", ["steps", "seed", "optimizer", "encoder", "stream", "examples", "vocabulary"])
+def test_what_a_run_depends_on_makes_it_train_anew(
+    change: str, finished: Path, examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    config, seed, before = two_towers(runs=RUNS), 0, contents(finished)
+    if change == "steps":
+        config = two_towers(runs=RUNS | {"run": schedule(4, in_batch_negatives=1)})
+    elif change == "seed":
+        seed = 1
+    elif change == "optimizer":
+        config = two_towers(runs=RUNS, optimizer=toys.OPTIMIZER | {"warmup_steps": 0})
+    elif change == "encoder":
+        smaller: Any = replace(config.encoders["transformer"], embedding_size=4)  # type: ignore[call-arg]
+        config = replace(config, encoders=config.encoders | {"transformer": smaller})
+    elif change == "stream":
+        config = two_towers(runs=RUNS | {"run": RUNS["run"] | {"streams": {"pairs": {"mixture": "pooled"}}}})
+    elif change == "examples":
+        toys.write_all_pairs(tmp_path / "pairs", tokenizer)
+        rows = [{name: "" if name.endswith("_id") or name == "document" else [1] for name in
+                 ("pair_id", "query", "title", "passage", "document")} | {"document_pairs": 1}]  # fmt: skip
+        toys.write_pairs(rows, tmp_path / "pairs" / "ict" / "more")
+        for file in (tmp_path / "pairs" / "ict" / "more").glob("*"):
+            file.rename(tmp_path / "pairs" / "ict" / f"more-{file.name}")
+        (tmp_path / "pairs" / "ict" / "more").rmdir()
+        examples = tmp_path
+    else:
+        tokenizer = toys.write_tokenizer(tmp_path / "other")
+        (tokenizer / "note.txt").write_text("another one")
+    assert launch(config, "run", examples, tokenizer, finished, seed)
+    assert contents(finished) != before
+    assert not launch(config, "run", examples, tokenizer, finished, seed)
+    assert not [path for path in finished.parent.iterdir() if path.name.startswith("run.") and path.is_dir()]
+
+
+def test_the_old_encoder_stays_until_the_new_one_is_whole(
+    finished: Path, examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, config = contents(finished), two_towers(runs=RUNS | {"run": schedule(5, in_batch_negatives=1)})
+    with monkeypatch.context() as patch:
+        killed_at(3, patch)
+        with pytest.raises(Killed):
+            launch(config, "run", examples, tokenizer, finished)
+    assert contents(finished) == before
+    # What was begun is resumed; then it takes the place of the old one.
+    assert launch(config, "run", examples, tokenizer, finished)
+    launch(config, "run", examples, tokenizer, tmp_path / "alone")
+    assert_same(weights(finished), weights(tmp_path / "alone"))
+
+
+def test_a_run_that_starts_from_another_encoder_is_another(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    config = two_towers(runs={"base": {"schedule": []}, "run": schedule(1, in_batch_negatives=1) | {"start": "base"}})
+    for seed in (0, 1):
+        launch(config, "base", examples, tokenizer, tmp_path / f"base-{seed}", seed)
+    assert launch(config, "run", examples, tokenizer, tmp_path / "run", start=tmp_path / "base-0")
+    assert not launch(config, "run", examples, tokenizer, tmp_path / "run", start=tmp_path / "base-0")
+    assert launch(config, "run", examples, tokenizer, tmp_path / "run", start=tmp_path / "base-1")
+
+
+def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """But belong to what it is: the tables of an encoder have room for all of them."""
+    config = toys.mixed({"run": schedule(1, in_batch_negatives=1)})
+    (tmp_path / "pairs").symlink_to(examples / "pairs")
+    files = files_of(config, tmp_path, tokenizer, None)
+    assert set(files.examples) == {"joint", "pairs", "sentences"}
+    identity = identity_of(config.pretraining("run"), 0, files)
+    assert set(identity["examples"]) == {"pairs"} and identity["examples"]["pairs"]["rows"] == 74
+    assert set(identity["streams"]) == {"joint", "pairs", "passages", "contiguous", "sentences"}
+    assert launch(config, "run", tmp_path, tokenizer, tmp_path / "run")
+
+
+def test_several_devices_need_the_entry_point(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    config = two_towers(runs=RUNS, devices=2)
+    with pytest.raises(ValueError, match=r"run run: several devices are started by `python -m contexture\.train pret"):
+        launch_pretraining(config.pretraining("run"), 0, files_of(config, examples, tokenizer, None), tmp_path / "run")
+
+
+def test_a_group_of_processes_is_ended(tmp_path: Path) -> None:
+    """Though they do not end by themselves, as when a rank waits for another that is gone."""
+    import subprocess
+    import sys
+
+    from tests.training.runs import running
+
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60) # {tmp_path}'])"
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    while len(running(tmp_path)) < 2:
+        pass
+    launcher.end_group(process)
+    process.wait(10)
+    assert not running(tmp_path)
