@@ -81,7 +81,8 @@ class Parameters:
                 if guest not in self.systems:
                     raise ValueError(f"{name}.guests: no system {guest!r}; there are {sorted(self.systems)}")
                 self.systems[guest].restricted(variants)
-        self.toured()
+        if self.tour:
+            self.toured()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
 
@@ -94,6 +95,16 @@ class Parameters:
             guests = {guest: self.tour[guest].variants for guest in tour.system.guests if guest in self.tour}
             systems[name] = replace(tour.system.restricted(tour.variants), guests=guests)
         return replace(self, systems=systems, tour={})
+
+
+def check_ablation(name: str, system: SystemConfig) -> None:
+    """Raise ValidationError or ValueError where a row of a system's ablation cannot be made."""
+    try:
+        ablated(system)
+    except ValidationError as error:
+        raise placed(error, "systems", name) from None
+    except ValueError as error:
+        raise ValueError(f"{name}.{error}") from None
 
 
 def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:

@@ -12,8 +12,9 @@ import pytest
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.world import outline, page
-from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, reqa_tuples
+from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables
 from contexture.tasks.retrieval.squad import read_squad
+from tests.tasks.retrieval.gold import gold_tuples
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_the_reader_finds_the_sentences(demo: Path, articles: list[dict[str, Any
     counts = reqa_counts(questions, candidates)
     assert counts["queries"] == 2400 and counts["passages"] == sum(len(a["paragraphs"]) for a in articles)
     sentences = {s.plain for i in range(300) for section in page(0, i).sections for p in section.paragraphs for s in p}
-    gold = reqa_tuples(questions, candidates)
+    gold = gold_tuples(questions, candidates)
     assert 2400 < len(gold) < 2700
     shown = gold["sentence"].map(lambda text: text if text in sentences else text.partition(": ")[2])
     assert shown.isin(sentences).all()

@@ -1,15 +1,20 @@
 """A project folder of its own for runs of the pipelines."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
 PROJECT = Path(__file__).resolve().parents[2]
+#: What a record has, and what one of a trained variant has besides.
+KEYS = ["system", "variant", "seed", "task", "data", "protocol", "split", "metric", "value"]
+COST = ["training_text", "steps", "tokens", "seconds", "flops", "parameters"]
 
 #: The demo at its smallest.
 SMALLEST: dict[str, Any] = {
@@ -59,3 +64,57 @@ def run(folder: Path, params: dict[str, Any] | None = None, env: str | None = No
         patch.chdir(folder)  # where MLflow's store lies
         with KedroSession.create(folder, env=env, runtime_params=params or SMALLEST) as session:
             return session.run(**{"pipeline_names": ["mspp"]} | chosen)
+
+
+def run_without_spark(folder: Path, params: dict[str, Any] | None = None, **chosen: Any) -> None:
+    """`run`, failing where it asks for Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("contexture.corpus.session.start_spark", lambda *_: pytest.fail("the run started Spark"))
+        run(folder, params, **chosen)
+
+
+def copy_data(project: Path, folder: Path, *parts: str) -> None:
+    """Copy what an earlier run made, by paths under data/."""
+    for part in parts:
+        shutil.copytree(project / "data" / part, folder / "data" / part)
+
+
+def records(project: Path, system: str) -> pd.DataFrame:
+    """All that a system's run measured."""
+    return pd.DataFrame(read(project, f"08_reporting/{system}/metrics.json"))
+
+
+def measured(project: Path, system: str) -> pd.DataFrame:
+    """The same without what it took, of which the seconds are never the same twice."""
+    return records(project, system)[KEYS]
+
+
+def read(project: Path, part: str) -> Any:
+    """A JSON file under data/."""
+    return json.loads((project / "data" / part).read_text(encoding="utf-8"))
+
+
+def check_records(table: pd.DataFrame, system: str, trained: set[str]) -> None:
+    """Every number is there once, with the keys that it must have: the cost where the variant was trained."""
+    assert list(table.columns) == [*KEYS, *COST]
+    assert set(table["system"]) == {system}
+    assert not table[KEYS].isna().any(axis=None)
+    assert not table.duplicated([key for key in KEYS if key != "value"]).any()
+    assert trained <= set(table["variant"])
+    costs = table.loc[table["variant"].isin(trained), COST]
+    assert not costs.isna().any(axis=None)
+    assert (costs["parameters"] > 0).all() and (costs["training_text"].str.len() > 0).all()
+    spent = costs["steps"] > 0
+    assert (costs.loc[spent, ["tokens", "seconds", "flops"]] > 0).all(axis=None)
+    assert (costs.loc[~spent, ["tokens", "seconds", "flops"]] == 0).all(axis=None)
+    assert table.loc[~table["variant"].isin(trained), COST].isna().all(axis=None)
+
+
+def check_report(project: Path, system: str) -> str:
+    """The text of a system's page, whose pictures are pictures; nothing was left half-made."""
+    folder = project / f"data/08_reporting/{system}/report"
+    pictures = list(folder.glob("*.png"))
+    assert pictures and all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
+    assert (folder / "report.html").stat().st_size > 0
+    assert not list((project / "data").rglob("*.unfinished"))
+    return (folder / "report.md").read_text(encoding="utf-8")

@@ -1,56 +1,116 @@
-"""The default run at its smallest, and what the options of `kedro run` do."""
+"""MSPP's run at its smallest, what the options of `kedro run` do, and which pipelines there are."""
 
-import json
+import copy
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import pandas as pd
 import pytest
+import torch
+from kedro.config import OmegaConfigLoader
 from kedro.framework.cli.utils import KedroCliError
 from kedro.io import DatasetError
+from kedro.pipeline import Pipeline
 from mlflow import MlflowClient
 from pyspark.sql import SparkSession
 
+from contexture.encoders.files import load_encoder
 from contexture.hooks import git_tags
-from tests.pipelines.conftest import SMALLEST, run
+from contexture.pipeline_registry import register_pipelines
+from contexture.pipelines.parameters import check, current
+from contexture.pipelines.trainings import processes
+from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.systems.registry import SYSTEMS
+from tests.pipelines.conftest import (
+    PROJECT,
+    SMALLEST,
+    check_records,
+    check_report,
+    copy_data,
+    measured,
+    records,
+    run,
+    run_without_spark,
+)
 
+RUNS = ["base", "mlm", "mspp_ie", "mspp_ae"]
 VARIANTS = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise"}
+BASELINES = {"word_overlap", "file_order", "random_order"}
+TRAININGS = ["mspp.pretrain", "mspp.finetune_answer_selection"]
+#: What trainings read.
+READ = ("03_primary/tasks", "04_feature/tokenizer", "05_model_input")
+#: What everything behind the examples reads.
+KEPT = (*READ, "01_raw", "03_primary/paragraphs", "08_reporting/corpus")
 
 
 @pytest.fixture(scope="module")
 def demo(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
-    """A project after the default run."""
+    """A project after MSPP's run."""
     folder = make_project()
     run(folder)
     return folder
 
 
-def records(project: Path) -> list[dict[str, object]]:
-    return json.loads((project / "data/08_reporting/mspp/metrics.json").read_text())
+@pytest.fixture(scope="module")
+def trained(demo: Path, make_project: Callable[[], Path]) -> Path:
+    """A project with the trainings alone, on what an earlier run made."""
+    folder = make_project()
+    copy_data(demo, folder, *READ)
+    run_without_spark(folder, node_names=TRAININGS)
+    return folder
+
+
+def weights(project: Path) -> dict[str, Path]:
+    models = project / "data/06_models/mspp"
+    return {file.parent.relative_to(models).as_posix(): file for file in models.rglob("model.safetensors")}
 
 
 def test_metrics_of_every_variant_are_recorded(demo: Path) -> None:
-    table = pd.DataFrame(records(demo))
-    assert set(table) == {"system", "variant", "task", "split", "metric", "value", "seed"}
-    grouped = table[table["task"] == "wikiqa"]
-    assert set(grouped["variant"]) == VARIANTS
-    assert set(table.loc[table["task"] == "wikiqa_rerank", "variant"]) == VARIANTS - {"pairwise"}
-    assert set(table["metric"]) == {"p_at_1", "map", "mrr"}
+    table = records(demo, "mspp")
+    check_records(table, "mspp", VARIANTS)
+    assert set(table["task"]) == {"answer_selection"} and set(table["data"]) == {"demo"}
+    assert set(table["metric"]) == {"p_at_1", "map", "mrr"} and set(table["split"]) == {"dev", "test"}
     assert table["value"].between(0, 1).all()
-    assert len(grouped) == 5 * 3 * 2  # variants, metrics, splits
+    found = table.groupby("protocol")["variant"].agg(set).to_dict()
+    assert found == {"frozen": VARIANTS | BASELINES, "grouped": VARIANTS, "reranked": VARIANTS - {"pairwise"}}
+    assert (table.groupby(["protocol", "variant"]).size() == 3 * 2).all()  # metrics, splits
+    steps = table.groupby("variant")["steps"].first()
+    assert steps["mspp_ie"] == steps["joint_ie"] == 2 + 4  # with those of the run that it starts from
+
+
+def test_all_variants_are_asked_the_same_questions(demo: Path) -> None:
+    folder = demo / "data/07_model_output/mspp/answer_selection"
+    assert {file.name for file in folder.iterdir()} >= {"records.json", "facts.json"}
+    scores = pd.read_parquet(folder / "scores.parquet")
+    assert set(scores["variant"]) >= VARIANTS
+    asked = scores.groupby(["split", "protocol", "variant"]).apply(
+        lambda part: frozenset(zip(part["question_id"], part["candidate_id"], strict=True)), include_groups=False
+    )
+    assert (asked.groupby(["split"]).nunique() == 1).all()
+    questions = pd.read_parquet(folder / "questions.parquet")
+    numbers = questions.groupby(["split", "variant", "protocol"])["question_id"].agg(frozenset)
+    assert (numbers.groupby("split").nunique() == 1).all()
 
 
 def test_the_report_shows_tables_and_curves(demo: Path) -> None:
-    folder = demo / "data/08_reporting/mspp/report"
-    page = (folder / "report.html").read_text()
-    assert "88.5" in page  # the published MAP of MSPP IE_k on WikiQA
-    pictures = list(folder.glob("*.png"))
-    assert any("pretrain" in picture.name for picture in pictures)
-    assert any("finetune" in picture.name for picture in pictures)
-    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
+    assert "88.5" in check_report(demo, "mspp")  # the published MAP of MSPP IE_k on WikiQA
+    pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
+    assert any("pretrain" in name for name in pictures) and any("finetune" in name for name in pictures)
+
+
+def test_models_lie_where_they_are_said_to(demo: Path) -> None:
+    found = weights(demo)
+    expected = {f"pretrained/{run}/seed-0" for run in RUNS}
+    expected |= {f"finetuned/answer_selection/{name}/seed-0/model" for name in VARIANTS}
+    assert set(found) == expected
+    for name in expected:
+        assert load_encoder(demo / "data/06_models/mspp" / name).embed(["a town"], "query").shape == (1, 16)
+        assert (found[name].parent / "tokenizer.json").exists() and (found[name].parent / "identity.json").exists()
+    assert (demo / "data/03_primary/tasks/answer_selection/task.json").exists()
 
 
 def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
@@ -62,16 +122,33 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert len(parents) == 1
     parent = parents[0]
     children = {r.info.run_name: r for r in runs if r.data.tags.get("mlflow.parentRunId") == parent.info.run_id}
-    assert len(children) == 4 + 5
+    assert set(children) == {f"pretrain mspp {name} seed 0" for name in RUNS} | {
+        f"finetune mspp {name} on answer_selection model seed 0" for name in VARIANTS
+    }
     assert all(r.info.status == "FINISHED" for r in [parent, *children.values()])
     assert parent.data.params["mspp.pretrain.batch_size"] == "8"
-    assert 0 <= parent.data.metrics["wikiqa/mspp_ie/map"] <= 1
-    names = {f.path for f in client.list_artifacts(parent.info.run_id)}
-    assert {"metrics.json", "report", "configuration", "data"} <= names
-    model = {f.path for f in client.list_artifacts(children["finetune mspp_ie seed 0"].info.run_id, "model")}
-    assert {"model/model.safetensors", "model/tokenizer.json", "model/answer_selection.json"} <= model
-    curve = client.get_metric_history(children["pretrain mspp_ie seed 0"].info.run_id, "train/mspp")
+    assert 0 <= parent.data.metrics["mspp/answer_selection/grouped/mspp_ie/map"] <= 1
+    child = children["finetune mspp mspp_ie on answer_selection model seed 0"]
+    tags = {"system": "mspp", "stage": "finetune", "variant": "mspp_ie", "seed": "0", "task": "answer_selection"}
+    assert tags.items() <= child.data.tags.items()
+    assert 0 <= child.data.metrics["dev/map"] <= 1
+    curve = client.get_metric_history(children["pretrain mspp mspp_ie seed 0"].info.run_id, "train/mspp")
     assert [point.step for point in curve] == [2, 4]
+
+
+def test_artifacts_lie_in_a_folder_of_their_system(demo: Path) -> None:
+    """Several systems are run in one run of MLflow's."""
+    mlflow.set_tracking_uri(f"sqlite:///{demo}/mlflow.db")
+    client = MlflowClient()
+    experiment = client.get_experiment_by_name("contexture")
+    (parent,) = client.search_runs([experiment.experiment_id], "tags.`mlflow.parentRunId` IS NULL")
+
+    def names(folder: str | None = None) -> set[str]:
+        return {file.path for file in client.list_artifacts(parent.info.run_id, folder)}
+
+    assert names() == {"mspp", "configuration", "data"}
+    assert names("mspp") == {"mspp/metrics.json", "mspp/report"}
+    assert {"mspp/report/report.html", "mspp/report/report.md"} <= names("mspp/report")
 
 
 def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
@@ -87,35 +164,52 @@ def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
     assert "new.txt" in git_tags(tmp_path)["git_changed_files"]
 
 
-def test_one_stage_needs_only_the_files_of_the_stage_before(
-    demo: Path, make_project: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Training runs on model input and tokenizer alone, and never asks for Spark."""
-    folder = make_project()
-    for part in ("04_feature/tokenizer", "05_model_input"):
-        shutil.copytree(demo / "data" / part, folder / "data" / part)
-    monkeypatch.setattr("contexture.corpus.session.start_spark", lambda _: pytest.fail("training started Spark"))
-    run(folder, node_names=["mspp.pretrain_base", "mspp.pretrain_mspp_ie", "mspp.finetune_mspp_ie"])
-    for part in ("pretrained/mspp_ie/seed-0", "finetuned/mspp_ie/seed-0"):
-        weights = f"data/06_models/mspp/{part}/model.safetensors"
-        assert (folder / weights).read_bytes() == (demo / weights).read_bytes()
+def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained: Path) -> None:
+    """Training runs on model input, questions and tokenizer alone, and never asks for Spark."""
+    expected = weights(demo)
+    assert {name: file.read_bytes() for name, file in weights(trained).items()} == {
+        name: file.read_bytes() for name, file in expected.items()
+    }
     with pytest.raises(DatasetError, match=r"03_primary/paragraphs is not there: run the stage"):
-        run(folder, node_names=["make_tokenizer"])
+        run(trained, node_names=["make_tokenizer"])
 
 
-def test_a_table_that_was_not_finished_is_refused(demo: Path, make_project: Callable[[], Path]) -> None:
+def test_what_was_trained_is_kept_and_what_changed_is_trained_anew(trained: Path) -> None:
+    before = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
+    run_without_spark(trained, node_names=TRAININGS)
+    assert {name: file.stat().st_mtime_ns for name, file in weights(trained).items()} == before
+    changed: dict[str, Any] = copy.deepcopy(SMALLEST)
+    changed["mspp"]["pretrain"]["runs"]["mspp_ie"]["schedule"][0]["steps"] = 3
+    run_without_spark(trained, changed, node_names=TRAININGS)
+    after = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
+    assert {name for name in before if after[name] != before[name]} == {
+        "pretrained/mspp_ie/seed-0",
+        "finetuned/answer_selection/mspp_ie/seed-0/model",
+    }
+
+
+def test_a_table_that_was_not_finished_is_refused(trained: Path) -> None:
+    marker = trained / "data/05_model_input/mspp/joint/_SUCCESS"
+    marker.rename(marker.with_name("hidden"))
+    with pytest.raises(DatasetError, match=r"mspp/joint was not written to its end"):
+        run(trained, node_names=["mspp.pretrain"])
+    marker.with_name("hidden").rename(marker)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"finetune": {"epoch": 3}}, r"mspp\.finetune"),
+        ({"tasks": {"answer_selection": {"epoch": 3}}}, r"mspp\.tasks\.answer_selection\.epoch"),
+        ({"pretrain": {"runs": {"mlm": {"step": 3}}}}, r"mspp\.pretrain\.runs\.mlm\.step"),
+    ],
+)
+def test_unknown_parameters_stop_the_run_before_any_work(
+    given: dict[str, Any], key: str, make_project: Callable[[], Path]
+) -> None:
     folder = make_project()
-    for part in ("04_feature/tokenizer", "05_model_input"):
-        shutil.copytree(demo / "data" / part, folder / "data" / part)
-    (folder / "data/05_model_input/mspp/examples/_SUCCESS").unlink()
-    with pytest.raises(DatasetError, match="was not written to its end"):
-        run(folder, node_names=["mspp.pretrain_base"])
-
-
-def test_unknown_parameters_stop_the_run_before_any_work(make_project: Callable[[], Path]) -> None:
-    folder = make_project()
-    with pytest.raises(KedroCliError, match=r"--params: mspp\.finetune\.epoch: no such parameter"):
-        run(folder, SMALLEST | {"mspp": {"finetune": {"epoch": 3}}})
+    with pytest.raises(KedroCliError, match=rf"--params: {key}: no such parameter"):
+        run(folder, SMALLEST | {"mspp": given})
     assert not (folder / "data").exists()
 
 
@@ -123,14 +217,101 @@ def test_unknown_parameters_stop_the_run_before_any_work(make_project: Callable[
 def test_missing_questions_leave_out_the_evaluation_only(demo: Path, make_project: Callable[[], Path]) -> None:
     folder = make_project()
     run(folder, SMALLEST | {"answers": {"input": "data/01_raw/wikiqa"}})
-    assert (folder / "data/06_models/mspp/pretrained/mspp_ie/seed-0/model.safetensors").exists()
-    assert records(folder) == []
-    page = (folder / "data/08_reporting/mspp/report/report.md").read_text()
-    assert "WikiQA is not here" in page
+    assert {"pretrained/mspp_ie/seed-0"} <= set(weights(folder))
+    assert records(folder, "mspp").empty
+    assert "WikiQA is not here" in (folder / "data/08_reporting/mspp/report/report.md").read_text()
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_metrics(demo: Path, make_project: Callable[[], Path]) -> None:
     folder = make_project()
     run(folder)
-    assert records(folder) == records(demo)
+    pd.testing.assert_frame_equal(measured(folder, "mspp"), measured(demo, "mspp"))
+
+
+@pytest.mark.slow
+def test_trainings_side_by_side_give_the_same_metrics(
+    demo: Path, make_project: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With as many threads each, by which the last bits of weights differ."""
+    one_core_each = SMALLEST | {"compute": {"processes": 2}}
+    monkeypatch.setattr("contexture.training.fleet.os.cpu_count", lambda: 2)
+    threads = torch.get_num_threads()
+    folders = []
+    for params in (SMALLEST, one_core_each):
+        folder = make_project()
+        copy_data(demo, folder, *KEPT)
+        for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
+            (folder / "data/08_reporting/mspp").mkdir(exist_ok=True)
+            shutil.copy(counts, folder / "data/08_reporting/mspp")
+        torch.set_num_threads(1)
+        try:
+            run_without_spark(folder, params, tags=["pretrain", "finetune", "evaluate", "report"])
+        finally:
+            torch.set_num_threads(threads)
+        folders.append(folder)
+    alone, beside = folders
+    assert {name: file.read_bytes() for name, file in weights(beside).items()} == {
+        name: file.read_bytes() for name, file in weights(alone).items()
+    }
+    pd.testing.assert_frame_equal(measured(beside, "mspp"), measured(alone, "mspp"))
+    mlflow.set_tracking_uri(f"sqlite:///{beside}/mlflow.db")
+    runs = mlflow.search_runs(experiment_names=["contexture"], output_format="list")
+    assert len(runs) == 1 + len(RUNS) + len(VARIANTS)
+    assert {one.info.status for one in runs} == {"FINISHED"}
+
+
+@pytest.fixture(scope="module")
+def pipelines() -> dict[str, Pipeline]:
+    """Those of conf/base."""
+    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
+    check(OmegaConfigLoader(str(PROJECT / "conf"), env="base", **arguments))
+    return register_pipelines()
+
+
+def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
+    assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "tour", "__default__"}
+    names = {node.name for node in pipelines["mspp"].nodes}
+    assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
+    assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {n.name for n in pipelines["two_tower"].nodes}
+    everything = {node.name for node in pipelines["__default__"].nodes}
+    for name in [*SYSTEMS, "corpus"]:
+        assert {node.name for node in pipelines[name].nodes} <= everything
+    assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
+
+
+def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> None:
+    tour, short = pipelines["tour"], current().toured()
+    for name, system in short.systems.items():
+        own = [node for node in tour.nodes if node.namespace == name]
+        assert {tag for node in own for tag in node.tags} >= {"examples", "pretrain", "evaluate", "report"}
+        made = {output for node in own if node.short_name == "pretrain" for output in node.outputs}
+        assert made == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
+        assert len(made) < len(current().systems[name].pretrain.runs)
+    assert set(short.systems) == {node.namespace for node in tour.nodes if node.namespace} == set(SYSTEMS)
+
+
+def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:
+    league = pipelines["league"]
+    by_guest = {
+        node.namespace: {output.removesuffix("-pretrained").partition(".")[2] for output in node.outputs}
+        for node in league.nodes
+        if node.short_name == "pretrain" and node.namespace != "league"
+    }
+    parameters = current()
+    assert by_guest == {
+        name: set(parameters.systems[name].restricted(variants).pretrain.runs)
+        for name, variants in parameters.systems["league"].guests.items()
+    }
+    assert {node.namespace for node in league.nodes if node.short_name == "report"} == {"league"}
+    assert not league.inputs() & pipelines["__default__"].all_outputs()
+
+
+def test_trainings_at_a_time(monkeypatch: pytest.MonkeyPatch, pipelines: dict[str, Pipeline]) -> None:
+    compute = current().compute
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert processes(compute) == 7
+    assert processes(type(compute)(processes=3)) == 3
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert processes(type(compute)(processes=3)) == 1
