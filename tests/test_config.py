@@ -1,193 +1,255 @@
 """Parameters are checked when a run starts; every fault is told with its file and key."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from kedro.config import OmegaConfigLoader
 from pydantic import TypeAdapter
 
-from contexture.config import ConfigurationError, check_parameters
-from contexture.hooks import check_systems
-from contexture.objectives.config import QuickThoughtsConfig
-from contexture.pipeline_registry import SYSTEMS
-from contexture.settings import CONFIG_LOADER_ARGS
-from contexture.systems.quick_thoughts.config import QuickThoughtsSystem
-from contexture.systems.two_tower.config import TwoTowerSystem
-from contexture.training.config import MsppSystem
-from contexture.training.systems import AnySystem, System
-
-CONF = Path(__file__).resolve().parents[1] / "conf"
-
-
-def parameters(environment: str) -> dict[str, Any]:
-    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
-    loader = OmegaConfigLoader(str(CONF), env=environment, **arguments)
-    return dict(loader["parameters"])
+from contexture.config import ConfigurationError, Parameters, check_parameters, merged
+from contexture.objectives.config import OBJECTIVES, MsppConfig, QuickThoughtsConfig
+from contexture.systems.ablation import ablated
+from contexture.systems.config import SystemConfig
+from contexture.systems.mspp.config import MsppSampling
+from contexture.systems.registry import STREAMS, SYSTEMS, TASKS
+from contexture.tasks.base import Task
+from contexture.training.places import resolve
+from tests.environments import CONF, ENVIRONMENTS, checked, parameters
+from tests.training.toys import schedule
 
 
-ENVIRONMENTS = sorted(path.name for path in CONF.iterdir() if path.is_dir() and path.name != "local")
+@pytest.fixture(scope="module")
+def base() -> dict[str, Any]:
+    return parameters("base")
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_every_configuration_is_right_and_names_what_the_pipeline_runs(environment: str) -> None:
-    checked = check_parameters(parameters(environment), [CONF / environment, CONF / "base"], {})
-    check_systems(checked)
-    assert set(checked.mspp.pretrain.runs) == set(SYSTEMS["mspp"].runs)
-    assert set(checked.mspp.finetune.variants) == set(SYSTEMS["mspp"].variants)
-    for variant, run in SYSTEMS["mspp"].variants.items():
-        head = checked.mspp.finetune.variants[variant].head
-        own = checked.mspp.pretrain.runs[run].objectives.get("mspp", {}).get("head", head)
-        assert own == head, f"{variant} is fine-tuned with another head than its encoder was trained with"
+def test_every_configuration_is_right(environment: str) -> None:
+    found = checked(environment)
+    assert set(found.systems) == set(SYSTEMS)
+    for system in found.systems.values():
+        assert system.order and set(system.order) == set(system.pretrain.runs)
+        for run in system.pretrain.runs:
+            assert system.pretraining(run).run == run
+        if system.ablation is not None:
+            rows = ablated(system)
+            assert len(rows.pretrain.runs) == len(system.ablation.rows) == len(rows.variants)
+    for name, variant in found.systems["mspp"].measured.items():
+        for run in found.systems["mspp"].runs_of(name):
+            own = found.systems["mspp"].pretrain.runs[run].objectives.get("mspp", {}).get("head", variant.head)
+            assert own == variant.head, f"{name} is fine-tuned with another head than its encoder was trained with"
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
+    whole, tour = checked(environment), checked(environment).toured()
+    assert set(tour.systems) <= set(whole.systems)
+    for name, system in tour.systems.items():
+        assert set(system.measured) <= set(whole.systems[name].measured)
+        assert set(system.pretrain.runs) <= set(whole.systems[name].pretrain.runs)
 
 
 def test_presets_of_paper_and_released_code() -> None:
-    from contexture.systems.mspp.document import RELEASED_CODE, MsppSampling
-
+    released = MsppSampling(positive_rule="following", hard_rule="also_preceding", candidate_sentences=2)
     rules = ("positives", "hard_negatives", "easy_negatives", "positive_rule", "hard_rule", "candidate_sentences")
     for environment, preset, positions, style in (
         ("paper", MsppSampling(), "slots", "linear"),
-        ("released_code", RELEASED_CODE, "tokens", "released"),
+        ("released_code", released, "tokens", "released"),
     ):
-        mspp = check_parameters(parameters(environment), [CONF / "base"], {}).mspp
-        assert [getattr(mspp.sampling, rule) for rule in rules] == [getattr(preset, rule) for rule in rules]
-        assert mspp.layout.positions == positions
-        assert mspp.finetune.head_style == style
+        mspp = checked(environment).systems["mspp"]
+        joint, settings = mspp.streams["joint"], mspp.task("answer_selection")
+        assert [getattr(joint.sampler, rule) for rule in rules] == [getattr(preset, rule) for rule in rules]
+        assert (joint.positions, joint.pooling, settings.head_style) == (positions, "cls", style)
+        assert settings.layout == joint.layout and joint.layout.width == 6 * 64
+        for run in ("mspp_ie", "mspp_ae"):
+            objective = mspp.pretrain.runs[run].objective("mspp")
+            assert isinstance(objective, MsppConfig) and objective.style == style and objective.masked_input
 
 
 def test_presets_of_quick_thoughts_of_paper_and_released_code() -> None:
     """Section 3 and 4.3 of the paper, and where the released code parts from them."""
-    for environment, self_score, context, boundaries, clip, unit_vectors, expansion in (
+    for environment, self_score, context, boundaries, clip, unit, expansion in (
         ("paper", "excluded", "sum", "documents", "all", False, False),
         ("released_code", "zero", "mean", "cross", "each", True, True),
     ):
-        config = check_parameters(parameters(environment), [CONF / "base"], {}).quick_thoughts
-        runs = [run for run in config.pretrain.runs.values() if run.steps and not run.generates]
+        config = checked(environment).systems["quick_thoughts"]
+        runs = [run for run in config.pretrain.runs.values() if run.names == ["quick_thoughts"]]
         assert len(runs) == 4
         for run in runs:
-            objective = QuickThoughtsConfig(**run.objectives.get("quick_thoughts", {}))
+            objective = run.objective("quick_thoughts")
+            assert isinstance(objective, QuickThoughtsConfig)
             assert (objective.window, objective.self_score, objective.context) == (1, self_score, context)
-        assert config.layout.boundaries == boundaries
+        assert config.streams["contiguous"].boundaries == boundaries
         optimizer = config.pretrain.optimizer
         assert (optimizer.clip, optimizer.clip_norm, optimizer.schedule) == (clip, 5.0, "constant")
         assert optimizer.weight_decay == 0
-        assert (config.evaluation.unit_vectors, config.evaluation.expansion) == (unit_vectors, expansion)
-        assert config.evaluation.protocol == "skip_thoughts"
+        assert {encoder.unit for encoder in config.encoders.values()} == {unit}
+        assert {encoder.plain for encoder in config.encoders.values()} == {"both"}
+        settings = config.tasks["sentences"]
+        assert (settings.expansion, settings.protocol) == (expansion, "skip_thoughts")
 
 
 def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
-    values = parameters("paper")
-    checked = check_parameters(values, [CONF / "base"], {})
-    config = checked.quick_thoughts
-    assert {run: config.batch_size(run) for run in ("uni", "bi", "bow", "fixed")} == {
+    found = checked("paper")
+    config = found.systems["quick_thoughts"]
+
+    def batch(run: str) -> int:
+        return config.pretrain.batch_sizes(run, config.streams)["contiguous"]
+
+    assert {run: batch(run) for run in ("uni", "bi", "bow", "fixed")} == {
         "uni": 400, "bi": 400, "bow": 1500, "fixed": 400
     }  # fmt: skip
-    assert config.pretrain.optimizer.learning_rate == 5e-4 and config.layout.sentence_words == 50
-    assert checked.words.size == 50_000 and not checked.words.lowercase
+    assert config.pretrain.optimizer.learning_rate == 5e-4
+    assert (config.lengths.query, config.lengths.document) == (50, 50)
+    assert found.words.size == 50_000 and not found.words.lowercase
     # One epoch each.
-    assert {config.batch_size(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {
-        45_000_000
-    }
+    assert {batch(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {45_000_000}
+    # Skip-Thought has f alone, as large as f of Quick-Thoughts.
+    one, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
+    assert one.shared and not pair.shared
+    assert (one.word_size, one.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
 
 
-def broken(change: dict[str, Any], tmp_path: Path) -> str:
+def test_two_towers_of_the_paper() -> None:
+    """Sections 4.1 and 4.4."""
+    config = checked("paper").systems["two_tower"]
+    retrieval, pairs = config.tasks["retrieval"], config.streams["pairs"]
+    assert (config.lengths.query, config.lengths.document) == (64, 288)
+    assert (pairs.sampler(config.lengths).document_tokens, pairs.sampling.remove_probability) == (288, 1.0)
+    assert retrieval.shares == [1, 5, 80] and retrieval.open_domain_pairs == 1_000_000
+    assert (retrieval.batch_size, retrieval.steps, config.pretrain.batch_size) == (512, 2000, 8192)
+    ablation = ablated(config)
+    assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
+    found = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
+    assert found[0] == ("ict", 4, 128) and found[3] == ("none", 12, 128) and found[-1] == ("ict_bfs_wlp", 12, 512)
+
+
+def broken(change: dict[str, Any], tmp_path: Path, base: dict[str, Any]) -> str:
     """What is said of the base configuration with one file changed."""
-    values = parameters("base")
-    for file, content in change.items():
-        (tmp_path / "env" / "parameters").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "env" / "parameters" / file).write_text(yaml.safe_dump(content))
-        for key, value in content.items():
-            values[key] = merged(values[key], value) if key in values else value
+    (tmp_path / "env" / "parameters").mkdir(parents=True)
+    (tmp_path / "env" / "parameters" / "mine.yml").write_text(yaml.safe_dump(change))
     with pytest.raises(ConfigurationError) as raised:
-        check_parameters(values, [tmp_path / "env", CONF / "base"], {})
+        check_parameters(merged(base, change), [tmp_path / "env", CONF / "base"], {})
     return str(raised.value)
 
 
-def merged(old: Any, new: Any) -> Any:
-    if not isinstance(old, dict) or not isinstance(new, dict):
-        return new
-    return old | {key: merged(old.get(key), value) for key, value in new.items()}
+def nested(key: str, value: Any) -> dict[str, Any]:
+    """`a.b` and a value as a tree."""
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    found: dict[str, Any] = value
+    return found
 
 
-def stage(**weights: float) -> dict[str, Any]:
-    return {"steps": 5, "weights": weights}
+RUNS = "two_tower.pretrain.runs"
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("key", "value", "said"),
     [
-        ({"mspp": {"pretrain": {"batch_sise": 8}}}, "mspp.pretrain.batch_sise: no such parameter"),
-        ({"mspp": {"pretrain": {"batch_size": 0}}}, "mspp.pretrain.batch_size: Input should be greater than 0 (is 0)"),
-        ({"mspp": {"sampling": {"positives": 2}}}, "they must be equal"),
-        ({"mspp": {"layout": {"positions": "slot"}}}, "mspp.layout.positions"),
-        ({"mspp": {"encoder": {"heads": 3}}}, "heads (3) must divide hidden_size (64)"),
-        ({"mspp": {"pretrain": {"runs": {"mlm": {"schedule": [{"steps": 5, "weights": {"mml": 1}}]}}}}}, "['mml']"),
-        ({"vocabulary": {"kind": "unigram"}}, "vocabulary.kind"),
-        ({"mspppp": {}}, "mspppp: no such parameter"),
-        ({"two_tower": {"pretrain": {"batch_sise": 8}}}, "two_tower.pretrain.batch_sise: no such parameter"),
-        ({"two_tower": {"finetune": {"shares": [100]}}}, "two_tower.finetune.shares.0: Input should be less than 100"),
-        ({"two_tower": {"encoders": {"transformer": {"encoder": {"heads": 3}}}}}, "heads (3) must divide"),
+        ("mspp.pretrain.batch_size", 0, "mspp.pretrain.batch_size: Input should be greater than 0 (is 0)"),
+        ("mspp.streams.joint.positions", "slot", "mspp.streams.joint.positions: Input should be 'slots' or 'tokens'"),
+        ("mspp.streams.joint.sampling.positives", 0, "mspp.streams.joint.sampling.positives: Input should be greater"),
+        ("mspp.streams.joint.sampling.hard_rule", "also_preceding", "needs positive_rule 'following'"),
+        ("mspp.encoders.transformer.heads", 3, "heads (3) must divide hidden_size (64)"),
+        ("mspp.pretrain.runs.mlm.schedule", [{"steps": 5, "weights": {"mml": 1}}], "no objective ['mml']; there are ["),
+        ("mspp.variants.pairwise.head", "ie_2", "mspp.variants.pairwise.head: Input should be 'ie_k', 'ae_k' or"),
+        ("vocabulary.kind", "unigram", "vocabulary.kind"),
         (
-            {"two_tower": {"encoders": {"bow_mlp": {"encoder": {"heads": 2}}}}},
-            "two_tower.encoders.bow_mlp.bag_of_words.encoder: no such parameter",
+            "two_tower.tasks.retrieval.shares",
+            [100],
+            "two_tower.tasks.retrieval.shares.0: Input should be less than 100",
         ),
-        ({"two_tower": {"pretrain": {"runs": {"ict": {"pairs": ["itc"]}}}}}, "two_tower.pretrain.runs.ict.pairs.0"),
-        ({"two_tower": {"pretrain": {"runs": {"ict": {"pairs": []}}}}}, "two_tower.pretrain.runs.ict.pairs"),
-        ({"two_tower": {"pretrain": {"runs": {"ict": {"mixture": "equal"}}}}}, "'uniform' or 'pooled'"),
+        ("two_tower.tasks.retrieval.indexes", [{"kind": "lsh"}], "two_tower.tasks.retrieval.indexes.0.kind"),
+        ("two_tower.encoders.transformer.heads", 3, "heads (3) must divide"),
+        (f"{RUNS}.ict.streams.pairs.tasks", ["itc"], f"{RUNS}.ict.streams.pairs.tasks.0: Input should be 'ict', "),
+        (f"{RUNS}.ict.streams.pairs.tasks", [], f"{RUNS}.ict.streams.pairs.tasks: List should have at least 1"),
+        (f"{RUNS}.ict.streams.pairs.mixture", "equal", f"{RUNS}.ict.streams.pairs.mixture: Input should be 'uniform'"),
+        ("words.size", 5, "words.size: Input should be greater than or equal to 10 (is 5)"),
+        ("sentence_tasks.row_counts", "some", "sentence_tasks.row_counts"),
+        ("quick_thoughts.streams.contiguous.boundaries", "pages", "quick_thoughts.streams.contiguous.boundaries"),
+        ("quick_thoughts.tasks.sentences.protocol", "mteb", "quick_thoughts.tasks.sentences.protocol"),
         (
-            {"two_tower": {"pretrain": {"runs": {"ict": {"schedule": [stage(mlm=1, in_batch_negatives=1)]}}}}},
-            "by mlm or by in_batch_negatives, alone",
-        ),
-        (
-            {"two_tower": {"pretrain": {"runs": {"ict": {"schedule": [stage(mlm=1), stage(in_batch_negatives=1)]}}}}},
-            "by mlm or by in_batch_negatives, alone",
-        ),
-        ({"two_tower": {"evaluation": {"indexes": [{"kind": "lsh"}]}}}, "two_tower.evaluation.indexes.0.kind"),
-        ({"words": {"size": 5}}, "words.size: Input should be greater than or equal to 10 (is 5)"),
-        ({"sentence_tasks": {"row_counts": "some"}}, "sentence_tasks.row_counts"),
-        ({"quick_thoughts": {"layout": {"boundaries": "pages"}}}, "quick_thoughts.layout.boundaries"),
-        ({"quick_thoughts": {"evaluation": {"protocol": "mteb"}}}, "quick_thoughts.evaluation.protocol"),
-        (
-            {"quick_thoughts": {"evaluation": {"over_time": {"tasks": ["mr", "sst3"]}}}},
+            "quick_thoughts.tasks.sentences.over_time.tasks",
+            ["mr", "sst3"],
             "no task of classification is called ['sst3']; there are ['cr', 'mpqa', 'mr', 'mrpc', ",
         ),
-        ({"quick_thoughts": {"evaluation": {"over_time": {"tasks": []}}}}, "over_time has runs but no tasks"),
-        ({"quick_thoughts": {"encoders": {"bi": {"embedding_size": 65}}}}, "it must be even"),
+        ("quick_thoughts.tasks.sentences.over_time.tasks", [], "over_time.tasks: List should have at least 1 item"),
+        ("quick_thoughts.encoders.bi.embedding_size", 65, "it must be even"),
         (
-            {"quick_thoughts": {"encoders": {"bow": {"word_size": 8}}}},
-            "quick_thoughts.encoders.bow.bag_of_words.word_size: no such parameter",
+            "quick_thoughts.pretrain.runs.uni.objectives",
+            {"quick_thoughts": {"self_score": "1"}},
+            "quick_thoughts.pretrain.runs.uni.objectives.quick_thoughts.self_score: Input should be 'excluded' or 'ze",
         ),
-        (
-            {
-                "quick_thoughts": {
-                    "pretrain": {"runs": {"uni": {"objectives": {"quick_thoughts": {"self_score": "1"}}}}}
-                }
-            },
-            "self_score",
-        ),
-        (
-            {
-                "quick_thoughts": {
-                    "pretrain": {"runs": {"uni": {"schedule": [stage(quick_thoughts=1, skip_thought=1)]}}}
-                }
-            },
-            "by quick_thoughts or by skip_thought, alone",
-        ),
+        ("league.pretrain.budget.unit", "dollars", "league.pretrain.budget.unit: Input should be 'flops', 'tokens' or"),
     ],
 )
-def test_faults_name_file_and_key(content: dict[str, Any], said: str, tmp_path: Path) -> None:
-    message = broken({"mine.yml": content}, tmp_path)
+def test_faults_name_file_and_key(key: str, value: Any, said: str, tmp_path: Path, base: dict[str, Any]) -> None:
+    message = broken(nested(key, value), tmp_path, base)
     assert said in message
     assert str(tmp_path / "env" / "parameters" / "mine.yml") in message
+    assert message.count("\n") == 1  # one fault, told once
 
 
-def test_a_fault_of_the_command_line_is_told_as_such() -> None:
-    values = parameters("base")
-    values["mspp"]["seeds"] = -1
+@pytest.mark.parametrize(
+    "key",
+    [
+        "mspppp",
+        "compute.threads",
+        "mspp.encoder",
+        "mspp.pretrain.batch_sise",
+        "mspp.pretrain.optimizer.momentum",
+        "mspp.lengths.passage",
+        "mspp.variants.mspp_ie.heads",
+        "mspp.streams.joint.sentence_token",
+        "mspp.streams.joint.sampling.positive",
+        "mspp.pretrain.runs.mlm.batchsize",
+        "mspp.pretrain.runs.mspp_ie.objectives.mspp.heads",
+        "mspp.tasks.answer_selection.epoch",
+        "mspp.tasks.answer_selection.optimizer.warmup",
+        "two_tower.pretrain.batch_sise",
+        "two_tower.streams.pairs.pair",
+        "two_tower.streams.passages.sampling.file",
+        "two_tower.tasks.retrieval.share",
+        "two_tower.tasks.retrieval.bm25.k2",
+        "two_tower.ablation.row",
+        "quick_thoughts.tasks.sentences.neighbours.query",
+        "quick_thoughts.streams.contiguous.file",
+        "league.pretrain.budget.units",
+        "tour.mspp.variant",
+        "tour.mspp.changes.pretrain.batch_sise",
+    ],
+)
+def test_keys_that_nobody_knows_are_refused_by_name(key: str, tmp_path: Path, base: dict[str, Any]) -> None:
+    message = broken(nested(key, {} if key == "mspppp" else 1), tmp_path, base)
+    assert f"mine.yml: {key}: no such parameter" in message
+    assert message.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("encoder", "kind", "key"),
+    [
+        ("two_tower.encoders.bow_mlp", "bag_of_words_mlp", "heads"),
+        ("quick_thoughts.encoders.bow", "bag_of_words", "word_size"),
+    ],
+)
+def test_sizes_of_another_kind_of_encoder_are_refused(
+    encoder: str, kind: str, key: str, tmp_path: Path, base: dict[str, Any]
+) -> None:
+    assert f"{encoder}.{kind}.{key}: no such parameter" in broken(nested(f"{encoder}.{key}", 8), tmp_path, base)
+
+
+def test_a_fault_of_the_command_line_is_told_as_such(base: dict[str, Any]) -> None:
+    given = {"mspp": {"seeds": -1}}
     with pytest.raises(ConfigurationError, match=r"--params: mspp\.seeds: .*greater than 0 \(is -1\)"):
-        check_parameters(values, [CONF / "base"], {"mspp": {"seeds": -1}})
+        check_parameters(merged(base, given), [CONF / "base"], given)
+    given = {"mspp": {"streams": {"joint": {"sampling": {"files": 0}}}}}
+    with pytest.raises(ConfigurationError, match=r"--params: mspp\.streams\.joint\.sampling\.files: .*than 0 \(is 0\)"):
+        check_parameters(merged(base, given), [CONF / "base"], given)
 
 
 def test_a_missing_key_points_to_the_file_around_it() -> None:
@@ -198,94 +260,145 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("key", "value", "said"),
     [
-        ({"mspp": {"encoder": {"init_from": "roberta-base"}}}, "vocabulary.published"),
-        ({"cleaning": {"main_content": 0.5}}, "list_items"),
-        ({"mspp": {"layout": {"sentence_tokens": 128}}}, "max_tokens"),
+        ("mspp.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-base"),
+        ("cleaning.main_content", 0.5, "list_items"),
+        # Streams, objectives, tasks, runs, encoders and variants that there are not.
+        ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['contiguous', 'joint', "),
+        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'ret"),
+        (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are \['pairs', "),
+        (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are"),
+        (f"{RUNS}.ict.streams.pairs.sampling", {}, r"ict\.streams\.pairs: a run can set \['tasks', 'mixture'\], not"),
+        (f"{RUNS}.ict.objectives.mlm", {}, r"settings for \['mlm'\], which no stage of the schedule uses"),
+        (f"{RUNS}.ict.encoder", "bert", r"pretrain\.runs\.ict: no encoder 'bert'; there are \['bow_mlp', "),
+        (f"{RUNS}.ict.start", "base", r"pretrain\.runs\.ict: no run 'base' to start from"),
+        (f"{RUNS}.mlm.encoder", "bow_mlp", "run mlm: mlm reads states of tokens, which a bag_of_words_mlp has not"),
+        (f"{RUNS}.mlm.schedule", [{"steps": 1}], r"runs\.mlm\.schedule\.0\.weights: missing"),
+        ("mspp.variants.joint_ie.runs", ["mml"], r"variants\.joint_ie: no run \['mml'\]; there are \['base', 'mlm', "),
+        ("mspp.variants.unrun", {}, r"variants\.unrun: no run \['unrun'\]; there are"),
+        ("mspp.variants.mspp_ie.tasks", ["retrieval"], r"variants\.mspp_ie: no task \['retrieval'\]; there are \['ans"),
+        ("mspp.variants.joint_ie.model", "x", "a variant is made of runs or of a model, not of both"),
+        ("two_tower.search", "icd", r"search: no run 'icd'; there are \['bfs', "),
+        ("two_tower.tasks.retrieval.indexed", "icd", r"no variant is called icd; there are"),
+        ("two_tower.tasks.retrieval.open_domain", ["icd"], r"no variant is called icd; there are"),
+        ("quick_thoughts.tasks.sentences.ensemble", ["uni", "unit"], r"ensemble: no variant is called unit; there are"),
+        # `fixed` is a run, whose vectors are a part of mc.
+        ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours: no variant is called fixed;"),
+        ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time: no variant is called unit; the"),
+        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['league', 'mspp', "),
+        ("league.guests.mspp", ["mspp_ei"], r"no variant is called mspp_ei; there are \['joint_ae', "),
+        ("tour.msp", {"variants": []}, r"tour: no system 'msp'; there are"),
+        ("tour.mspp.variants", ["mspp_ei"], r"no variant is called mspp_ei; there are"),
+        # Ablations.
+        ("two_tower.ablation.rows", [{"run": "cbow", "encoder": {}}], r"two_tower\.ablation: no run 'cbow'; there are"),
         (
-            {"two_tower": {"sampling": {"query_tokens": 32}}},
-            r"sampling\.query_tokens is 32, layout\.query_tokens is 64: they must be equal",
+            "two_tower.ablation.rows",
+            [{"run": "ict", "encoder": {"layer": 2}}],
+            r"two_tower\.ablation\.rows\.0\.encoder\.transformer\.layer: no such parameter",
         ),
+        ("two_tower.ablation.rows", [{"run": "ict", "encoder": {"layers": 2}}] * 2, "ict layers=2 is there twice"),
+        ("two_tower.ablation.tasks.sentences", {}, r"two_tower\.ablation: no task \['sentences'\]; there are"),
+        ("two_tower.ablation.tasks.retrieval.share", [1], r"ablation\.tasks\.retrieval\.share: no such param"),
+        # Values that do not fit together.
+        ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: these examples are made once"),
+        ("mspp.pretrain.devices", 3, "batch_size 32 must be a multiple of devices, 3"),
         (
-            {"two_tower": {"layout": {"document_tokens": 48}}},
-            r"sampling\.document_tokens is \d+, layout\.document_tokens is 48: they must be equal",
+            "mspp.pretrain.runs.mlm.objectives.mlm",
+            {"stream": "passages"},
+            r"mlm reads joint or passages; 'passages' is none of them here",
         ),
-        (
-            {"two_tower": {"pretrain": {"runs": {"ict": {"encoder": "bert"}}}}},
-            r"run ict: no encoder 'bert'; there are \['bow_mlp', 'transformer'\]",
-        ),
-        (
-            {"two_tower": {"pretrain": {"runs": {"mlm": {"encoder": "bow_mlp"}}}}},
-            "run mlm: mlm trains a Transformer, bow_mlp is none",
-        ),
-        (
-            {"two_tower": {"ablation": {"rows": [{"layers": 2, "run": "cbow", "embedding_size": 32}]}}},
-            "ablation: no run 'cbow'; there are",
-        ),
-        (
-            {"quick_thoughts": {"pretrain": {"runs": {"uni": {"encoder": "gru"}}}}},
-            r"run uni: no encoder 'gru'; there are \['bi', 'bow', 'fixed', 'uni'\]",
-        ),
-        (
-            {"quick_thoughts": {"evaluation": {"over_time": {"runs": ["unit"]}}}},
-            r"evaluation\.over_time: no run 'unit'; there are \['bi', 'bow', 'fixed', 'random', 'skip_thought', ",
-        ),
-        (
-            {
-                "quick_thoughts": {
-                    "evaluation": {"expansion": True},
-                    "encoders": {"t": {"kind": "transformer", "encoder": {}}},
-                }
-            },
-            "evaluation.expansion is for a gru or a bag_of_words; encoder t is neither",
-        ),
-        (
-            {"quick_thoughts": {"pretrain": {"snapshots": 0}}},
-            r"evaluation\.over_time needs pretrain\.snapshots: 1 or more",
-        ),
-        (
-            {"two_tower": {"encoders": {"transformer": {"encoder": {"init_from": "roberta-base"}}}}},
-            r"two_tower\.encoders\.transformer\.encoder\.init_from is roberta-base.*vocabulary\.published",
-        ),
+        ("league.pretrain.budget", None, r"runs\.mlm: a stage needs steps or a budget, where pretrain\.budget tells"),
     ],
-)
-def test_values_that_do_not_fit_together(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        check_parameters(merged(parameters("base"), changes), [CONF / "base"], changes)
+)  # fmt: skip
+def test_values_that_do_not_fit_together(key: str, value: Any, said: str, base: dict[str, Any]) -> None:
+    change = nested(key, value)
+    with pytest.raises(ConfigurationError, match=said):
+        check_parameters(merged(base, change), [CONF / "base"], change)
 
 
-def test_processes_are_told_what_training_knows() -> None:
-    checked = check_parameters(parameters("base"), [CONF / "base"], {})
-    systems: list[tuple[System, type[System]]] = [
-        (checked.mspp, MsppSystem),
-        (checked.quick_thoughts, QuickThoughtsSystem),
-        (checked.two_tower, TwoTowerSystem),
-    ]
-    for config, kind in systems:
-        told = json.loads(json.dumps(config.training()))
-        found: System = TypeAdapter(AnySystem).validate_python(told)
-        assert type(found) is kind and found.pretrain == config.pretrain
-        assert getattr(found, "finetune", None) == getattr(config, "finetune", None)
+def test_runs_that_start_from_one_another_are_refused(base: dict[str, Any]) -> None:
+    for runs, said in (
+        ({"base": {"start": "mlm"}}, r"pretrain\.runs: \['base', 'mlm', 'mspp_ae', 'mspp_ie'\] start from one another"),
+        ({"base": {"start": "base"}}, r"start from one another"),
+        (
+            {"a": schedule(1, mlm=1) | {"start": "b"}, "b": schedule(1, mlm=1) | {"start": "a"}},
+            r"pretrain\.runs: \['a', 'b'\] start from one another",
+        ),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            check_parameters(merged(base, {"mspp": {"pretrain": {"runs": runs}}}), [CONF / "base"], {})
 
 
-def test_runs_that_no_pipeline_has() -> None:
-    for system in ("mspp", "quick_thoughts", "two_tower"):
-        run: dict[str, Any] = {"schedule": [stage(mlm=1)]}
-        if system == "quick_thoughts":
-            run = {"schedule": [stage(quick_thoughts=1)], "encoder": "uni"}
-        values = merged(parameters("base"), {system: {"pretrain": {"runs": {"mspp_ei": run}}}})
-        with pytest.raises(ConfigurationError, match=rf"{system}\.pretrain\.runs has .*mspp_ei"):
-            check_systems(check_parameters(values, [CONF / "base"], {}))
+def test_runs_come_behind_those_that_they_start_from(base: dict[str, Any]) -> None:
+    runs = {"late": schedule(1, mlm=1) | {"start": "mspp_ie"}, "base": {"schedule": []}}
+    changed = merged(base, {"mspp": {"pretrain": {"runs": runs}}})
+    changed["mspp"]["pretrain"]["runs"] = dict(reversed(changed["mspp"]["pretrain"]["runs"].items()))
+    mspp = check_parameters(changed, [CONF / "base"], {}).systems["mspp"]
+    order = mspp.order
+    assert order.index("base") < order.index("mspp_ie") < order.index("late")
+    assert mspp.line("late") == ["late", "mspp_ie", "base"]
+    assert set(mspp.restricted(["mspp_ie"]).pretrain.runs) == {"base", "mspp_ie"}
 
 
-@pytest.mark.parametrize("key", ["ensemble", "neighbours.variants"])
-def test_variants_that_nobody_measures(key: str) -> None:
-    for unknown in ("unit", "fixed"):  # `fixed` is a run, whose vectors are a part of mc
-        nested: Any = {"ensemble": ["uni", unknown]} if key == "ensemble" else {"neighbours": {"variants": [unknown]}}
-        values = merged(parameters("base"), {"quick_thoughts": {"evaluation": nested}})
-        with pytest.raises(ConfigurationError, match=rf"quick_thoughts\.evaluation\.{key} has \['{unknown}'\]; there"):
-            check_systems(check_parameters(values, [CONF / "base"], {}))
-    known: Any = {"ensemble": ["uni", "word_average"], "neighbours": {"variants": ["combine", "word_average"]}}
-    values = merged(parameters("base"), {"quick_thoughts": {"evaluation": known}})
-    check_systems(check_parameters(values, [CONF / "base"], {}))
+def test_a_run_has_the_encoder_of_the_one_that_it_starts_from(base: dict[str, Any]) -> None:
+    change = nested("two_tower.pretrain.runs.more", schedule(1, in_batch_negatives=1) | {"start": "bow_mlp_none"})
+    found = check_parameters(merged(base, change), [CONF / "base"], {}).systems["two_tower"]
+    assert found.encoder_of("more") == "bow_mlp" and found.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
+    other = merged(change, nested("two_tower.pretrain.runs.more.encoder", "transformer"))
+    with pytest.raises(ConfigurationError, match=r"pretrain\.runs\.more: bow_mlp_none, .* is of encoder 'bow_mlp'"):
+        check_parameters(merged(base, other), [CONF / "base"], {})
+
+
+def test_every_objective_has_a_run_in_the_league(base: dict[str, Any]) -> None:
+    league = check_parameters(base, [CONF / "base"], {}).systems["league"]
+    assert set(OBJECTIVES) <= set(league.pretrain.runs)
+    for name in OBJECTIVES:
+        for stage in league.pretraining(name).recipe.schedule:
+            assert stage.budget == league.pretrain.budget
+    fewer = {key: value for key, value in base["league"]["streams"].items() if key != "sentences"}
+    runs = base["league"]["pretrain"]["runs"]
+    changed = base | {"league": base["league"] | {"streams": fewer}, "tour": {}}
+    found = check_parameters(changed, [CONF / "base"], {}).systems["league"].pretrain.runs
+    assert set(OBJECTIVES) - set(found) == {name for name, one in OBJECTIVES.items() if one.streams == ("sentences",)}
+    assert set(runs) <= set(found)
+
+
+def test_processes_are_told_all_of_a_system() -> None:
+    for system in checked("base").systems.values():
+        told = json.loads(json.dumps(system.plain()))
+        assert TypeAdapter(SystemConfig).validate_python(told) == system
+
+
+def test_registries_name_what_there_is() -> None:
+    for config in STREAMS.values():
+        assert callable(resolve(config.implementation)) and callable(resolve(config.tables))
+    for objective in OBJECTIVES.values():
+        assert callable(resolve(objective.implementation))
+        assert set(objective.streams) <= set(STREAMS) and objective.title and objective.explained
+    fields = Parameters.__dataclass_fields__
+    for name, (_, place, source) in TASKS.items():
+        task: Task = resolve(place)()
+        assert task.name == name and source in fields
+
+
+#: What checks the configuration must start at once, on any machine.
+HEAVY = ("torch", "pyspark", "faiss", "transformers", "pytorch_lightning", "kedro", "mlflow")
+
+
+@pytest.mark.parametrize("module", ["contexture.config", "contexture.systems.ablation", "contexture.systems.registry"])
+def test_checking_a_configuration_loads_neither_torch_nor_spark_nor_faiss(module: str) -> None:
+    code = f"import sys, {module}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_checking_all_parameters_loads_neither_torch_nor_spark_nor_faiss(tmp_path: Path, base: dict[str, Any]) -> None:
+    (tmp_path / "values.json").write_text(json.dumps(base))
+    code = (
+        "import json, sys\nfrom pathlib import Path\nfrom contexture.config import check_parameters\n"
+        "check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).toured()\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -6,25 +6,27 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import yaml
-from pydantic import TypeAdapter
+from tokenizers import Tokenizer, models
 from transformers import RobertaConfig, RobertaForMaskedLM
 
-from contexture.encoders.config import GruSentences, SentenceEncoderConfig, SentenceLayoutConfig
+from contexture.config import Parameters
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, Lengths, TransformerConfig
 from contexture.encoders.heads import EvidenceHead
-from contexture.encoders.sentence_encoders import SentenceEncoders, build_sentence_encoders
-from contexture.encoders.transformer import TransformerEncoder, check_fits, resize_token_types
+from contexture.encoders.transformer import Transformer, check_fits, resize_token_types
 from contexture.objectives.config import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
-from contexture.pipeline_registry import SYSTEMS
+from contexture.training.streams import needs_of
 from contexture.vocabulary.tokenizers import SpecialTokens
+from contexture.vocabulary.vocabulary import Vocabulary
+from tests.environments import checked
 
-CONF = Path(__file__).resolve().parents[1] / "conf"
 #: The sizes that the published weights of this name come with.
 ROBERTA_BASE = {
     "vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
     "intermediate_size": 3072, "max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 1,
 }  # fmt: skip
+ROBERTA_TOKENS = SpecialTokens(cls=0, sep=2, pad=1, mask=50264, unk=3, vocab_size=50265)
 PUBLISHED = 124_055_040
 PUBLISHED_JOINT_AE = 124_062_720
 
@@ -33,64 +35,83 @@ def count(*modules: torch.nn.Module) -> int:
     return sum(p.numel() for module in modules for p in module.parameters())
 
 
-def load(environment: str, file: str) -> dict:
-    return yaml.safe_load((CONF / environment / "parameters" / file).read_text())
+def trained(*modules: torch.nn.Module) -> int:
+    return sum(p.numel() for module in modules for p in module.parameters() if p.requires_grad)
+
+
+@pytest.fixture(scope="module")
+def paper() -> Parameters:
+    return checked("paper")
 
 
 @pytest.mark.parametrize(("variant", "head_size"), [("mspp_ie", 768 * 2 + 2), ("mspp_ae", 2 * 768 * 2 + 2)])
-def test_parameters_of_the_paper(variant: str, head_size: int) -> None:
-    mspp, base = load("paper", "mspp.yml")["mspp"], load("base", "mspp.yml")["mspp"]
-    assert mspp["encoder"]["init_from"] == "roberta-base"
+def test_parameters_of_the_paper(variant: str, head_size: int, paper: Parameters) -> None:
+    run = paper.systems["mspp"].pretraining(variant)
+    assert isinstance(run.encoder, TransformerConfig) and run.encoder.init_from == "roberta-base"
+    assert run.encoder.embedding_size is None and run.encoder.shared
+    objective: Any = run.recipe.objective("mspp")
     with torch.device("meta"):
-        encoder = TransformerEncoder(RobertaForMaskedLM(RobertaConfig(**ROBERTA_BASE)))
-        assert count(encoder.model.base_model) == PUBLISHED
-        resize_token_types(encoder.model, base["layout"]["candidates"] + 1)
-        head = EvidenceHead(mspp["pretrain"]["runs"][variant]["objectives"]["mspp"]["head"], 768)
-    assert {p.device.type for p in encoder.parameters()} == {"meta"}
+        network = Transformer(RobertaForMaskedLM(RobertaConfig(**ROBERTA_BASE)), run.encoder, ROBERTA_TOKENS)
+        assert count(network.base) == PUBLISHED
+        resize_token_types(network.model, needs_of(run.streams, run.lengths).types)
+        head = EvidenceHead(objective.head, 768, objective.style)
+    assert {p.device.type for p in network.parameters()} == {"meta"}
     assert count(head) == head_size
-    joint = count(encoder.model.base_model, head)
+    joint = count(network.base, head)
     assert joint == PUBLISHED + 5 * 768 + head_size
     if variant == "mspp_ae":
         # 766 fewer than published: one more token type (768) and a head without its two biases would give their figure.
         assert joint + 768 - 2 == PUBLISHED_JOINT_AE
 
 
-def test_the_layout_of_the_paper_fits_its_model() -> None:
-    from contexture.encoders.config import LayoutConfig
-
-    tokens = SpecialTokens(cls=0, sep=2, pad=1, mask=50264, unk=3, vocab_size=50265)
-    layout = LayoutConfig(**load("base", "mspp.yml")["mspp"]["layout"])
-    check_fits(RobertaConfig(**ROBERTA_BASE), layout.width, tokens, "roberta-base")
+def test_the_layout_of_the_paper_fits_its_model(paper: Parameters) -> None:
+    run = paper.systems["mspp"].pretraining("mspp_ie")
+    needed = needs_of(run.streams, run.lengths)
+    assert (needed.positions, needed.types) == (6 * 64, 6)
+    check_fits(RobertaConfig(**ROBERTA_BASE), needed.positions, ROBERTA_TOKENS, "roberta-base")
     with pytest.raises(ValueError, match="has 514 positions, the layout needs 770"):
-        check_fits(RobertaConfig(**ROBERTA_BASE), LayoutConfig(5, 128).width, tokens, "roberta-base")
+        check_fits(RobertaConfig(**ROBERTA_BASE), LayoutConfig(5, 128).width, ROBERTA_TOKENS, "roberta-base")
 
 
-def sentence_encoders(config: Any, words: int, vector_size: int = 1, pair: bool = True) -> SentenceEncoders:
+def encoder_of(config: EncoderConfig, lengths: Lengths, words: int, vector_size: int = 1, **options: Any) -> Encoder:
+    """Of so many words, without weights."""
     tokens = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=words)
-    vectors = np.broadcast_to(np.zeros(1, dtype=np.float32), (words, vector_size))
+    vocabulary = Vocabulary(Path("nowhere"), Tokenizer(models.WordLevel()), tokens, words)
+    vocabulary.__dict__["vectors"] = np.broadcast_to(np.zeros(1, dtype=np.float32), (words, vector_size))
     with torch.device("meta"):
-        return build_sentence_encoders(config, SentenceLayoutConfig(), tokens, words, vectors, pair)
+        return build_encoder(config, lengths, vocabulary, **options)
 
 
-def trained(*modules: torch.nn.Module) -> int:
-    return sum(p.numel() for module in modules for p in module.parameters() if p.requires_grad)
+def test_parameters_of_two_towers(paper: Parameters) -> None:
+    """Section 4.2: both towers are one BERT-base of 110M parameters; BoW-MLP has 128M, nearly all embeddings."""
+    config, words, hidden, size = paper.systems["two_tower"], 30_522, 768, 512
+    run = config.pretraining("ict_bfs_wlp")
+    needs = needs_of(run.streams, run.lengths)
+    towers = encoder_of(run.encoder, run.lengths, words, needs=needs)
+    layer = 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+    tables = (words + needs.positions + needs.types + 2) * hidden
+    assert towers.query is towers.document and (needs.positions, needs.types) == (288, 1)
+    assert count(towers) == tables + 12 * layer + (hidden + 1) * size
+    assert round(count(towers) / 1e6) == 109
+    assert config.encoder_of("ict_bfs_wlp") != config.encoder_of("bow_mlp_ict_bfs_wlp")
+    bag = encoder_of(config.pretraining("bow_mlp_ict_bfs_wlp").encoder, run.lengths, words)
+    assert count(bag) == words * 4096 + 4097 * 512 + 513 * 512
+    assert words * 4096 == 125_018_112 and round(count(bag) / 1e6) == 127
 
 
 @pytest.fixture(scope="module")
-def quick_thoughts() -> dict[str, SentenceEncoders]:
+def quick_thoughts(paper: Parameters) -> dict[str, Encoder]:
     """Each run of conf/paper that trains by Quick-Thoughts."""
-    paper, sources = load("paper", "quick_thoughts.yml")["quick_thoughts"], load("paper", "sources.yml")["words"]
-    base = load("base", "quick_thoughts.yml")["quick_thoughts"]["pretrain"]["runs"]
-    assert sources["size"] == 50_000 and paper["layout"]["sentence_words"] == 50
-    found = {}
-    for run in ("uni", "bi", "bow", "fixed"):
-        config: Any = TypeAdapter(SentenceEncoderConfig).validate_python(paper["encoders"][base[run]["encoder"]])
-        found[run] = sentence_encoders(config, sources["size"], sources["vector_size"])
-    return found
+    config, words = paper.systems["quick_thoughts"], paper.words
+    assert words.size == 50_000 and (config.lengths.query, config.lengths.document) == (50, 50)
+    return {
+        run: encoder_of(config.pretraining(run).encoder, config.lengths, words.size, words.vector_size)
+        for run in ("uni", "bi", "bow", "fixed")
+    }
 
 
 @pytest.mark.parametrize("run", ["uni", "bi", "bow", "fixed"])
-def test_parameters_of_quick_thoughts(run: str, quick_thoughts: dict[str, SentenceEncoders]) -> None:
+def test_parameters_of_quick_thoughts(run: str, quick_thoughts: dict[str, Encoder]) -> None:
     """6H(H+W+1) + 2VW (appendix C); PyTorch's GRU has a second bias for each gate, which adds 6H.
 
     A bidirectional encoder has h = H/2 units in each direction: 12h(h+W+1) + 2VW, and 12h for the second biases. One
@@ -109,14 +130,17 @@ def test_parameters_of_quick_thoughts(run: str, quick_thoughts: dict[str, Senten
     assert sum(biases) == second_biases[run]
 
 
-def test_vectors_of_quick_thoughts_have_the_published_lengths(quick_thoughts: dict[str, SentenceEncoders]) -> None:
-    frozen = SYSTEMS["quick_thoughts"].frozen
+def test_vectors_of_quick_thoughts_have_the_published_lengths(
+    quick_thoughts: dict[str, Encoder], paper: Parameters
+) -> None:
+    config = paper.systems["quick_thoughts"]
     lengths = {
-        variant: sum(quick_thoughts[run].size for run in runs)
-        for variant, runs in frozen.items()
+        variant: sum(quick_thoughts[run].dimension for run in config.runs_of(variant))
+        for variant in config.measured
         if variant not in ("skip_thought", "random")
     }
     assert lengths == {"uni": 2400, "bi": 2400, "combine": 4800, "mc": 4800, "bow": 600}
+    assert not any(encoder.config.unit for encoder in quick_thoughts.values())
 
 
 def test_skip_thought_has_three_times_the_parameters() -> None:
@@ -124,14 +148,13 @@ def test_skip_thought_has_three_times_the_parameters() -> None:
 
     Skip-Thought has 9H(H+W+1) + VW + 2HV; PyTorch's second biases add 9H, those of its two softmaxes 2V.
     """
-    size, word_size, words = 1000, 300, 20_000
-    config = GruSentences(word_size=word_size, embedding_size=size)
+    size, word_size, words, lengths = 1000, 300, 20_000, Lengths(50, 50)
+    sizes: dict[str, Any] = {"kind": "gru", "word_size": word_size, "embedding_size": size}
     neighbours = 6 * size * (size + word_size + 1) + 2 * words * word_size
-    assert trained(sentence_encoders(config, words)) == neighbours + 6 * size
-    encoder = sentence_encoders(config, words, pair=False)
-    tokens = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=words)
+    assert trained(encoder_of(GruConfig(**sizes, shared=False), lengths, words)) == neighbours + 6 * size
+    encoder = encoder_of(GruConfig(**sizes), lengths, words)
     with torch.device("meta"):
-        decoders = SkipThought(SkipThoughtConfig(), encoder, tokens)
+        decoders = SkipThought(SkipThoughtConfig(), encoder)
     generator = 9 * size * (size + word_size + 1) + words * word_size + 2 * size * words
     assert trained(encoder, decoders) == generator + 9 * size + 2 * words
     assert (round(neighbours / 1e6, 1), round(generator / 1e6, 1)) == (19.8, 57.7)

@@ -115,10 +115,15 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
     try:
         return TypeAdapter(Parameters).validate_python(nested(values))
     except ValidationError as error:
-        faults = []
-        for fault in error.errors():
+        faults, known = [], set[tuple[str, ...]]()
+        for fault in sorted(error.errors(), key=lambda fault: fault["loc"][:1] == ("tour",)):
             key = [str(part) for part in fault["loc"]]
             key = key[1:] if key[:1] == ["systems"] else key
+            if key[:1] == ["tour"] and key[2:3] == ["system"]:
+                if (key[1], *key[3:]) in known:
+                    continue  # a fault of the system, which the tour takes over
+                key[2] = "changes"
+            known.add(tuple(key))
             said = fault["msg"]
             if fault["type"] == "unexpected_keyword_argument":
                 said = "no such parameter"

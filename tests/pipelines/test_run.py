@@ -273,7 +273,9 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "tour", "__default__"}
     names = {node.name for node in pipelines["mspp"].nodes}
     assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
-    assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {n.name for n in pipelines["two_tower"].nodes}
+    assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {
+        n.name for n in pipelines["two_tower"].nodes
+    }
     everything = {node.name for node in pipelines["__default__"].nodes}
     for name in [*SYSTEMS, "corpus"]:
         assert {node.name for node in pipelines[name].nodes} <= everything

@@ -1,11 +1,15 @@
 """Trainings of a node: side by side, shown, and each a child run of MLflow's."""
 
 import os
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from contexture.config import ComputeConfig
+from contexture.folders import IDENTITY
+from contexture.pipelines.console import say
 from contexture.pipelines.tracking import child_run
 from contexture.progress import progress
 from contexture.training.fleet import Job, run_jobs
@@ -29,7 +33,11 @@ def train_all(jobs: Sequence[tuple[Job, Path, dict[str, str]]], compute: Compute
             bar.n = done
             bar.refresh()
 
+        began = time.time()
         run_jobs([job for job, _, _ in jobs], processes(compute), around, told)
+    markers = [folder / IDENTITY for _, folder, _ in jobs]
+    if kept := sum(marker.exists() and marker.stat().st_mtime < began for marker in markers):
+        say(f"        {what}: {kept} of {len(jobs)} were there, made with the same settings, and are kept", sys.stdout)
 
 
 def processes(compute: ComputeConfig) -> int:

@@ -49,16 +49,19 @@ def resolved(
 
 
 def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapping[str, str], prepared: Any) -> Any:
-    """Tokens that are read, and forward and backward FLOPs, of one pass over `{stream: batch}`: two tensors."""
+    """Tokens that are read, and forward and backward FLOPs, of one pass over `{stream: batch}`: two tensors.
+
+    They stay on their device: nobody waits for it.
+    """
     tokens = flops = torch.zeros((), dtype=torch.float64)
     for stream, part in batch.items():
-        tokens = tokens + row_lengths(part).sum().cpu()
+        tokens = tokens + row_lengths(part).sum()
         # Objectives that want the batch as it was before others corrupted it are given an encoding of their own.
         encodings = {prepared.objectives[name].wants_clean_input for name in weights if stream_of[name] == stream}
         flops = flops + len(encodings) * torch.as_tensor(prepared.encoder.flops(part)).cpu()
     for name in weights:
         if stream_of[name] in batch:
-            flops = flops + torch.as_tensor(prepared.objectives[name].flops(batch[stream_of[name]])).cpu()
+            flops = flops + prepared.objectives[name].flops(batch[stream_of[name]])
     return tokens, flops
 
 

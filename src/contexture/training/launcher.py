@@ -93,7 +93,8 @@ def run_distributed(arguments: list[str], processes: int) -> None:
     However this call ends, no process of it is left behind.
     """
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={processes}", "-m", ENTRY_POINT, *arguments]
+    # Behind `--`, as it would take options of ours for abbreviations of its own.
+    command += [f"--nproc-per-node={processes}", "-m", "--", ENTRY_POINT, *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
     environment = {"OMP_NUM_THREADS": threads, **os.environ}
     with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:

@@ -105,10 +105,11 @@ def continued(start: Path, config: Pretraining, head: bool) -> Encoder:
     network = encoder.document
     if isinstance(network, Transformer):
         needs, there = needs_of(config.streams, config.lengths), network.model.config
-        if needs.positions > there.max_position_embeddings or needs.types > there.type_vocab_size:
+        positions = network.specials.first_position + needs.positions
+        if positions > there.max_position_embeddings or needs.types > there.type_vocab_size:
             raise ValueError(
                 f"{start} has {there.max_position_embeddings} positions and {there.type_vocab_size} token types, run "
-                f"{config.run} needs {needs.positions} and {needs.types}: begin with an encoder of this system"
+                f"{config.run} needs {positions} and {needs.types}: begin with an encoder of this system"
             )
     return encoder
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
+from torch import Tensor
 
 from contexture.training.budget import cost
 from contexture.training.curves import read_curves
@@ -24,8 +25,8 @@ class Recorder(pl.Callback):
 
     def __init__(self, folder: Path, every: int) -> None:
         self.folder, self.every = folder, every
-        self.tokens = torch.zeros((), dtype=torch.float64)
-        self.flops = torch.zeros((), dtype=torch.float64)
+        self.tokens: Tensor = torch.zeros((), dtype=torch.float64)
+        self.flops: Tensor = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
@@ -40,8 +41,7 @@ class Recorder(pl.Callback):
         """Count what the pass will cost."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = cost(batch, module.weights_at(module.step), module.stream_of, module)
-        self.tokens += tokens
-        self.flops += flops
+        self.tokens, self.flops = self.tokens + tokens, self.flops + flops
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int

@@ -88,7 +88,11 @@ def test_ranks_and_passes_share_out_the_rows_of_a_step(
     def parts() -> Iterator[dict[str, torch.Tensor]]:
         for rank in range(ranks):
             one = stream(examples, encoder, passes=passes, rank=rank, ranks=ranks)
-            yield from (one.batch(1, part) for part in range(passes))
+            for part in range(passes):
+                found = one.batch(1, part)
+                told = stream(examples, encoder, passes=passes, ranks=ranks).batch(1, part, rank)
+                assert all(torch.equal(told[name], tensor) for name, tensor in found.items())
+                yield found
 
     assert all(len(part["labels"]) == 12 // (ranks * passes) for part in parts())
     assert sorted(row for part in parts() for row in rows_of(part)) == whole

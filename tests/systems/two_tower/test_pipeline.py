@@ -1,6 +1,5 @@
 """`kedro run --pipelines two_tower` at its smallest: every output is there, and the index answers."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,34 +12,39 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contexture.command import main
-from contexture.encoders.tower_files import load_towers
-from contexture.pipeline_registry import SYSTEMS
-from contexture.pipelines.retrieval.pipeline import OPEN_DOMAIN
+from contexture.encoders.files import load_encoder
 from contexture.tasks.retrieval.ranks import METRICS
-from tests.pipelines.conftest import SMALLEST, run
+from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
-RUNS = list(SYSTEMS["two_tower"].runs)
+TRAINED = {"ict_bfs_wlp", "ict", "bfs", "wlp", "mlm", "bow_mlp_ict_bfs_wlp"}
+RUNS = TRAINED | {"none", "bow_mlp_none"}
+OPEN_DOMAIN = {"ict", "ict_bfs_wlp"}
 SHARES = [20, 80]
-STEPS = {
-    name: {"schedule": [] if name.endswith("none") else [{"steps": 4, "weights": {"in_batch_negatives": 1}}]}
-    for name in RUNS
-} | {"mlm": {"schedule": [{"steps": 4, "weights": {"mlm": 1}}]}}
-TINY: dict[str, Any] = SMALLEST | {
-    "two_tower": {
-        "sampling": {"files": 2},
-        "encoders": {
-            "transformer": {
-                "encoder": {"hidden_size": 16, "heads": 2, "intermediate_size": 16},
-                "embedding_size": 8,
-            },
-            "bow_mlp": {"word_size": 16, "hidden_size": 16, "embedding_size": 8},
+PROTOCOLS = {"frozen", "20%", "80%"}
+SAMPLING = {"files": 2}
+SYSTEM: dict[str, Any] = {
+    "streams": {"pairs": {"sampling": SAMPLING}, "passages": {"sampling": SAMPLING}},
+    "encoders": {
+        "transformer": {"hidden_size": 16, "heads": 2, "intermediate_size": 16, "embedding_size": 8},
+        "bow_mlp": {"word_size": 16, "hidden_size": 16, "embedding_size": 8},
+    },
+    "pretrain": {
+        "batch_size": 12,
+        "log_every": 2,
+        "runs": {
+            name: {"schedule": [{"steps": 4, "weights": {"mlm" if name == "mlm" else "in_batch_negatives": 1}}]}
+            for name in TRAINED
         },
-        "pretrain": {"batch_size": 12, "log_every": 2, "runs": STEPS},
-        "finetune": {"shares": SHARES, "batch_size": 8, "steps": 4, "evaluate_every": 2},
-        "evaluation": {"open_domain_pairs": 20},
-        "ablation": {"shares": [80], "rows": [{"layers": 2, "run": "ict", "embedding_size": 4}]},
-    }
+    },
+    "tasks": {
+        "retrieval": {"shares": SHARES, "batch_size": 8, "steps": 4, "evaluate_every": 2, "open_domain_pairs": 20}
+    },
+    "ablation": {
+        "tasks": {"retrieval": {"shares": [80]}},
+        "rows": [{"run": "ict", "encoder": {"layers": 2, "embedding_size": 4}}],
+    },
 }
+TINY: dict[str, Any] = SMALLEST | {"two_tower": SYSTEM}
 
 
 @pytest.fixture(scope="module")
@@ -51,59 +55,51 @@ def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
     return folder
 
 
-def records(project: Path) -> pd.DataFrame:
-    return pd.DataFrame(json.loads((project / "data/08_reporting/two_tower/metrics.json").read_text()))
-
-
 @pytest.mark.slow
-def test_every_variant_share_and_metric_is_recorded(project: Path) -> None:
-    table = records(project)
-    assert set(table) == {"system", "variant", "task", "split", "metric", "value", "seed"}
-    assert set(table["system"]) == {"two_tower"}
+def test_every_variant_protocol_and_metric_is_recorded(project: Path) -> None:
+    table = records(project, "two_tower")
+    check_records(table, "two_tower", RUNS)
+    assert set(table["task"]) == {"retrieval"} and set(table["data"]) == {"demo"} and set(table["split"]) == {"test"}
     assert table["value"].between(0, 1).all()
-    assert not table.duplicated(["variant", "task", "split", "metric", "seed"]).any()
-    closed, grown = (table[table["task"].str.endswith("_open") == is_open] for is_open in (False, True))
-    assert set(closed["variant"]) == {"bm25", *RUNS}
-    assert set(grown["variant"]) == {"bm25", *OPEN_DOMAIN}
-    for part in (closed, grown):
+    grown = table["protocol"].str.endswith(" open")
+    for part, variants in ((table[~grown], RUNS), (table[grown], OPEN_DOMAIN)):
+        assert set(part["variant"]) == {"bm25", *variants}
+        assert set(part["protocol"].str.removesuffix(" open")) == PROTOCOLS
         assert set(part["metric"]) == set(METRICS)
-        assert set(part["split"]) == {"20%", "80%"}
-        assert len(part) == part["variant"].nunique() * len(METRICS) * len(SHARES)
-    wide = table.pivot_table(index=["task", "variant", "split"], columns="metric", values="value")
+        assert len(part) == part["variant"].nunique() * len(METRICS) * len(PROTOCOLS)
+    wide = table.pivot_table(index=["protocol", "variant"], columns="metric", values="value")
     for fewer, more in (("recall_at_1", "recall_at_10"), ("recall_at_10", "recall_at_100")):
         assert (wide[fewer] <= wide[more]).all()
     assert (wide["recall_at_5"] <= wide["sentence_recall_at_5"]).all()
+    steps = table.dropna(subset="steps").groupby("variant")["steps"].first()
+    assert steps.to_dict() == {name: 4 if name in TRAINED else 0 for name in RUNS}
 
 
 @pytest.mark.slow
 def test_variants_are_tested_on_the_same_questions(project: Path) -> None:
-    tables = {
-        name: pd.read_parquet(project / f"data/07_model_output/two_tower/{name}.parquet") for name in ("bm25", *RUNS)
-    }
-    for name, table in tables.items():
-        assert set(table["variant"]) == {name}
-        for split in ("20%", "80%"):
-            own, bm25 = (one.loc[one["split"] == split, "question_id"].tolist() for one in (table, tables["bm25"]))
-            assert own == bm25
+    table = pd.read_parquet(project / "data/07_model_output/two_tower/retrieval/ranks.parquet")
+    closed = table[~table["protocol"].str.endswith(" open")]
+    asked = closed.groupby(["protocol", "variant"])["question_id"].agg(tuple)
+    assert set(asked.index) == {(protocol, name) for protocol in PROTOCOLS for name in ("bm25", *RUNS)}
+    assert (asked.groupby("protocol").nunique() == 1).all()
+    assert (closed.groupby(["protocol", "variant"])["question_id"].nunique() == asked.map(len)).all()
 
 
 @pytest.mark.slow
 def test_counts_report_and_models_are_there(project: Path) -> None:
-    data = project / "data"
-    pairs = json.loads((data / "08_reporting/two_tower/pairs.json").read_text())
+    pairs = read(project, "08_reporting/two_tower/examples-pairs.json")
     assert set(pairs) == {"ict", "bfs", "wlp"}
     assert all(counted["pairs"] > 0 for counted in pairs.values())
-    page = (data / "08_reporting/two_tower/report/report.md").read_text()
+    page = check_report(project, "two_tower")
     assert "Table 1: pairs of the pre-training tasks" in page and re.search(r"50[.,]2", page)  # ICT pairs, published
-    assert all(
-        file.read_bytes().startswith(b"\x89PNG") for file in (data / "08_reporting/two_tower/report").glob("*.png")
-    )
-    kinds = {found["kind"] for found in json.loads((data / "08_reporting/two_tower/indexes.json").read_text())}
-    assert {"ivf", "hnsw"} <= kinds
+    facts = read(project, "07_model_output/two_tower/retrieval/facts.json")
+    assert {"ivf", "hnsw"} <= {found["kind"] for found in facts["indexes"]}
+    models = project / "data/06_models/two_tower"
     for variant in RUNS:
-        for share in SHARES:
-            load_towers(data / f"06_models/two_tower/finetuned/{variant}/share-{share}/seed-0")
-    assert not list(data.rglob("*.unfinished"))
+        tuned = [f"finetuned/retrieval/{variant}/seed-0/share-{share}" for share in SHARES]
+        for place in [f"pretrained/{variant}/seed-0", *tuned]:
+            assert load_encoder(models / place).dimension == 8
+    assert (project / "data/03_primary/tasks/retrieval/task.json").exists()
 
 
 @pytest.mark.slow
@@ -111,7 +107,7 @@ def test_the_index_answers_on_the_command_line(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    titles = set(pd.read_parquet("data/06_models/two_tower/search/passages.parquet")["title"])
+    titles = set(pd.read_parquet("data/06_models/search/passages.parquet")["title"])
     main(["search", "Where does the river rise?", "-k", "3"])
     lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("   ")]
     assert [line.split(". ")[0] for line in lines] == ["1", "2", "3"]
@@ -123,17 +119,30 @@ def test_mlflow_holds_the_encoder_as_a_model(project: Path) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{project}/mlflow.db")
     found = mlflow.search_logged_models(output_format="list")
     assert [model.name for model in found] == ["encoder"]
-    vectors = mlflow.pyfunc.load_model(found[0].model_uri).predict(["a river", "a town on the river"])
-    assert np.shape(vectors) == (2, 8) and np.isfinite(vectors).all()
+    texts = ["a river", "a town on the river"]
+    served = mlflow.pyfunc.load_model(found[0].model_uri)
+    encoder = load_encoder(project / "data/06_models/two_tower/pretrained/ict_bfs_wlp/seed-0")
+    for role in ("document", "query"):
+        vectors = served.predict(texts, params={"role": role})
+        assert np.shape(vectors) == (2, 8) and np.isfinite(vectors).all()
+        np.testing.assert_allclose(vectors, encoder.embed(texts, role), atol=1e-5)
 
 
 @pytest.mark.slow
 def test_the_ablation_stands_on_what_the_system_left(project: Path) -> None:
     run(project, TINY, pipeline_names=["two_tower_ablation"])
-    table = pd.DataFrame(json.loads((project / "data/08_reporting/two_tower/ablation.json").read_text()))
-    assert set(table["variant"]) == {"layers=2 ict dim=4"}
-    assert set(table["split"]) == {"80%"}
+    table = records(project, "two_tower_ablation")
+    name = "ict layers=2 embedding_size=4"
+    check_records(table, "two_tower_ablation", {name})
+    assert set(table["variant"]) == {name}
+    assert set(table["protocol"]) == {"frozen ablation", "80% ablation"}
     assert set(table["metric"]) == set(METRICS)
+    heading = "Ours, the demo's made-up world"
+    assert heading in check_report(project, "two_tower_ablation").partition("Table 5")[2]
+    run(project, TINY, pipeline_names=["two_tower"], node_names=["two_tower.report"])  # whose page has it then too
+    both = records(project, "two_tower")
+    check_records(both, "two_tower", {*RUNS, name})
+    assert heading in check_report(project, "two_tower").partition("Table 5")[2]
 
 
 @pytest.mark.slow
@@ -142,6 +151,6 @@ def test_missing_questions_leave_out_their_evaluation_only(
 ) -> None:
     folder = make_project()
     run(folder, TINY | {"retrieval": {"input": "data/01_raw/squad.json"}}, pipeline_names=["two_tower"])
-    assert records(folder).empty
-    assert (folder / "data/06_models/two_tower/search/vectors/vectors.json").exists()
+    assert records(folder, "two_tower").empty
+    assert (folder / "data/06_models/search/vectors/vectors.json").exists()
     assert "squad.json" in (folder / "data/08_reporting/two_tower/report/report.md").read_text()
