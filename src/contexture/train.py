@@ -1,9 +1,9 @@
 """Training from files alone: no Kedro, Spark, Java or MLflow.
 
-    python -m contexture.train pretrain --config mspp.json --run mspp_ie --seed 0 \
-        --examples data/05_model_input/mspp --vocabulary data/04_feature/tokenizer --output mspp_ie
-    python -m contexture.train finetune --config mspp.json --variant mspp_ie --task answer_selection --seed 0 \
-        --data data/03_primary/tasks/answer_selection --encoders mspp_ie --output mspp_ie_answers
+    python -m contexture.train pretrain --config data/05_model_input/SYSTEM/training.json --run RUN --seed 0 \
+        --examples data/05_model_input/SYSTEM --vocabulary data/04_feature/tokenizer --output ENCODER
+    python -m contexture.train finetune --config data/05_model_input/SYSTEM/training.json --variant VARIANT --seed 0 \
+        --task answer_selection --data data/03_primary/tasks/answer_selection --encoders ENCODER --output MODEL
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the systems' own tests begin with: the tables that are sampled, and the files that training reads; and projects to run in."""
+"""What the systems' own tests begin with: sampled tables, the files that training reads, and projects to run in."""
 
 from tests.pipelines.conftest import make_project
 from tests.sampling.conftest import documents, paragraphs, vocabulary

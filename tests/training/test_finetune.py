@@ -67,7 +67,7 @@ def tune(
     objective, told, seen = Towards(encoder), iter(values), list[float]()
 
     def measure() -> float:
-        seen.append(float(objective.weight))
+        seen.append(float(objective.weight.detach()))
         return next(told)
 
     best = finetune(
@@ -106,7 +106,7 @@ def test_the_best_weights_are_kept_and_patience_has_an_end(
     assert (found.value, found.step) == best
     assert len(seen) == best[1] // 4 + 3
     assert seen == sorted(seen) and len(set(seen)) == len(seen)
-    assert float(objective.weight) == seen[best[1] // 4 - 1]
+    assert float(objective.weight.detach()) == seen[best[1] // 4 - 1]
     curves = read_curves(tmp_path)
     assert curves["dev/value"].dropna().tolist() == [value for value in values[: len(seen)] if value == value]
     assert curves["train/toward"].notna().any()

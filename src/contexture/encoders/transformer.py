@@ -174,7 +174,7 @@ def initialise_for_width(model: Any) -> None:
     percent of a state. Hence 1/√(inputs) in the layers, and words further apart than positions and types. Queries and
     keys start equal, so that attention begins by matching like with like: which sentences share their words is a
     product of both sides, whose gradient vanishes at a start where neither is known. With BERT's own initialisation
-    a two-layer model stayed at chance on MSPP for as long as it was tried; docs/mspp.md has the figures.
+    a two-layer model stayed at chance on MSPP for as long as it was tried.
     """
     for layer in model.modules():
         if isinstance(layer, nn.Linear) and layer is not model.cls.predictions.decoder:

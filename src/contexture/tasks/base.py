@@ -59,6 +59,9 @@ class Task(Protocol):
         `source` says where they are, `demo` is the folder of the made-up world. What is missing is named, not raised.
         """
 
+    def check(self, settings: Any, data: Path) -> None:
+        """Raise ValueError where the data do not do for the settings, before anything is trained."""
+
     def options(self, settings: Any, head: str | None) -> list[str]:
         """Names of the models that are fine-tuned of one contestant; none where the task is for frozen ones alone."""
 

@@ -58,7 +58,7 @@ def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapp
         tokens = tokens + row_lengths(part).sum()
         # Objectives that want the batch as it was before others corrupted it are given an encoding of their own.
         encodings = {prepared.objectives[name].wants_clean_input for name in weights if stream_of[name] == stream}
-        flops = flops + len(encodings) * torch.as_tensor(prepared.encoder.flops(part)).cpu()
+        flops = flops + len(encodings) * prepared.encoder.flops(part)
     for name in weights:
         if stream_of[name] in batch:
             flops = flops + prepared.objectives[name].flops(batch[stream_of[name]])

@@ -38,6 +38,7 @@ def test_ablation_stands_above_the_papers() -> None:
         *ablated("ict layers=2 embedding_size=128", "1%", [0.3]),
         *ablated("ict layers=2 embedding_size=64", "1%", [0.40, 0.42]),
         *ablated("ict layers=2 embedding_size=64", "20%", [0.6]),
+        *ablated("ict layers=2 embedding_size=64", "frozen", [0.1]),  # has no column in the paper's table
     ]
     table = ablation_table(ours, "squad")
     assert [column.name for column in table.columns[3:]] == ["1%", "5%", "10%", "20%", "80%"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.systems.config import SystemConfig
+from contexture.train import task_of
 
 LOG = logging.getLogger(__name__)
 
@@ -17,6 +18,11 @@ def count(counted: Callable[..., dict[str, Any]], place: Path, *tables: Any) -> 
     return counts, place
 
 
-def training_config(config: SystemConfig) -> dict[str, Any]:
-    """The one file that `python -m contexture.train` needs beside the examples."""
+def training_config(config: SystemConfig, *data: Path) -> dict[str, Any]:
+    """The one file that `python -m contexture.train` needs beside the examples; `data` are those of the tasks.
+
+    Raises ValueError where a task cannot be fine-tuned on its data, before hours are spent on training.
+    """
+    for task, folder in zip(config.tasks, data, strict=True):
+        task_of(task).check(config.task(task), folder)
     return config.plain()

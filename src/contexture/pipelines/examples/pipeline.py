@@ -18,8 +18,9 @@ CORPUS = {
 def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
     """Documents → the tables that training reads, their counts, and training's configuration."""
     parts = [_tables(system, config, kind, stream) for kind, stream in config.examples().items()]
-    told = Pipeline([node(fixed(training_config, config), None, "training_config", name="training_config")])
-    return sum(parts, start=Pipeline(told, namespace=system, tags="examples"))
+    data = [f"{task}-data" for task in config.tasks]
+    told = node(fixed(training_config, config), data or None, "training_config", name="training_config")
+    return sum(parts, start=Pipeline([told], namespace=system, inputs=set(data), tags="examples"))
 
 
 def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:

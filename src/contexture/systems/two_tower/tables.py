@@ -74,7 +74,11 @@ def ablation_table(records: Sequence[Record], data: str) -> Table:
         ValueError: naming the record whose variant is not named so.
     """
     own = [
-        r for r in records if r["protocol"].endswith(ABLATED) and r["data"] == data and r["metric"] == "recall_at_100"
+        r
+        for r in records
+        if r["protocol"].endswith(ABLATED)
+        and r["protocol"] != f"frozen{ABLATED}"
+        and (r["data"], r["metric"]) == (data, "recall_at_100")
     ]
     ran = {r["protocol"].removesuffix(ABLATED) for r in own}
     shares = sorted(ran | set(ABLATION_SHARES), key=lambda share: float(share.rstrip("%")))

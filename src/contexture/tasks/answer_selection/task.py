@@ -49,6 +49,9 @@ class AnswerSelectionTask:
                 report["files"] = {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
+    def check(self, settings: Any, data: Path) -> None:
+        """Nothing can be wrong with the data that `read` let pass."""
+
     def options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
         """One model of those that have a head."""
         return [] if head is None else ["model"]

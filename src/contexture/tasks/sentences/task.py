@@ -60,6 +60,9 @@ class Sentences:
         with work_folder(place) as work:
             (work / TASK_FILE).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
 
+    def check(self, settings: Any, data: Path) -> None:
+        """Nothing can be wrong with the data that `read` let pass."""
+
     def options(self, settings: SentenceSettings, head: str | None) -> list[str]:
         """None: nothing is fine-tuned."""
         return []
