@@ -52,6 +52,11 @@ def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]
         shutil.copy(PROJECT / "pyproject.toml", folder)
         shutil.copytree(PROJECT / "conf", folder / "conf")
         (folder / "src").mkdir()  # Kedro wants it; the package itself is installed
+        # MLflow opens a store once in a process, by its name: every project's needs one of its own.
+        settings = folder / "conf/base/mlflow.yml"
+        relative = settings.read_text()
+        assert "sqlite:///mlflow.db" in relative
+        settings.write_text(relative.replace("sqlite:///mlflow.db", f"sqlite:///{folder}/mlflow.db"))
         return folder
 
     return make

@@ -218,8 +218,8 @@ def test_the_console_has_our_warnings_and_others_errors_and_the_log_has_all(
 ) -> None:
     logging.getLogger("contexture.tasks").info("counted 3")
     logging.getLogger("contexture.tasks").warning("cr is left out:\n%s", "x" * 300)
-    logging.getLogger("mlflow").warning("a library's warning")
-    logging.getLogger("mlflow").error("a library's error")
+    logging.getLogger("library").warning("a library's warning")
+    logging.getLogger("library").error("a library's error")
     logging.getLogger("kedro.pipeline.node").error("Node failed with error: \nit")
     logging.captureWarnings(True)  # pytest has put its own recorder over that of the hooks
     warnings.warn("a warning of Python", UserWarning, stacklevel=1)
