@@ -199,7 +199,7 @@ def test_faults_name_file_and_key(key: str, value: Any, said: str, tmp_path: Pat
     "key",
     [
         "mspppp",
-        "compute.threads",
+        "compute.cores",
         "mspp.encoder",
         "mspp.pretrain.batch_sise",
         "mspp.pretrain.optimizer.momentum",

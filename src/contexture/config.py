@@ -33,7 +33,9 @@ class ConfigurationError(ValueError):
 class ComputeConfig:
     """How a run uses the machine."""
 
-    # Trainings side by side, each on one core; null: as many as there are cores. On a GPU there is one at a time.
+    # Threads of each training on a CPU. The last bits of weights depend on them, and on nothing else of the machine.
+    threads: Positive = 1
+    # Trainings side by side on a CPU; null: as many as the cores have threads for. On a GPU there is one at a time.
     processes: Positive | None = None
 
 
@@ -51,7 +53,7 @@ class Tour:
 
 @dataclass(config=STRICT, frozen=True)
 class Parameters:
-    """Everything under conf/<environment>/parameters, but for the systems."""
+    """Everything under conf/<environment>/parameters."""
 
     demo: DemoConfig
     corpus: CorpusConfig

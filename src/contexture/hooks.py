@@ -112,7 +112,7 @@ LEAGUE = "league"
 NEXT = (
     "Next:  kedro run                                    everything at demo size: every row of every paper's tables",
     '       contexture search "how is salt traded"       the passages that answer, by the encoder just trained',
-    "       make ui                                      every training of this run: parameters, curves, models",
+    "       make ui                                      every training of this run: parameters, curves, tables",
 )
 
 

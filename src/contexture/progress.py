@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from tqdm import tqdm
@@ -39,13 +40,16 @@ class DelayedBar(tqdm):  # type: ignore[misc]
         super().close()
 
 
-def progress(total: int | None, what: str, unit: str) -> DelayedBar:
+def progress(total: int | None, what: str, unit: str, over: Iterable[Any] | None = None) -> DelayedBar:
     """A bar for `total` units of work (None: nobody knows how many), to be used as a context with `.update(n)`.
+
+    Iterated over, it gives what is in `over`.
 
     It appears on standard error after five seconds, shows time gone and time left, and goes when the work is done.
     Where standard error is no terminal, or TQDM_DISABLE is set, nothing is shown.
     """
     return DelayedBar(
+        over,
         total=total,
         desc=what,
         unit=f" {unit}",

@@ -10,6 +10,7 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -81,7 +82,8 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(f"{given.config}: no run {given.run!r}; there are {sorted(config.pretrain.runs)}")
     recipe, files = config.pretraining(given.run), files_of(config, given.examples, given.vocabulary, given.start)
     if given.command == "pretrain":
-        launch_pretraining(recipe, given.seed, files, given.output, lambda work: rank_arguments(given, work))
+        told = rank_arguments(given.config, given.run, given.seed, given.examples, given.vocabulary, given.start)
+        launch_pretraining(recipe, given.seed, files, given.output, told)
         return
     pretrain(recipe, given.seed, files, given.output)
     logging.shutdown()
@@ -89,11 +91,14 @@ def main(arguments: list[str] | None = None) -> None:
     os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
 
 
-def rank_arguments(given: argparse.Namespace, work: Path) -> list[str]:
-    """What each process of a run on several devices is told."""
-    found = ["pretrain-rank", "--config", str(given.config), "--run", given.run, "--seed", str(given.seed)]
-    found += ["--examples", str(given.examples), "--vocabulary", str(given.vocabulary), "--output", str(work)]
-    return found + (["--start", str(given.start)] if given.start else [])
+def rank_arguments(
+    config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
+) -> Callable[[Path], list[str]]:
+    """What each process of a run on several devices is told, by the folder to write."""
+    found = ["pretrain-rank", "--config", str(config), "--run", run, "--seed", str(seed)]
+    found += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
+    found += ["--start", str(start)] if start else []
+    return lambda work: [*found, "--output", str(work)]
 
 
 def finetune(config: SystemConfig, given: argparse.Namespace) -> None:

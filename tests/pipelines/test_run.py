@@ -22,7 +22,7 @@ from contexture.encoders.files import load_encoder
 from contexture.hooks import git_tags
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.parameters import check, current
-from contexture.pipelines.trainings import processes
+from contexture.pipelines.trainings import shares
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import (
@@ -230,25 +230,15 @@ def test_the_same_seed_gives_the_same_metrics(demo: Path, make_project: Callable
 
 
 @pytest.mark.slow
-def test_trainings_side_by_side_give_the_same_metrics(
-    demo: Path, make_project: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With as many threads each, by which the last bits of weights differ."""
-    one_core_each = SMALLEST | {"compute": {"processes": 2}}
-    monkeypatch.setattr("contexture.training.fleet.os.cpu_count", lambda: 2)
-    threads = torch.get_num_threads()
+def test_trainings_side_by_side_give_the_same_metrics(demo: Path, make_project: Callable[[], Path]) -> None:
     folders = []
-    for params in (SMALLEST, one_core_each):
+    for params in (SMALLEST, SMALLEST | {"compute": {"processes": 2}}):
         folder = make_project()
         copy_data(demo, folder, *KEPT)
         for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
             (folder / "data/08_reporting/mspp").mkdir(exist_ok=True)
             shutil.copy(counts, folder / "data/08_reporting/mspp")
-        torch.set_num_threads(1)
-        try:
-            run_without_spark(folder, params, tags=["pretrain", "finetune", "evaluate", "report"])
-        finally:
-            torch.set_num_threads(threads)
+        run_without_spark(folder, params, tags=["pretrain", "finetune", "evaluate", "report"])
         folders.append(folder)
     alone, beside = folders
     assert {name: file.read_bytes() for name, file in weights(beside).items()} == {
@@ -313,7 +303,8 @@ def test_trainings_at_a_time(monkeypatch: pytest.MonkeyPatch, pipelines: dict[st
     compute = current().compute
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
-    assert processes(compute) == 7
-    assert processes(type(compute)(processes=3)) == 3
+    assert shares(compute) == (7, 1)
+    assert shares(type(compute)(threads=3)) == (2, 3)
+    assert shares(type(compute)(processes=3)) == (3, 1)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert processes(type(compute)(processes=3)) == 1
+    assert shares(type(compute)(processes=3)) == (1, torch.get_num_threads())

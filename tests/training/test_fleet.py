@@ -60,7 +60,7 @@ def chain(folder: Path) -> list[Job]:
 @PROCESSES
 def test_jobs_begin_behind_what_they_wait_for(processes: int, tmp_path: Path) -> None:
     around, told = Around(), list[float]()
-    run_jobs(chain(tmp_path), processes, around, told.append)
+    run_jobs(chain(tmp_path), processes, 1, around, told.append)
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.done")} == {
         name: f"{name} []" for name in ("base", "one", "two", "other", "late")
     }
@@ -72,7 +72,7 @@ def test_jobs_begin_behind_what_they_wait_for(processes: int, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_two_are_side_by_side(tmp_path: Path) -> None:
-    run_jobs([Job(a, jobs.meet, (tmp_path, a, b)) for a, b in (("1", "2"), ("2", "1"))], 2, Around())
+    run_jobs([Job(a, jobs.meet, (tmp_path, a, b)) for a, b in (("1", "2"), ("2", "1"))], 2, 1, Around())
     assert len(list(tmp_path.glob("*.done"))) == 2
 
 
@@ -83,7 +83,7 @@ def test_the_first_error_ends_all_and_is_raised(processes: int, tmp_path: Path) 
     failing = Job("fail", *((jobs.fail_after, (tmp_path / "pid",)) if first else (jobs.fail, (tmp_path,))))
     began = time.monotonic()
     with pytest.raises(OSError, match=f"the disk of {tmp_path.name} is gone"):
-        run_jobs([*first, failing, Job("never", jobs.write, (tmp_path, "never"))], processes, around)
+        run_jobs([*first, failing, Job("never", jobs.write, (tmp_path, "never"))], processes, 1, around)
     assert time.monotonic() - began < 40
     assert not (tmp_path / "never.done").exists()
     assert ("OSError", "fail") in around.events and ("begin", "never") not in around.events
@@ -91,14 +91,14 @@ def test_the_first_error_ends_all_and_is_raised(processes: int, tmp_path: Path) 
         assert ("OSError", "sleep") in around.events
         assert gone(int((tmp_path / "pid").read_text()))
         # The next jobs get workers of their own.
-        run_jobs([Job(name, jobs.write, (tmp_path, name)) for name in ("a", "b")], processes, Around())
+        run_jobs([Job(name, jobs.write, (tmp_path, name)) for name in ("a", "b")], processes, 1, Around())
         assert (tmp_path / "b.done").exists()
 
 
 @pytest.mark.slow
 def test_a_worker_that_vanishes_ends_all(tmp_path: Path) -> None:
     with pytest.raises(BrokenProcessPool):
-        run_jobs([Job("vanish", jobs.vanish, ()), Job("sleep", jobs.sleep, (tmp_path,))], 2, Around())
+        run_jobs([Job("vanish", jobs.vanish, ()), Job("sleep", jobs.sleep, (tmp_path,))], 2, 1, Around())
     if (tmp_path / "pid").exists():
         assert gone(int((tmp_path / "pid").read_text()))
 
@@ -113,7 +113,7 @@ from tests.training import jobs
 
 if __name__ == "__main__":
     folders = [Path(sys.argv[1]) / name for name in ("1", "2")]
-    run_jobs([Job(folder.name, jobs.sleep, (folder,)) for folder in folders], 2, lambda _: nullcontext())
+    run_jobs([Job(folder.name, jobs.sleep, (folder,)) for folder in folders], 2, 1, lambda _: nullcontext())
 """
 
 
@@ -168,7 +168,7 @@ def test_trainings_side_by_side_give_what_they_give_one_after_another(
             Job(run, pretrain_one, (config, run, 0, folders, tokenizer, start and place / start, place / run), start)
             for run, start in (("base", None), ("shared", "base"), ("mlm", None))
         ]
-        run_jobs(todo, processes, Around())
+        run_jobs(todo, processes, 1, Around())
         found[processes] = {run: weights(place / run) for run in runs}
     for run in runs:
         assert_same(found[1][run], found[2][run], atol=1e-6, rtol=1e-5)  # threads differ, hence last bits

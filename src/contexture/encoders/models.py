@@ -118,7 +118,7 @@ def load_model(name_or_folder: str | Path) -> TextEncoder:
     """
     name, folder = str(name_or_folder), Path(name_or_folder)
     if not folder.exists() and "+" in name:
-        return Combined([load_model(part) for part in name.split("+")])
+        return load_models(name.split("+"))
     if is_encoder(folder):
         return on_device(load_encoder(folder))
     if (folder / VECTORS_FILE).exists():
@@ -126,6 +126,12 @@ def load_model(name_or_folder: str | Path) -> TextEncoder:
     if not folder.exists() and _is_path(name):
         raise ValueError(f"{name}: there is no such folder, and no model is named so")
     return SentenceTransformersModel(name)
+
+
+def load_models(names: Sequence[str]) -> TextEncoder:
+    """The model of a name or folder, as `load_model` has it; several, side by side."""
+    models = [load_model(name) for name in names]
+    return models[0] if len(models) == 1 else Combined(models)
 
 
 def joined(text: Text) -> str:

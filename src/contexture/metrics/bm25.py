@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import bm25s
 import numpy as np
-from tqdm import tqdm
 
 from contexture.metrics.config import Bm25Config
 from contexture.metrics.top import NOTHING, Rows, Scores, best
+from contexture.progress import progress
 
 
 class Bm25:
@@ -45,7 +45,7 @@ class Bm25:
         scores = np.full((len(queries), places), -np.inf, np.float32)
         rows = np.full((len(queries), places), NOTHING, np.int64)
         words = bm25s.tokenize(list(queries), stopwords=self.config.stop_words, return_ids=False, show_progress=False)
-        for line, query in enumerate(tqdm(words, desc="BM25", disable=None)):
+        for line, query in enumerate(progress(len(words), "BM25", "query", words)):
             all_scores = self._model.get_scores_from_ids(self._model.get_tokens_ids(query))
             matching = np.flatnonzero(all_scores)
             found = best(all_scores[None, matching], matching, places)

@@ -18,12 +18,12 @@ from typing import Any
 import faiss
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from contexture.folders import work_folder
 from contexture.metrics.config import IndexConfig
 from contexture.metrics.top import NOTHING, Rows, Scores, best
 from contexture.metrics.vectors import Array, Vectors
+from contexture.progress import progress
 
 #: Vectors in memory at a time.
 BLOCK = 32_768
@@ -212,7 +212,8 @@ def _sha256(path: Path) -> str:
 def _build(vectors: Vectors, config: IndexConfig) -> Any:
     index = _ivf(vectors, config.lists) if config.kind == "ivf" else _hnsw(vectors, config)
     with _one_thread():
-        for _, block in tqdm(vectors.blocks(BLOCK), f"index ({config.kind})", -(-len(vectors) // BLOCK), disable=None):
+        blocks = -(-len(vectors) // BLOCK)
+        for _, block in progress(blocks, f"index ({config.kind})", "block", vectors.blocks(BLOCK)):
             index.add(block)
     return index
 

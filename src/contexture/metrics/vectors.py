@@ -13,9 +13,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from contexture.folders import discard_other, work_folder
+from contexture.progress import progress
 
 Array = NDArray[np.float32]
 #: Numbers of rows → their vectors [len(rows), dimension].
@@ -100,12 +100,12 @@ def write_vectors(
         return finished
     begun = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
     discard_other(folder, begun)
-    with work_folder(folder, begun) as work, tqdm(total=rows, desc="embed", disable=None) as progress:
+    with work_folder(folder, begun) as work, progress(rows, "embed", "text") as bar:
         shards = []
         for number, start in enumerate(range(0, rows, rows_per_shard)):
             shard = range(start, min(start + rows_per_shard, rows))
             shards.append(_make_shard(work / f"{number:05d}.npy", shard, dimension, embed))
-            progress.update(len(shard))
+            bar.update(len(shard))
         description = {"dimension": dimension, "identity": dict(identity), "shards": shards}
         (work / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
     return open_vectors(folder)

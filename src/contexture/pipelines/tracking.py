@@ -30,10 +30,10 @@ def child_run(name: str, tags: dict[str, str], folder: Path) -> Iterator[None]:
     if parent is None:
         yield
         return
-    client, kept = MlflowClient(), (folder / "identity.json").exists()
+    client = MlflowClient()
     tags = tags | {MLFLOW_PARENT_RUN_ID: parent.info.run_id}
     run = client.create_run(parent.info.experiment_id, run_name=name, tags=tags)
-    curves = _Curves(client, run.info.run_id, folder, begun=not kept)
+    curves = _Curves(client, run.info.run_id, folder)
     try:
         yield
     except BaseException:
@@ -47,18 +47,16 @@ def child_run(name: str, tags: dict[str, str], folder: Path) -> Iterator[None]:
 class _Curves:
     """Follows the files of a training, as it need not know MLflow, and runs in another process."""
 
-    def __init__(self, client: MlflowClient, run_id: str, folder: Path, begun: bool) -> None:
+    def __init__(self, client: MlflowClient, run_id: str, folder: Path) -> None:
         self.client, self.run_id, self.folder = client, run_id, folder
         self.last, self.over = -1, threading.Event()
         self.thread = threading.Thread(target=self._follow, daemon=True)
-        if begun:
-            self.thread.start()
+        self.thread.start()
 
     def end(self) -> None:
         """Log what is left."""
         self.over.set()
-        if self.thread.is_alive():
-            self.thread.join()
+        self.thread.join()
         self._log(self.folder)
 
     def _follow(self) -> None:

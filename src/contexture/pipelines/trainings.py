@@ -34,14 +34,16 @@ def train_all(jobs: Sequence[tuple[Job, Path, dict[str, str]]], compute: Compute
             bar.refresh()
 
         began = time.time()
-        run_jobs([job for job, _, _ in jobs], processes(compute), around, told)
+        run_jobs([job for job, _, _ in jobs], *shares(compute), around, told)
     markers = [folder / IDENTITY for _, folder, _ in jobs]
     if kept := sum(marker.exists() and marker.stat().st_mtime < began for marker in markers):
         say(f"        {what}: {kept} of {len(jobs)} were there, made with the same settings, and are kept", sys.stdout)
 
 
-def processes(compute: ComputeConfig) -> int:
-    """Trainings at a time: one on a GPU, on CPUs as many as there are cores."""
+def shares(compute: ComputeConfig) -> tuple[int, int]:
+    """Trainings at a time, and threads of each: on a GPU one with all, on CPUs as many as there are cores for."""
     import torch
 
-    return 1 if torch.cuda.is_available() else (compute.processes or os.cpu_count() or 1)
+    if torch.cuda.is_available():
+        return 1, torch.get_num_threads()
+    return compute.processes or max(1, (os.cpu_count() or 1) // compute.threads), compute.threads

@@ -13,7 +13,6 @@ from pydantic.dataclasses import dataclass
 from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths
 from contexture.strict import STRICT
 from contexture.systems.registry import STREAMS, TASKS
-from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, checked, with_run
 
 
@@ -129,8 +128,7 @@ class SystemConfig:
         if self.search is not None and self.search not in self.pretrain.runs:
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
         for task, settings in self.tasks.items():
-            if hasattr(settings, "check_variants"):
-                settings.check_variants(self.variants_of(task))
+            settings.check_variants(self.variants_of(task))
         self._check_shared_examples()
 
     @property
@@ -188,11 +186,7 @@ class SystemConfig:
 
     def task(self, name: str) -> Any:
         """The settings of a task, with what follows from others."""
-        settings = self.tasks[name]
-        if isinstance(settings, AnswerSelectionSettings) and settings.layout is None:
-            joint = next((one for one in self.streams.values() if hasattr(one, "layout")), None)
-            return settings if joint is None else replace(settings, layout=joint.layout)
-        return settings
+        return self.tasks[name].completed(self.streams.values())
 
     def variants_of(self, task: str) -> list[str]:
         """The variants that a task measures."""
@@ -217,7 +211,7 @@ class SystemConfig:
             pretrain=replace(self.pretrain, runs=runs),
             variants={name: self.measured[name] for name in variants},
             more_variants={},
-            tasks={name: _restricted(settings, variants) for name, settings in self.tasks.items()},
+            tasks={name: settings.restricted(variants) for name, settings in self.tasks.items()},
             ablation=None,
         )
 
@@ -231,7 +225,3 @@ class SystemConfig:
             for key in ("sampling", "files"):
                 if getattr(first, key, None) != getattr(config, key, None):
                     raise ValueError(f"streams.{name}.{key}: these examples are made once, with other settings beside")
-
-
-def _restricted(settings: Any, variants: list[str]) -> Any:
-    return settings.restricted(variants) if hasattr(settings, "restricted") else settings

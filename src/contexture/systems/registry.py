@@ -5,6 +5,7 @@ from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.sentences.config import SentenceSettings
+from contexture.tasks.settings import TaskSettings
 from contexture.training.config import ContiguousConfig, SentencesConfig, StreamConfig
 
 #: Streams of batches: their settings, which tell where the rest is.
@@ -17,7 +18,7 @@ STREAMS: dict[str, type[StreamConfig]] = {
 }
 
 #: Tasks: the settings of measuring and fine-tuning, the class, and the parameters that say where the files are.
-TASKS: dict[str, tuple[type, str, str]] = {
+TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
     "answer_selection": (
         AnswerSelectionSettings,
         "contexture.tasks.answer_selection.task:AnswerSelectionTask",

@@ -52,6 +52,9 @@ class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 
     name: str
+    #: What `evaluate` is given besides, by the name of the argument, if the system has it: folders of `paragraphs`, of
+    #: `passages`, or of a vocabulary of `words` with vectors.
+    corpus: tuple[str, ...]
 
     def read(self, source: Any, demo: Path, place: Path) -> None:
         """Read and check the raw files once; write the folder `place`, `TASK_FILE` in it.

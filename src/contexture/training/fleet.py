@@ -39,6 +39,7 @@ class Job:
 def run_jobs(
     jobs: Sequence[Job],
     processes: int,
+    threads: int,
     around: Callable[[Job], Any],
     told: Callable[[float], None] = lambda done: None,
 ) -> None:
@@ -46,22 +47,37 @@ def run_jobs(
 
     Args:
         jobs: in an order in which each comes behind what it waits for.
-        processes: worker processes; the machine's cores are shared out among them.
+        processes: worker processes.
+        threads: of each job, wherever it is done.
         around: job → context manager that is entered when it begins and left when it ends.
         told: gets the jobs that are done, those under way as far as they are, now and then.
     """
     if processes == 1 or len(jobs) < 2:
-        for place, job in enumerate(jobs):
-            with progress.to(lambda share, place=place: told(place + share)), around(job):  # type: ignore[misc]
-                job.function(*job.arguments)
+        with _threads(threads):
+            for place, job in enumerate(jobs):
+                with progress.to(lambda share, place=place: told(place + share)), around(job):  # type: ignore[misc]
+                    job.function(*job.arguments)
         return
-    _side_by_side(jobs, min(processes, len(jobs)), around, told)
+    _side_by_side(jobs, min(processes, len(jobs)), threads, around, told)
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """So many threads of torch's inside the block."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _side_by_side(
-    jobs: Sequence[Job], processes: int, around: Callable[[Job], Any], told: Callable[[float], None]
+    jobs: Sequence[Job], processes: int, threads: int, around: Callable[[Job], Any], told: Callable[[float], None]
 ) -> None:
-    with workers(processes) as (pool, shares):
+    with workers(processes, threads) as (pool, shares):
         left, done = list(jobs), set[str]()
         running: dict[Future[Any], tuple[Job, Any]] = {}
         names = {job.name for job in jobs}
@@ -91,21 +107,20 @@ def _side_by_side(
 
 
 @contextmanager
-def workers(processes: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
     """The pool of workers, kept for the next jobs of this process, and how far each of them is with its job."""
-    found = _pools.get(processes)
+    found = _pools.get((processes, threads))
     if found is None:
         context = multiprocessing.get_context("spawn")
         shares, number = context.Array("d", processes), context.Value("i", 0)
-        threads = max(1, (os.cpu_count() or 1) // processes)
         records = context.Queue()
         logging.handlers.QueueListener(records, _Here()).start()
         arguments = (shares, number, threads, os.getpid(), records)
-        found = _pools[processes] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
+        found = _pools[processes, threads] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
     try:
         yield found
     except BaseException:
-        _pools.pop(processes)[0].shutdown(wait=False, cancel_futures=True)
+        _pools.pop((processes, threads))[0].shutdown(wait=False, cancel_futures=True)
         raise
 
 
@@ -117,14 +132,14 @@ class _Here(logging.Handler):
         logging.getLogger(record.name).handle(record)
 
 
-#: The pools of this process, by their number of workers.
-_pools: dict[int, tuple[ProcessPoolExecutor, Any]] = {}
+#: The pools of this process, by their number of workers and the threads of each.
+_pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
 #: In a worker: where it tells how far it is.
 _own: dict[str, Any] = {}
 
 
 def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
-    """A worker's start: its share of the cores, no bars and no log of its own, and an end with its parent."""
+    """A worker's start: its threads, no bars and no log of its own, and an end with its parent."""
     with number.get_lock():
         _own["place"], number.value = number.value % len(shares), number.value + 1
     _own["shares"] = shares

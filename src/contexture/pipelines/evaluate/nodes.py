@@ -1,6 +1,5 @@
 """Nodes of the stage `evaluate`."""
 
-import inspect
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -39,13 +38,12 @@ def evaluate(
     there = dict(zip(inputs, given, strict=True))
     own = contestants(config, task, models / "pretrained", there.get("finetuned"))
     every = [*own, *(one for name, guest in guests.items() for one in _guests(name, guest, config, task, models))]
-    measure = task_of(task).evaluate
-    wanted = inspect.signature(measure).parameters
-    if config.word_average and "words" not in wanted:  # a task that asks for words has the row by itself
+    measured = task_of(task)
+    if config.word_average and "words" not in measured.corpus:  # a task that is given words has the row by itself
         every.append(Contestant(WORD_AVERAGE, 0, (str(there["words"]),)))
-    more = {name: place for name, place in there.items() if name in wanted}
+    more = {name: there[name] for name in measured.corpus if name in there}
     vectors.mkdir(parents=True, exist_ok=True)
-    found = measure(config.task(task), every, data, vectors, **more)
+    found = measured.evaluate(config.task(task), every, data, vectors, **more)
     with work_folder(results) as work:
         (work / RECORDS).write_text(json.dumps(found.records), encoding="utf-8")
         (work / FACTS).write_text(json.dumps(found.facts), encoding="utf-8")
@@ -56,15 +54,14 @@ def evaluate(
 
 def time_embedding(config: SystemConfig, models: Path, paragraphs: Path, *encoders: Path) -> dict[str, float]:
     """Variant → sentences that it embeds a second, of the first seed; `encoders` are there to wait for."""
-    from contexture.encoders.models import Combined, load_model
+    from contexture.encoders.models import load_models
     from contexture.vocabulary.tokenizers import paragraph_texts
 
     texts = list(islice(paragraph_texts(paragraphs, "sentences"), TIMED))
     found = {}
     for name, variant in config.measured.items():
         runs = [str(seed_folder(models / "pretrained", run, 0)) for run in config.runs_of(name)]
-        parts = [load_model(one) for one in runs or [str(variant.model)]]
-        model = parts[0] if len(parts) == 1 else Combined(parts)
+        model = load_models(runs or [str(variant.model)])
         model.embed(texts[:100])
         began = time.perf_counter()
         model.embed(texts)

@@ -9,9 +9,10 @@ from contexture.pipelines.evaluate.nodes import evaluate, time_embedding
 from contexture.pipelines.finetune.pipeline import finetuned
 from contexture.pipelines.named import fixed
 from contexture.systems.config import SystemConfig
+from contexture.train import task_of
 
-#: What tasks ask for of the corpus, by the name of the argument.
-CORPUS = {"paragraphs": "paragraphs@files", "words": "words"}
+#: Tables of the corpus, and of a system.
+PARAGRAPHS, WORDS, PASSAGES = "paragraphs@files", "words", "passages-examples@files"
 
 
 def create_pipeline(
@@ -21,23 +22,16 @@ def create_pipeline(
     parts = [_task(system, task, config, guests, examples_of) for task in config.tasks]
     if config.speed:
         runs = [f"{run}-pretrained" for run in config.pretrain.runs]
-        timed = node(
-            fixed(time_embedding, config), ["models_place", CORPUS["paragraphs"], *runs], "speed", name="time_embedding"
-        )
-        parts.append(Pipeline([timed], namespace=system, inputs={CORPUS["paragraphs"]}, tags="evaluate"))
+        timed = node(fixed(time_embedding, config), ["models_place", PARAGRAPHS, *runs], "speed", name="time_embedding")
+        parts.append(Pipeline([timed], namespace=system, inputs={PARAGRAPHS}, tags="evaluate"))
     return sum(parts, start=Pipeline([]))
 
 
 def _task(
     system: str, task: str, config: SystemConfig, guests: Mapping[str, SystemConfig], examples_of: str
 ) -> Pipeline:
-    given = {"paragraphs": CORPUS["paragraphs"]}
-    if config.needs_words:
-        given["words"] = CORPUS["words"]
-    shared = {f"{task}-data", *given.values()}
-    if "pairs" in config.examples():
-        given["passages"] = f"{examples_of}.passages-examples@files" if examples_of else "passages-examples@files"
-        shared |= {given["passages"]} if examples_of else set()
+    given = corpus_of(task, config, examples_of)
+    shared = {f"{task}-data", *given.values()} - {PASSAGES}
     if task in finetuned(config):
         given["finetuned"] = f"{task}-finetuned"
     given |= {name: name for name in datasets(config, task)}
@@ -52,3 +46,14 @@ def _task(
         name=f"evaluate_{task}",
     )
     return Pipeline([measure], namespace=system, inputs=shared, tags="evaluate")
+
+
+def corpus_of(task: str, config: SystemConfig, examples_of: str) -> dict[str, str]:
+    """What a task reads besides its own data, if the system has it: argument → dataset."""
+    found = {"paragraphs": PARAGRAPHS}
+    if config.needs_words:
+        found["words"] = WORDS
+    if "pairs" in config.examples():
+        found["passages"] = f"{examples_of}.{PASSAGES}" if examples_of else PASSAGES
+    wanted = {*task_of(task).corpus, *(["words"] if config.word_average else [])}
+    return {name: dataset for name, dataset in found.items() if name in wanted}

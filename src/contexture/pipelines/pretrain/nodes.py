@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from contexture.config import ComputeConfig
 from contexture.pipelines.trainings import train_all
@@ -42,18 +43,16 @@ def pretrain_one(
     folder: Path,
 ) -> None:
     """Train one run with one seed; on several devices in a process for each."""
+    from contexture.train import rank_arguments
     from contexture.training.launcher import launch_pretraining
     from contexture.training.prepare import Files
 
-    def arguments(work: Path) -> list[str]:
-        file = work / "config.json"
+    root = next(iter(examples.values())).parent
+    with TemporaryDirectory() as place:
+        file = Path(place) / "config.json"
         file.write_text(json.dumps(config.plain()), encoding="utf-8")
-        root = next(iter(examples.values())).parent
-        found = ["pretrain-rank", "--config", str(file), "--run", run, "--seed", str(seed), "--examples", str(root)]
-        found += ["--vocabulary", str(vocabulary), "--output", str(work)]
-        return found + (["--start", str(start)] if start else [])
-
-    launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, arguments)
+        told = rank_arguments(file, run, seed, root, vocabulary, start)
+        launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, told)
 
 
 def seed_folder(place: Path, run: str, seed: int) -> Path:

@@ -1,15 +1,16 @@
 """Where the questions of answer selection come from, and how a model of them is fine-tuned."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle, LayoutConfig
 from contexture.strict import STRICT
-from contexture.training.config import OptimizerConfig, Precision
-
-Positive = Annotated[int, Field(gt=0)]
+from contexture.tasks.settings import TaskSettings
+from contexture.training.config import OptimizerConfig, Positive, Precision, StreamConfig
 
 #: The input that stands for the made-up world.
 DEMO = "demo"
@@ -24,7 +25,7 @@ class AnswersConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class AnswerSelectionSettings:
+class AnswerSelectionSettings(TaskSettings):
     """How a model is fine-tuned on questions and their candidate answers; frozen encoders need none of it.
 
     The defaults are the MSPP paper's values for WikiQA (section 4.1).
@@ -43,3 +44,8 @@ class AnswerSelectionSettings:
     precision: Precision = "auto"
     # How a question and its candidates are laid out in one input; null where the system's own examples say it.
     layout: LayoutConfig | None = None
+
+    def completed(self, streams: Iterable[StreamConfig]) -> Self:
+        """The same with the layout of a stream that has one, unless there is one."""
+        layouts = (one.layout for one in streams if hasattr(one, "layout"))
+        return replace(self, layout=self.layout or next(layouts, None))

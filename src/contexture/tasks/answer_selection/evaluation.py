@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.encoders.base import TextEncoder
-from contexture.encoders.models import Combined, load_model
+from contexture.encoders.models import load_models
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
 from contexture.metrics.vectors import unit
@@ -60,7 +60,7 @@ def _frozen(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame]) -
     known: dict[tuple[str, ...], dict[str, Scores]] = {}
     for one in contestants:
         if one.encoders not in known:
-            model = Combined([load_model(encoder) for encoder in one.encoders])
+            model = load_models(one.encoders)
             known[one.encoders] = {split: cosines(model, part) for split, part in parts.items()}
         for split, scores in known[one.encoders].items():
             yield _run(parts[split].assign(score=scores), one.variant, one.seed, split)

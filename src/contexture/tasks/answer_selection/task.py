@@ -24,6 +24,7 @@ class AnswerSelectionTask:
     """Which candidate answers the question? Frozen encoders by cosine, fine-tuned ones by a head on their states."""
 
     name = "answer_selection"
+    corpus = ()
 
     def read(self, source: AnswersConfig, demo: Path, place: Path) -> None:
         """Write the clean questions of all splits as `answers.parquet`; see `Task.read`.

@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.encoders.base import TextEncoder
 from contexture.encoders.config import Role
 from contexture.encoders.files import is_encoder
-from contexture.encoders.models import Combined, load_model
+from contexture.encoders.models import load_models
 from contexture.metrics.vectors import Array, Vectors, check_identity, unit, write_vectors
 
 #: The parts of a candidate.
@@ -26,9 +25,8 @@ class Retriever:
 
     def __init__(self, encoders: Sequence[str]) -> None:
         """`encoders`: folders or names. Raises ValueError, naming it, where one cannot be loaded."""
-        models = [load_model(name) for name in encoders]
-        self.model: TextEncoder = models[0] if len(models) == 1 else Combined(models)
-        self.unit = len(models) > 1 or not is_encoder(Path(encoders[0]))
+        self.model = load_models(encoders)
+        self.unit = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
 
     def questions(self, questions: pd.DataFrame) -> Array:
         """Vectors of questions, (Q, D)."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.metrics.config import Bm25Config, IndexConfig
 from contexture.strict import STRICT
+from contexture.tasks.settings import TaskSettings
 from contexture.training.config import OptimizerConfig, Positive, Precision
 
 #: The input that stands for the made-up world.
@@ -29,7 +30,7 @@ class RetrievalConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class RetrievalSettings:
+class RetrievalSettings(TaskSettings):
     """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them.
 
     The defaults of fine-tuning are the paper's (section 4.1).
@@ -77,7 +78,7 @@ class RetrievalSettings:
         if unknown := [name for name in named if name not in variants]:
             raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
 
-    def restricted(self, variants: Collection[str]) -> "RetrievalSettings":
+    def restricted(self, variants: Collection[str]) -> Self:
         """The same for these variants alone."""
         indexed = self.indexed if self.indexed in variants else None
         open_domain = [name for name in self.open_domain if name in variants]

@@ -29,6 +29,7 @@ class RetrievalTask:
     """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
 
     name = "retrieval"
+    corpus = ("passages",)
 
     def read(self, source: RetrievalConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -10,11 +10,12 @@ from pydantic.dataclasses import dataclass
 from contexture.strict import STRICT
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
+from contexture.tasks.settings import TaskSettings
+from contexture.training.config import Positive
 
 #: The variant that needs no training, and that of several variants' averaged log-probabilities.
 WORD_AVERAGE, ENSEMBLE = "word_average", "ensemble"
 
-Positive = Annotated[int, Field(gt=0)]
 Names = Annotated[list[str], Field(min_length=1)]
 
 
@@ -59,7 +60,7 @@ class OverTime:
 
 
 @dataclass(config=STRICT, frozen=True)
-class SentenceSettings:
+class SentenceSettings(TaskSettings):
     """How frozen encoders are measured. The defaults are SentEval's probes and similarity, and nothing else."""
 
     # Folds, strengths of regularisation and features of pairs: SentEval's, or those of the Skip-Thoughts scripts.
@@ -91,7 +92,7 @@ class SentenceSettings:
             if unknown := [name for name in names if name not in there]:
                 raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(there)}")
 
-    def restricted(self, variants: Collection[str]) -> "SentenceSettings":
+    def restricted(self, variants: Collection[str]) -> Self:
         """The same for fewer variants; an ensemble that lacks a member is none."""
         there = {*variants, WORD_AVERAGE}
         searched = [name for name in self.neighbours.variants if name in there] if self.neighbours else []

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tqdm import tqdm
-
+from contexture.progress import progress
 from contexture.tasks.base import Row
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.files import Counts
@@ -125,17 +124,17 @@ def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol
         ValueError: a vector is not finite, or a task cannot be split or correlated, naming the task.
     """
     evaluation = Evaluation(protocol.name, {}, {}, {})
-    with tqdm(total=len(tasks), desc="evaluate", unit="task", disable=None) as progress:
+    with progress(len(tasks), "evaluate", "task") as bar:
         for probed in tasks.classification:
-            progress.set_postfix_str(f"{probed.name}: probe")
+            bar.set_postfix_str(f"{probed.name}: probe")
             evaluation.probes[probed.name] = probe(probed, vectors, protocol)
-            progress.update()
+            bar.update()
         for related in tasks.relatedness:
-            progress.set_postfix_str(f"{related.name}: relatedness")
+            bar.set_postfix_str(f"{related.name}: relatedness")
             evaluation.relatedness[related.name] = relatedness(related, vectors, protocol)
-            progress.update()
+            bar.update()
         for alike in tasks.similarity:
-            progress.set_postfix_str(f"{alike.name}: similarity")
+            bar.set_postfix_str(f"{alike.name}: similarity")
             evaluation.similarity[alike.name] = similarity(alike, vectors)
-            progress.update()
+            bar.update()
     return evaluation

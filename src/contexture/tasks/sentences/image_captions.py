@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
-from tqdm import tqdm
 
+from contexture.progress import progress
 from contexture.strict import STRICT
 from contexture.tasks.sentences.neighbours import ROUNDING
 from contexture.training.seeding import mix
@@ -116,7 +116,7 @@ def rank_image_captions(
     space = space.to(device)
     optimizer = torch.optim.Adam(space.parameters(), lr=config.learning_rate)
     best, kept = -1.0, space.state_dict()
-    for epoch in tqdm(range(config.epochs), "image captions", disable=None):
+    for epoch in progress(config.epochs, "image captions", "epoch", range(config.epochs)):
         _train(space, optimizer, train, config, mix(seed, 1, epoch))
         reached = sum(value for name, value in evaluate(space, dev).items() if "recall" in name)
         if reached > best:

@@ -15,7 +15,6 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from tqdm import tqdm
 
 from contexture.metrics.logistic import Design, fit, fit_path, log_probabilities
 from contexture.tasks.sentences.probe_protocols import Protocol, Round, Rows, pair_features, rounds
@@ -64,7 +63,7 @@ def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> Prob
         strengths = protocol.folds if by_folds else protocol.nested
         labels = task.table["label"].to_numpy(np.int64)
         trainer = _Trainer(task_features(task.table, vectors), labels, len(task.classes), parts)
-        scores = trainer.validate(strengths, score, task.name)
+        scores = trainer.validate(strengths, score)
     compared = np.round(100 * scores, 2) if protocol.rounded else scores
     best = compared.argmax(1)
     chosen = tuple(strengths[place] for place in best)
@@ -160,14 +159,13 @@ class _Trainer:
         self.coordinates[~inside] = self.design.place(features[~inside])
         self.targets = torch.nn.functional.one_hot(torch.from_numpy(labels[trained]), classes).to(features)
 
-    def validate(self, strengths: Sequence[float], score: Score, name: str) -> Scores:
+    def validate(self, strengths: Sequence[float], score: Score) -> Scores:
         """The mean score [rounds, strengths] on the rows that inner folds hold out."""
         inner = [fold for part in self.parts for fold in part.inner]
         weights = self._weights([train for train, _ in inner])
         scores = np.empty((len(inner), len(strengths)))
         path = fit_path(self.design, self.targets, weights, strengths)
-        progress = tqdm(path, desc=f"probe {name}", total=len(strengths), unit="C", leave=False, disable=None)
-        for column, parameters in enumerate(progress):
+        for column, parameters in enumerate(path):
             predicted = log_probabilities(self.coordinates, parameters).argmax(2).cpu().numpy()
             for row, (_, held) in enumerate(inner):
                 scores[row, column] = score(self.labels[held], predicted[row, held])

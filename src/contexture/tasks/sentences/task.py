@@ -26,6 +26,7 @@ class Sentences:
     """The task of encoders of sentences, which are measured as they are."""
 
     name = "sentences"
+    corpus = ("paragraphs", "words")
 
     def read(self, source: SentenceTasksConfig, demo: Path, place: Path) -> None:
         """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
