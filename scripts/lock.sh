@@ -6,7 +6,7 @@ python=${PYTHON:-python3.11}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" -m venv "$work/venv"
-"$work/venv/bin/python" -m pip install -qq --no-compile --editable ".[workbench,viz,java,dev]"
+"$work/venv/bin/python" -m pip install -qq --no-compile uv --editable ".[workbench,viz,java,dev]"
 {
     echo "# The versions that set-up installs, for Python 3.11 to 3.13. Written by 'make lock'."
     # Without the project itself, and without a build's local suffix (torch 2.13.0+cpu): any build of a version will do.
