@@ -40,7 +40,7 @@ def create_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> 
         + examples.create_pipeline(name, config)
         + pretrain.create_pipeline(name, config, compute)
         + finetune.create_pipeline(name, config, compute)
-        + evaluate.create_pipeline(name, config, guests_of(config, parameters))
+        + evaluate.create_pipeline(name, config, guests_of(config, parameters), compute)
         + search.create_pipeline(name, config)
         + report.create_pipeline(name, config, guests_of(config, parameters))
     )
@@ -61,7 +61,7 @@ def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parame
     return (
         pretrain.create_pipeline(place, changed, parameters.compute, examples_of=name)
         + finetune.create_pipeline(place, changed, parameters.compute)
-        + evaluate.create_pipeline(place, changed, {}, examples_of=name)
+        + evaluate.create_pipeline(place, changed, {}, parameters.compute, examples_of=name)
         + report.create_pipeline(place, changed, {}, examples_of=name)
     )
 

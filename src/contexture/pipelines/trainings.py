@@ -3,15 +3,17 @@
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from contexture.config import ComputeConfig
 from contexture.folders import IDENTITY
 from contexture.pipelines.console import say
 from contexture.pipelines.tracking import child_run
-from contexture.progress import progress
+from contexture.progress import DelayedBar, progress
+from contexture.tasks.base import Each
 from contexture.training.fleet import Job, run_jobs
 
 
@@ -27,17 +29,23 @@ def train_all(jobs: Sequence[tuple[Job, Path, dict[str, str]]], compute: Compute
         with child_run(job.name, tags, folder):
             yield
 
+    began = time.time()
     with progress(len(jobs), what, "run") as bar:
-
-        def told(done: float) -> None:
-            bar.n = done
-            bar.refresh()
-
-        began = time.time()
-        run_jobs([job for job, _, _ in jobs], *shares(compute), around, told)
+        run_jobs([job for job, _, _ in jobs], *shares(compute), around, lambda done: _show(bar, done))
     markers = [folder / IDENTITY for _, folder, _ in jobs]
     if kept := sum(marker.exists() and marker.stat().st_mtime < began for marker in markers):
         say(f"        {what}: {kept} of {len(jobs)} were there, made with the same settings, and are kept", sys.stdout)
+
+
+def side_by_side(compute: ComputeConfig, what: str) -> Each:
+    """The way to do a function of many things as trainings are done, with a bar."""
+
+    def each(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        jobs = [Job(str(number), function, given) for number, given in enumerate(arguments)]
+        with progress(len(jobs), what, "model") as bar:
+            return run_jobs(jobs, *shares(compute), lambda job: nullcontext(), lambda done: _show(bar, done))
+
+    return each
 
 
 def shares(compute: ComputeConfig) -> tuple[int, int]:
@@ -47,3 +55,8 @@ def shares(compute: ComputeConfig) -> tuple[int, int]:
     if torch.cuda.is_available():
         return 1, torch.get_num_threads()
     return compute.processes or max(1, (os.cpu_count() or 1) // compute.threads), compute.threads
+
+
+def _show(bar: DelayedBar, done: float) -> None:
+    bar.n = done
+    bar.refresh()

@@ -1,6 +1,6 @@
 """What a task is: it reads its files, measures frozen encoders, and says how one is fine-tuned, if it can be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
@@ -48,6 +48,15 @@ class Results:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
+#: Does a function of a module for each tuple of arguments, side by side perhaps; the results in their order.
+Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
+
+
+def one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The plain `Each`."""
+    return [function(*given) for given in arguments]
+
+
 class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 
@@ -71,5 +80,7 @@ class Task(Protocol):
     def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
         """Write the fine-tuned model to `folder`; deterministic in the contestant's seed."""
 
-    def evaluate(self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path) -> Results:
+    def evaluate(
+        self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path, each: Each = one_by_one
+    ) -> Results:
         """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors."""

@@ -1,4 +1,4 @@
-"""Trainings side by side: small models use two cores better with one each than together."""
+"""Work side by side: small models use two cores better with one each than together."""
 
 import logging
 import logging.handlers
@@ -21,7 +21,7 @@ POLL = 0.5
 
 @dataclass(frozen=True)
 class Job:
-    """A training that a worker can do.
+    """A training, or something else, that a worker can do.
 
     Attributes:
         name: by which others wait for it.
@@ -42,8 +42,10 @@ def run_jobs(
     threads: int,
     around: Callable[[Job], Any],
     told: Callable[[float], None] = lambda done: None,
-) -> None:
+) -> list[Any]:
     """Do all jobs, at most so many at a time; with one, in this process. The first error ends those that wait.
+
+    Returns what the jobs' functions do, in the order of the jobs.
 
     Args:
         jobs: in an order in which each comes behind what it waits for.
@@ -53,12 +55,13 @@ def run_jobs(
         told: gets the jobs that are done, those under way as far as they are, now and then.
     """
     if processes == 1 or len(jobs) < 2:
+        found = []
         with _threads(threads):
             for place, job in enumerate(jobs):
                 with progress.to(lambda share, place=place: told(place + share)), around(job):  # type: ignore[misc]
-                    job.function(*job.arguments)
-        return
-    _side_by_side(jobs, min(processes, len(jobs)), threads, around, told)
+                    found.append(job.function(*job.arguments))
+        return found
+    return _side_by_side(jobs, min(processes, len(jobs)), threads, around, told)
 
 
 @contextmanager
@@ -76,9 +79,9 @@ def _threads(number: int) -> Iterator[None]:
 
 def _side_by_side(
     jobs: Sequence[Job], processes: int, threads: int, around: Callable[[Job], Any], told: Callable[[float], None]
-) -> None:
+) -> list[Any]:
     with workers(processes, threads) as (pool, shares):
-        left, done = list(jobs), set[str]()
+        left, done = list(jobs), dict[str, Any]()
         running: dict[Future[Any], tuple[Job, Any]] = {}
         names = {job.name for job in jobs}
         try:
@@ -94,8 +97,7 @@ def _side_by_side(
                     job, context = running.pop(future)
                     error = future.exception()
                     context.__exit__(type(error) if error else None, error, None)
-                    future.result()
-                    done.add(job.name)
+                    done[job.name] = future.result()
                 told(len(done) + sum(shares[:]))
         except BaseException as error:
             for future, (_, context) in running.items():
@@ -104,6 +106,7 @@ def _side_by_side(
             for process in list(pool._processes.values()):  # the executor has no way to end what is under way
                 process.terminate()
             raise
+    return [done[job.name] for job in jobs]
 
 
 @contextmanager
@@ -160,12 +163,12 @@ def _watch(parent: int) -> None:
     os._exit(1)  # nobody waits for this work any more, and the next run must find its folder alone
 
 
-def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     def tell(share: float) -> None:
         _own["shares"][_own["place"]] = share
 
     try:
         with progress.to(tell):
-            function(*arguments)
+            return function(*arguments)
     finally:
         tell(0.0)

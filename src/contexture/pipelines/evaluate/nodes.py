@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
+from contexture.config import ComputeConfig
 from contexture.folders import work_folder
 from contexture.pipelines.contestants import contestants
 from contexture.pipelines.pretrain.nodes import seed_folder
+from contexture.pipelines.trainings import side_by_side
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import Contestant
 from contexture.tasks.sentences.config import WORD_AVERAGE
@@ -23,6 +25,7 @@ def evaluate(
     task: str,
     config: SystemConfig,
     guests: Mapping[str, SystemConfig],
+    compute: ComputeConfig,
     inputs: Sequence[str],
     data: Path,
     models: Path,
@@ -43,7 +46,8 @@ def evaluate(
         every.append(Contestant(WORD_AVERAGE, 0, (str(there["words"]),)))
     more = {name: there[name] for name in measured.corpus if name in there}
     vectors.mkdir(parents=True, exist_ok=True)
-    found = measured.evaluate(config.task(task), every, data, vectors, **more)
+    each = side_by_side(compute, f"evaluation on {task.replace('_', ' ')}")
+    found = measured.evaluate(config.task(task), every, data, vectors, each, **more)
     with work_folder(results) as work:
         (work / RECORDS).write_text(json.dumps(found.records), encoding="utf-8")
         (work / FACTS).write_text(json.dumps(found.facts), encoding="utf-8")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.config import ComputeConfig
 from contexture.pipelines.contestants import datasets
 from contexture.pipelines.evaluate.nodes import evaluate, time_embedding
 from contexture.pipelines.finetune.pipeline import finetuned
@@ -16,10 +17,14 @@ PARAGRAPHS, WORDS, PASSAGES = "paragraphs@files", "words", "passages-examples@fi
 
 
 def create_pipeline(
-    system: str, config: SystemConfig, guests: Mapping[str, SystemConfig], examples_of: str = ""
+    system: str,
+    config: SystemConfig,
+    guests: Mapping[str, SystemConfig],
+    compute: ComputeConfig,
+    examples_of: str = "",
 ) -> Pipeline:
     """Encoders, models and task data → records, facts and tables of every task."""
-    parts = [_task(system, task, config, guests, examples_of) for task in config.tasks]
+    parts = [_task(system, task, config, guests, compute, examples_of) for task in config.tasks]
     if config.speed:
         runs = [f"{run}-pretrained" for run in config.pretrain.runs]
         timed = node(fixed(time_embedding, config), ["models_place", PARAGRAPHS, *runs], "speed", name="time_embedding")
@@ -28,7 +33,12 @@ def create_pipeline(
 
 
 def _task(
-    system: str, task: str, config: SystemConfig, guests: Mapping[str, SystemConfig], examples_of: str
+    system: str,
+    task: str,
+    config: SystemConfig,
+    guests: Mapping[str, SystemConfig],
+    compute: ComputeConfig,
+    examples_of: str,
 ) -> Pipeline:
     given = corpus_of(task, config, examples_of)
     shared = {f"{task}-data", *given.values()} - {PASSAGES}
@@ -40,7 +50,7 @@ def _task(
         given |= {one: one for one in visiting}
         shared |= visiting
     measure = node(
-        fixed(evaluate, task, config, guests, list(given)),
+        fixed(evaluate, task, config, guests, compute, list(given)),
         [f"{task}-data", "models_place", f"{task}-results_place", f"{task}-vectors_place", *given.values()],
         f"{task}-results",
         name=f"evaluate_{task}",

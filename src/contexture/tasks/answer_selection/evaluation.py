@@ -13,7 +13,7 @@ from contexture.metrics.vectors import unit
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import score_model
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 
 NAME = "answer_selection"
 #: The one model that is fine-tuned of a contestant.
@@ -22,7 +22,9 @@ SPLITS = ("dev", "test")
 COLUMNS = [*QUESTION, "candidate_id", "label", "score"]
 
 
-def evaluate_answers(contestants: Sequence[Contestant], answers: pd.DataFrame, data: str) -> Results:
+def evaluate_answers(
+    contestants: Sequence[Contestant], answers: pd.DataFrame, data: str, each: Each = one_by_one
+) -> Results:
     """P@1, MAP and MRR of all contestants and of the baselines; the tables `scores` and `questions` hold the details.
 
     Args:
@@ -30,6 +32,7 @@ def evaluate_answers(contestants: Sequence[Contestant], answers: pd.DataFrame, d
             joint models of its seed order its first k anew.
         answers: of all splits, as `files.read_wikiqa` gives them.
         data: what the questions are called.
+        each: how encoders are measured, side by side or one by one.
     """
     parts = {split: answers[answers["split"] == split].reset_index(drop=True) for split in SPLITS}
     parts = {split: part for split, part in parts.items() if len(part)}
@@ -37,7 +40,7 @@ def evaluate_answers(contestants: Sequence[Contestant], answers: pd.DataFrame, d
         return Results()
     idf = idf_of(answers["candidate"])
     tables = [
-        *_frozen(contestants, parts),
+        *_frozen(contestants, parts, each),
         *_baselines(sorted({one.seed for one in contestants}), parts, idf),
         *_finetuned(contestants, parts),
     ]
@@ -55,15 +58,18 @@ def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     return scores
 
 
-def _frozen(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+def _frozen(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame], each: Each) -> Iterator[pd.DataFrame]:
     """Contestants that start from the same encoders have the same scores, which are computed once."""
-    known: dict[tuple[str, ...], dict[str, Scores]] = {}
+    encoders = list(dict.fromkeys(one.encoders for one in contestants))
+    known = dict(zip(encoders, each(_cosines, [(names, parts) for names in encoders]), strict=True))
     for one in contestants:
-        if one.encoders not in known:
-            model = load_models(one.encoders)
-            known[one.encoders] = {split: cosines(model, part) for split, part in parts.items()}
         for split, scores in known[one.encoders].items():
             yield _run(parts[split].assign(score=scores), one.variant, one.seed, split)
+
+
+def _cosines(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
+    model = load_models(encoders)
+    return {split: cosines(model, part) for split, part in parts.items()}
 
 
 def _baselines(seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]) -> Iterator[pd.DataFrame]:

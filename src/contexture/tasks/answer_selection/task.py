@@ -12,7 +12,7 @@ import pandas as pd
 from contexture.folders import work_folder
 from contexture.tasks.answer_selection.config import DEMO, AnswersConfig, AnswerSelectionSettings
 from contexture.tasks.answer_selection.files import clean, read_wikiqa
-from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
@@ -68,7 +68,12 @@ class AnswerSelectionTask:
         finetune_answers(settings, contestant, answers, folder)
 
     def evaluate(
-        self, settings: AnswerSelectionSettings | None, contestants: Sequence[Contestant], data: Path, place: Path
+        self,
+        settings: AnswerSelectionSettings | None,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        each: Each = one_by_one,
     ) -> Results:
         """See `evaluation.evaluate_answers`; nothing where the questions are missing."""
         from contexture.tasks.answer_selection.evaluation import evaluate_answers
@@ -76,7 +81,7 @@ class AnswerSelectionTask:
         if (answers := _answers(data)) is None:
             return Results()
         name = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))["name"]
-        return evaluate_answers(contestants, answers, name)
+        return evaluate_answers(contestants, answers, name, each)
 
 
 def _answers(data: Path) -> pd.DataFrame | None:

@@ -15,7 +15,7 @@ from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.search_index import compare_indexes, search_exact
 from contexture.metrics.vectors import Vectors
 from contexture.reporting.records import RECALL_AT
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.retrieval.candidates import Retriever
 from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.ranks import METRICS, question_ranks, recalls
@@ -65,6 +65,7 @@ def evaluate_retrieval(
     questions: pd.DataFrame,
     pools: Sequence[Pool],
     data: str,
+    each: Each = one_by_one,
 ) -> Results:
     """Recalls of all contestants and of BM25, which has their seeds, in all pools, the first of which is closed.
 
@@ -73,21 +74,11 @@ def evaluate_retrieval(
     """
     if not contestants:
         return Results()
-    tables: list[pd.DataFrame] = []
-    indexes: list[dict[str, Any]] = []
     indexed = _indexed(settings, contestants)
-    for measured in (one for contestant in contestants for one in models_of(contestant, settings)):
-        retriever = Retriever(measured.encoders)
-        tested = questions[unseen(questions, measured.share, measured.contestant.seed)]
-        queries = retriever.questions(tested)
-        for pool in pools:
-            if pool.is_open and measured.contestant.variant not in settings.open_domain:
-                continue
-            vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
-            ranks = question_ranks(tested, pool.candidates, search_exact(vectors, queries, pool.depth)[1])
-            tables.append(_run(ranks, measured.contestant.variant, measured.contestant.seed, measured.share, pool))
-            if measured == indexed and not pool.is_open:
-                indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
+    models = [one for contestant in contestants for one in models_of(contestant, settings)]
+    measured = each(_measure, [(one, settings, questions, pools, one == indexed) for one in models])
+    tables = [table for found, _ in measured for table in found]
+    indexes = [row for _, found in measured for row in found]
     shares = settings.shares if any(one.finetuned for one in contestants) else []
     seeds = sorted({one.seed for one in contestants})
     speeds: list[dict[str, Any]] = []
@@ -103,6 +94,25 @@ def evaluate_retrieval(
     table = pd.concat(tables, ignore_index=True)[COLUMNS]
     records = to_records(pd.concat([table[RUN], recalls(table)], axis=1), METRICS, NAME, data)
     return Results(records, {"indexes": indexes, "speeds": speeds}, {"ranks": table})
+
+
+def _measure(
+    measured: Measured, settings: RetrievalSettings, questions: pd.DataFrame, pools: Sequence[Pool], indexed: bool
+) -> tuple[list[pd.DataFrame], list[dict[str, Any]]]:
+    """The ranks of one model in every pool that it is measured in; approximate indexes of its vectors if `indexed`."""
+    one, tables, indexes = measured.contestant, [], list[dict[str, Any]]()
+    retriever = Retriever(measured.encoders)
+    tested = questions[unseen(questions, measured.share, one.seed)]
+    queries = retriever.questions(tested)
+    for pool in pools:
+        if pool.is_open and one.variant not in settings.open_domain:
+            continue
+        vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
+        ranks = question_ranks(tested, pool.candidates, search_exact(vectors, queries, pool.depth)[1])
+        tables.append(_run(ranks, one.variant, one.seed, measured.share, pool))
+        if indexed and not pool.is_open:
+            indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
+    return tables, indexes
 
 
 def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[Measured]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from contexture.demo.write import RETRIEVAL
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.retrieval.config import DEMO, RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
@@ -91,6 +91,8 @@ class RetrievalTask:
         contestants: Sequence[Contestant],
         data: Path,
         place: Path,
+        each: Each = one_by_one,
+        *,
         passages: Path | None = None,
     ) -> Results:
         """See `evaluation.evaluate_retrieval`; nothing where the questions are missing.
@@ -108,7 +110,7 @@ class RetrievalTask:
         if passages is not None and (count := settings.open_domain_pairs):
             others = corpus_pairs(passages, count, OPEN_SEED, report["lang"])
             pools.append(Pool(grow(candidates, others, count, OPEN_SEED), place / "open", is_open=True))
-        return evaluate_retrieval(settings, contestants, questions, pools, report["name"])
+        return evaluate_retrieval(settings, contestants, questions, pools, report["name"], each)
 
 
 def _tables(data: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from contexture.encoders.base import Array, Encoder, Text
 from contexture.encoders.config import Role
 from contexture.metrics.vectors import unit
-from contexture.tasks.base import Contestant, Row
+from contexture.tasks.base import Contestant, Each, Row, one_by_one
 from contexture.tasks.sentences.analogies import ALL, analogies
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
@@ -23,7 +23,7 @@ from contexture.tasks.sentences.ensemble import ensemble, relatedness_ensemble
 from contexture.tasks.sentences.evaluation import Evaluation, SentenceTasks, evaluate_sentences
 from contexture.tasks.sentences.image_captions import CaptionedImages, ImageCaptionConfig, rank_image_captions
 from contexture.tasks.sentences.neighbours import embedded, nearest_neighbours
-from contexture.tasks.sentences.probe_protocols import PROTOCOLS
+from contexture.tasks.sentences.probe_protocols import PROTOCOLS, Protocol
 from contexture.tasks.sentences.vectors import VectorStore, distinct
 from contexture.training.snapshots import snapshots, time_of
 from contexture.vocabulary.tokenizers import paragraph_texts
@@ -36,7 +36,12 @@ Records = list[dict[str, Any]]
 
 
 def measure_tasks(
-    settings: SentenceSettings, contestants: Sequence[Contestant], tasks: SentenceTasks, data: str, store: VectorStore
+    settings: SentenceSettings,
+    contestants: Sequence[Contestant],
+    tasks: SentenceTasks,
+    data: str,
+    store: VectorStore,
+    each: Each = one_by_one,
 ) -> tuple[Records, Records, dict[str, int]]:
     """Probes, relatedness and similarity of every contestant, and of the ensemble of each seed.
 
@@ -44,14 +49,12 @@ def measure_tasks(
         Records; the strengths C that were chosen, with variant, seed, task and protocol; and by variant how many
         sentences have the zero vector.
     """
-    protocol, sentences = PROTOCOLS[settings.protocol], tasks.sentences()
-    done: dict[tuple[str, int], Evaluation] = {}
-    zeros: dict[str, int] = {}
-    for one in contestants:
-        LOG.info("%s, seed %d: %d sentences, %d tasks", one.variant, one.seed, len(sentences), len(tasks))
-        vectors = store(one.encoders, sentences, "tasks")
-        done[one.variant, one.seed] = evaluate_sentences(vectors, tasks, protocol)
-        zeros[one.variant] = vectors.zeros()
+    protocol = PROTOCOLS[settings.protocol]
+    encoders = dict.fromkeys(encoder for one in contestants for encoder in one.encoders)
+    each(_embed, [(encoder, tasks, store) for encoder in encoders])  # first, as some are parts of several contestants
+    measured = each(_measure, [(one, tasks, protocol, store) for one in contestants])
+    done = {(one.variant, one.seed): found for one, (found, _) in zip(contestants, measured, strict=True)}
+    zeros = {one.variant: count for one, (_, count) in zip(contestants, measured, strict=True)}
     if settings.ensemble:
         members = {
             name: {seed: found for (of, seed), found in done.items() if of == name} for name in settings.ensemble
@@ -64,6 +67,16 @@ def measure_tasks(
         records += [key | dict(row) for row in found.rows(data)]
         chosen += [key | {"task": task, "protocol": protocol.name, "c": c} for task, c in found.chosen().items() if c]
     return records, chosen, zeros
+
+
+def _embed(encoder: str, tasks: SentenceTasks, store: VectorStore) -> None:
+    store([encoder], tasks.sentences(), "tasks")
+
+
+def _measure(one: Contestant, tasks: SentenceTasks, protocol: Protocol, store: VectorStore) -> tuple[Evaluation, int]:
+    vectors = store(one.encoders, tasks.sentences(), "tasks")
+    LOG.info("%s, seed %d: %d tasks", one.variant, one.seed, len(tasks))
+    return evaluate_sentences(vectors, tasks, protocol), vectors.zeros()
 
 
 def ensemble_of(evaluations: Sequence[Evaluation]) -> Evaluation:

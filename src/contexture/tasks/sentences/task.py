@@ -9,7 +9,7 @@ from typing import Any
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import SENTENCES
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
@@ -81,6 +81,7 @@ class Sentences:
         contestants: Sequence[Contestant],
         data: Path,
         place: Path,
+        each: Each = one_by_one,
         *,
         paragraphs: Path | None = None,
         words: Path | None = None,
@@ -92,6 +93,7 @@ class Sentences:
             contestants: their encoders give the vectors of texts of no role, or of queries over time.
             data: the folder that `read` wrote.
             place: vectors of one set of sentences by one encoder are kept here, in a folder of their own.
+            each: how contestants are measured, side by side or one by one.
             paragraphs: folder of the table of paragraphs, in which neighbours are looked for.
             words: folder of a vocabulary of words with vectors: the variant `word_average`, and for expansion.
 
@@ -111,7 +113,7 @@ class Sentences:
         found.facts.update(chosen=[], zero_vectors={}, neighbours=[], quality_over_time=[])
         if told["counts"]:
             tasks = SentenceTasks.read(folder, counts, told["counts"])
-            records, chosen, zeros = measure_tasks(settings, everyone, tasks, told["name"], store)
+            records, chosen, zeros = measure_tasks(settings, everyone, tasks, told["name"], store, each)
             found.records.extend(records)
             found.facts.update(chosen=chosen, zero_vectors=zeros)
         if settings.neighbours and paragraphs:
