@@ -94,7 +94,11 @@ class Parameters:
         for name, tour in self.tour.items():
             if tour.system is None:
                 raise ValueError(f"tour: no system {name!r}; there are {sorted(self.systems)}")
-            guests = {guest: self.tour[guest].variants for guest in tour.system.guests if guest in self.tour}
+            guests = {
+                guest: [variant for variant in variants if variant in self.tour[guest].variants]
+                for guest, variants in tour.system.guests.items()
+                if guest in self.tour
+            }
             systems[name] = replace(tour.system.restricted(tour.variants), guests=guests)
         return replace(self, systems=systems, tour={})
 

@@ -17,10 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from contexture.folders import work_folder
 from contexture.systems.config import SystemConfig
-from contexture.systems.registry import TASKS
-from contexture.tasks.base import Contestant, Task
+from contexture.systems.registry import TASKS, task_of
+from contexture.tasks.base import Contestant
 from contexture.training.launcher import launch_pretraining
-from contexture.training.places import resolve
 from contexture.training.prepare import Files
 from contexture.training.pretrain import pretrain
 
@@ -28,12 +27,6 @@ from contexture.training.pretrain import pretrain
 def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
     """The files of a run, where `examples` has a folder for each kind of examples."""
     return Files({kind: examples / kind for kind in config.examples()}, vocabulary, start)
-
-
-def task_of(name: str) -> Task:
-    """A task by its name."""
-    found: Task = resolve(TASKS[name][1])()
-    return found
 
 
 def read_config(file: Path) -> SystemConfig:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.systems.config import SystemConfig
+from contexture.systems.registry import task_of
 from contexture.tasks.base import Contestant
-from contexture.train import task_of
 
 
 def contestants(config: SystemConfig, task: str, pretrained: Path, finetuned: Path | None) -> list[Contestant]:

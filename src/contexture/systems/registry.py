@@ -3,10 +3,12 @@
 from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
+from contexture.tasks.base import Task
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
 from contexture.training.config import ContiguousConfig, SentencesConfig, StreamConfig
+from contexture.training.places import resolve
 
 #: Streams of batches: their settings, which tell where the rest is.
 STREAMS: dict[str, type[StreamConfig]] = {
@@ -35,3 +37,9 @@ SYSTEMS: dict[str, str] = {
     "quick_thoughts": "contexture.systems.quick_thoughts.page",
     "league": "contexture.systems.league.page",
 }
+
+
+def task_of(name: str) -> Task:
+    """A task by its name."""
+    found: Task = resolve(TASKS[name][1])()
+    return found

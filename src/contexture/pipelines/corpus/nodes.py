@@ -13,15 +13,15 @@ from contexture.corpus import main_content
 from contexture.corpus import pages as rooms
 from contexture.corpus.card import card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
-from contexture.corpus.sentence_training import train_sentences
 from contexture.corpus.sources.protocol import SourceFile
-from contexture.reporting.corpus_card import render_corpus_card
 
 LOG = logging.getLogger(__name__)
 
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
     """What is learned of each language's sentences, from a sample of the sources."""
+    from contexture.corpus.sentence_training import train_sentences
+
     learned = train_sentences(files_of(sources), corpus)
     for lang, language in learned.items():
         LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
@@ -64,6 +64,8 @@ def report_corpus(
     classifier: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
     """Counts and the corpus card; ValueError where no paragraph is left."""
+    from contexture.reporting.corpus_card import render_corpus_card
+
     counts = rooms.report(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     for language in cleaned["languages"].values():

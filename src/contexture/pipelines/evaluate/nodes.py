@@ -12,9 +12,9 @@ from contexture.pipelines.contestants import contestants
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.pipelines.trainings import side_by_side
 from contexture.systems.config import SystemConfig
+from contexture.systems.registry import task_of
 from contexture.tasks.base import Contestant
 from contexture.tasks.sentences.config import WORD_AVERAGE
-from contexture.train import task_of
 
 RECORDS, FACTS = "records.json", "facts.json"
 #: Sentences of the corpus whose embedding is timed.

@@ -10,7 +10,7 @@ from contexture.pipelines.evaluate.nodes import evaluate, time_embedding
 from contexture.pipelines.finetune.pipeline import finetuned
 from contexture.pipelines.named import fixed
 from contexture.systems.config import SystemConfig
-from contexture.train import task_of
+from contexture.systems.registry import task_of
 
 #: Tables of the corpus, and of a system.
 PARAGRAPHS, WORDS, PASSAGES = "paragraphs@files", "words", "passages-examples@files"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.systems.config import SystemConfig
-from contexture.train import task_of
+from contexture.systems.registry import task_of
 
 LOG = logging.getLogger(__name__)
 

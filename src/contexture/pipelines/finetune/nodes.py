@@ -9,8 +9,8 @@ from contexture.folders import finished, work_folder
 from contexture.pipelines.contestants import contestants, options
 from contexture.pipelines.trainings import train_all
 from contexture.systems.config import SystemConfig
+from contexture.systems.registry import task_of
 from contexture.tasks.base import Contestant
-from contexture.train import task_of
 from contexture.training.fleet import Job
 
 

@@ -3,20 +3,20 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contexture.folders import work_folder
 from contexture.objectives.config import OBJECTIVES
 from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
-from contexture.reporting.curves import History, Series
-from contexture.reporting.page import ReportContext
-from contexture.reporting.phrases import named
-from contexture.reporting.report import Report, render_report
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
 from contexture.training.places import resolve
+
+if TYPE_CHECKING:
+    from contexture.reporting.curves import History, Series
+    from contexture.reporting.report import Report
 
 #: Rows that no configuration names.
 LABELS = {
@@ -52,6 +52,10 @@ def write_report(
 
     `given`: the results of all tasks, then their data, then the counts of the examples by kind, then encoders.
     """
+    from contexture.reporting.page import ReportContext
+    from contexture.reporting.phrases import named
+    from contexture.reporting.report import render_report
+
     results, data = given[: len(tasks)], given[len(tasks) : 2 * len(tasks)]
     kinds = list(config.examples())
     counts = dict(zip(kinds, given[2 * len(tasks) : 2 * len(tasks) + len(kinds)], strict=True))
@@ -157,8 +161,9 @@ def trainings(config: SystemConfig, models: Path) -> dict[str, dict[str, float]]
     return found
 
 
-def histories(config: SystemConfig, models: Path) -> list[History]:
+def histories(config: SystemConfig, models: Path) -> "list[History]":
     """The curves of every training that has some."""
+    from contexture.reporting.curves import History
     from contexture.training.curves import read_curves
 
     found = []
@@ -193,8 +198,10 @@ def labels(config: SystemConfig) -> dict[str, str]:
     return found
 
 
-def series() -> dict[str, Series]:
+def series() -> "dict[str, Series]":
     """How the curves of objectives are shown."""
+    from contexture.reporting.curves import Series
+
     found = {}
     for name, config in OBJECTIVES.items():
         found[name] = Series(f"{config.title} loss", config.unit)
@@ -229,7 +236,7 @@ def described(encoder: Any) -> str:
     return f"{encoder.kind.replace('_', ' ')}, {encoder.embedding_size}{pair}"
 
 
-def save_report(report: Report, place: Path) -> Path:
+def save_report(report: "Report", place: Path) -> Path:
     """Write the pages and the pictures that they show."""
     with work_folder(place) as work:
         (work / "report.md").write_text(report.markdown, encoding="utf-8")

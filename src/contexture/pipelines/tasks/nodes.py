@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from contexture.train import task_of
+from contexture.systems.registry import task_of
 
 
 def read_task(name: str, source: Any, sources: dict[str, Any], demo: Path, place: Path) -> Path:

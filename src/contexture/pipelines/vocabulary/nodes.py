@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
 from contexture.sampling.tokens import sentence_blocks, tokenize_paragraphs
-from contexture.vocabulary.cooccurrence import corpus_vectors
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, paragraph_texts, train_tokenizer
 from contexture.vocabulary.word_vectors import aligned, read_word_vectors
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
@@ -36,6 +35,8 @@ def make_words(config: WordsConfig, paragraphs: Path, place: Path) -> Path:
 
 def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, place: Path) -> Path:
     """The words with a vector each, from the file of word vectors or made from the corpus."""
+    from contexture.vocabulary.cooccurrence import corpus_vectors
+
     tokenizer, tokens = load_tokenizer(word_list)
     if config.vectors is not None:
         vectors = aligned(

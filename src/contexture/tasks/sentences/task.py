@@ -14,9 +14,6 @@ from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
 from contexture.tasks.sentences.config import WORD_AVERAGE, SentenceSettings, SentenceTasksConfig
-from contexture.tasks.sentences.contestants import measure_over_time, measure_tasks, rank_captions, search_corpus
-from contexture.tasks.sentences.evaluation import SentenceTasks
-from contexture.tasks.sentences.vectors import VectorStore
 
 LOG = logging.getLogger(__name__)
 DEMO, SENTEVAL = "demo", "senteval"
@@ -34,6 +31,8 @@ class Sentences:
         `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
         were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null.
         """
+        from contexture.tasks.sentences.evaluation import SentenceTasks
+
         made_up = source.input == DEMO
         folder = demo / SENTENCES if made_up else Path(source.input)
         counts = "any" if made_up else source.row_counts
@@ -104,6 +103,15 @@ class Sentences:
         Raises:
             ValueError: a variant that is named in the settings is not there, or what it needs is not given.
         """
+        from contexture.tasks.sentences.contestants import (
+            measure_over_time,
+            measure_tasks,
+            rank_captions,
+            search_corpus,
+        )
+        from contexture.tasks.sentences.evaluation import SentenceTasks
+        from contexture.tasks.sentences.vectors import VectorStore
+
         _check(settings, contestants, paragraphs, words)
         told = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
         store = VectorStore(place, words if settings.expansion else None)
