@@ -17,6 +17,8 @@ from contexture.config import ConfigurationError
 from contexture.pipelines.console import LOG_FILE, RunRefusedError, say
 from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.parameters import check, current
+from contexture.pipelines.trainings import shares
+from contexture.training.fleet import prepare_workers
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -51,6 +53,16 @@ class StartSpark:
             from contexture.corpus.session import start_spark
 
             start_spark(self.settings, self.log)
+
+
+class StartWorkers:
+    """Start the processes that train side by side, if anything is trained: they load while Spark works."""
+
+    @hook_impl
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """Look for a stage of training."""
+        if any(node.short_name == "pretrain" for node in pipeline.nodes):
+            prepare_workers(*shares(current().compute))
 
 
 class RecordRun:

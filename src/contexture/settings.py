@@ -2,10 +2,10 @@
 
 from kedro.config import OmegaConfigLoader
 
-from contexture.hooks import Announce, CheckParameters, RecordRun, StartSpark
+from contexture.hooks import Announce, CheckParameters, RecordRun, StartSpark, StartWorkers
 from contexture.pipelines.console import Console
 
-HOOKS = (CheckParameters(), StartSpark(), RecordRun(), Announce(), Console())
+HOOKS = (CheckParameters(), StartSpark(), StartWorkers(), RecordRun(), Announce(), Console())
 CONFIG_LOADER_CLASS = OmegaConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

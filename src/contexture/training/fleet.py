@@ -111,20 +111,30 @@ def _side_by_side(
 
 @contextmanager
 def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """The pool of workers, kept for the next jobs of this process, and how far each of them is with its job."""
-    found = _pools.get((processes, threads))
-    if found is None:
+    """A pool of at least so many workers, kept for the next jobs of this process, and how far each is with its job."""
+    there = next((key for key in _pools if key[0] >= processes and key[1] == threads), None)
+    if there:
+        found = _pools[there]
+    else:
+        there = processes, threads
         context = multiprocessing.get_context("spawn")
         shares, number = context.Array("d", processes), context.Value("i", 0)
         records = context.Queue()
         logging.handlers.QueueListener(records, _Here()).start()
         arguments = (shares, number, threads, os.getpid(), records)
-        found = _pools[processes, threads] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
+        found = _pools[there] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
     try:
         yield found
     except BaseException:
-        _pools.pop((processes, threads))[0].shutdown(wait=False, cancel_futures=True)
+        _pools.pop(there)[0].shutdown(wait=False, cancel_futures=True)
         raise
+
+
+def prepare_workers(processes: int, threads: int) -> None:
+    """Start the workers of later jobs, which load what training needs while this process does something else."""
+    if processes > 1:
+        with workers(processes, threads) as (pool, _):
+            pool.submit(time.time)  # whatever it is, the first one starts all workers
 
 
 class _Here(logging.Handler):
@@ -153,6 +163,8 @@ def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) ->
     os.environ["OMP_NUM_THREADS"] = str(threads)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     import torch
+
+    from contexture.training import pretrain  # noqa: F401 - loaded before there is work
 
     torch.set_num_threads(threads)
 
