@@ -186,7 +186,7 @@ def sea(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("size", [8, None])
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_sentence_transformers_gives_the_same_vectors(
     pooling: Any, size: int | None, shared: bool, sea: Vocabulary, tmp_path: Path
 ) -> None:

@@ -17,10 +17,12 @@ from contexture.encoders.config import (
     GruConfig,
     Lengths,
     Needs,
+    StaticConfig,
     TransformerConfig,
 )
 from contexture.encoders.layout import Sentences
 from contexture.training.sentence_streams import sentence_batch
+from contexture.vocabulary.idf import save_idf
 from contexture.vocabulary.tokenizers import SpecialTokens, VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, train_words
@@ -38,12 +40,16 @@ CONFIGS: dict[str, EncoderConfig] = {
     "fixed": GruConfig("gru", embedding_size=4, words="fixed"),
     "bag_of_words": BagOfWordsConfig("bag_of_words", embedding_size=4),
     "bag_of_words_mlp": BagOfWordsMlpConfig("bag_of_words_mlp", word_size=6, hidden_size=7, embedding_size=4),
+    "static": StaticConfig("static", embedding_size=4, pooling="mean"),
+    "static_idf": StaticConfig("static", embedding_size=4, norm=4.0),
     "transformer_cls": TransformerConfig(**_SIZES, pooling="cls", embedding_size=4),
     "transformer_mean": TransformerConfig(**_SIZES, pooling="mean"),
+    "transformer_max": TransformerConfig(**_SIZES, pooling="max"),
+    "transformer_idf": TransformerConfig(**_SIZES, pooling="idf"),
 }
 KINDS = list(CONFIGS)
 #: Those that put special tokens around a text.
-WITH_SPECIALS = {"bag_of_words_mlp", "transformer_cls", "transformer_mean"}
+WITH_SPECIALS = {"bag_of_words_mlp", "transformer_cls", "transformer_mean", "transformer_max", "transformer_idf"}
 
 _FOLDER = tempfile.TemporaryDirectory()  # removed when the tests end
 
@@ -57,6 +63,7 @@ def words() -> Vocabulary:
     add_words(folder, WORDS[trained:], folder)
     vectors = np.random.default_rng(0).normal(size=(TOKENS.vocab_size, VECTOR_SIZE)).astype(np.float32)
     np.save(folder / VECTORS_FILE, vectors)
+    save_idf(folder, np.linspace(0.5, 3, TOKENS.vocab_size, dtype=np.float32))
     vocabulary = Vocabulary.load(folder)
     assert (vocabulary.tokens, vocabulary.trained) == (TOKENS, TRAINED)
     return vocabulary
@@ -67,7 +74,9 @@ def subwords(kind: str = "wordpiece") -> Vocabulary:
     """Subwords, trained on the same words."""
     folder = Path(_FOLDER.name) / kind
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(kind=kind, size=300), folder)  # type: ignore[arg-type]
-    return Vocabulary.load(folder)
+    found = Vocabulary.load(folder)
+    save_idf(folder, np.linspace(0.5, 3, found.tokens.vocab_size, dtype=np.float32))
+    return found
 
 
 def config(kind: str, **changed: Any) -> Any:

@@ -20,11 +20,14 @@ from contexture.encoders.config import (
     Lengths,
     Needs,
     Role,
+    StaticConfig,
     TransformerConfig,
 )
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
 from contexture.encoders.network import Network
+from contexture.encoders.starts import start_from_vectors, token_weights
+from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer, build_transformer, layer_flops
 from contexture.encoders.words import embedding_of, new_words
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -106,6 +109,8 @@ class Encoder(nn.Module):
             found = torch.cat([checkpoint(network, chunk, use_reentrant=False) for chunk in texts["chunks"]])
         else:
             found = network.vectors(texts["chunks"])
+        if self.config.norm is not None:
+            found = self.config.norm * nn.functional.normalize(found.float(), dim=-1)
         return found[texts["rows"]]
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
@@ -225,6 +230,11 @@ def build_encoder(
         fixed = embedding_of(torch.from_numpy(np.array(vocabulary.vectors))).requires_grad_(False)
     query = build_network(config, room, vocabulary.trained, vocabulary, fixed, head)
     document = query if config.shared else build_network(config, room, vocabulary.trained, vocabulary, fixed, head)
+    for network in {query, document}:
+        if config.start == "word_vectors" and fixed is None:
+            start_from_vectors(network, vocabulary)
+        if network.token_weights is not None and getattr(config, "pooling", None) == "idf":
+            network.token_weights.copy_(token_weights(vocabulary, len(network.token_weights)))
     return Encoder(query, document, config, lengths, vocabulary)
 
 
@@ -239,6 +249,8 @@ def build_network(
         return BagOfWordsMlp(config, words, tokens)
     if isinstance(config, BagOfWordsConfig):
         return BagOfWords(config, words, tokens)
+    if isinstance(config, StaticConfig):
+        return Static(config, words, tokens)
     if isinstance(config, GruConfig):
         return Gru(config, fixed or new_words(words, config.word_size), tokens)
     raise TypeError(f"no architecture is made by {type(config).__name__}")

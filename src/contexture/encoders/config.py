@@ -41,6 +41,11 @@ class EncoderConfig:
     plain: Literal["document", "query", "both"] = Field(default="document", kw_only=True)
     # With both: each is brought to length 1 before (released code of Quick-Thoughts), or not (its paper).
     unit: bool = Field(default=True, kw_only=True)
+    # Length that every vector is brought to, so that the score of two is their cosine times its square: 4.5 does what a
+    # temperature of 1/20 does. null: the vectors stay as the network gives them.
+    norm: Annotated[float, Field(gt=0)] | None = Field(default=None, kw_only=True)
+    # new: embeddings are drawn. word_vectors: they start from the vocabulary's vectors, of the corpus or of a file.
+    start: Literal["new", "word_vectors"] = Field(default="new", kw_only=True)
     #: Whether it has a state for each token, which masked language models and joint models read.
     has_states: ClassVar[bool] = False
 
@@ -62,9 +67,9 @@ class TransformerConfig(EncoderConfig):
     intermediate_size: Size = 512
     # Dropout on hidden states and attention probabilities.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    # What stands for a text: the state of [CLS] (papers), or the mean over the tokens, which small models trained from
-    # scratch learn far sooner.
-    pooling: Literal["cls", "mean"] = "mean"
+    # What stands for a text: the state of [CLS] (papers), the largest entries, or the mean over the tokens, which small
+    # models trained from scratch learn far sooner; with idf rare tokens count more in the mean.
+    pooling: Literal["cls", "mean", "max", "idf"] = "mean"
     # Length of the vectors: a linear layer on the pooled state (two-tower paper, section 4.1); null: that state itself.
     embedding_size: Size | None = None
     has_states: ClassVar[bool] = True
@@ -114,9 +119,25 @@ class BagOfWordsConfig(EncoderConfig):
     embedding_size: Size = 300
 
 
+@dataclass(config=STRICT, frozen=True)
+class StaticConfig(EncoderConfig):
+    """The mean of the tokens' embeddings: embeds tens of thousands of texts a second on a CPU."""
+
+    kind: Literal["static"]
+    # Length of an embedding, hence of the vector: the wider, the better.
+    embedding_size: Size = 512
+    # Whether rare tokens count more in the mean.
+    pooling: Literal["mean", "idf"] = "idf"
+
+
 AnyEncoderConfig = Annotated[
-    TransformerConfig | BagOfWordsMlpConfig | GruConfig | BagOfWordsConfig, Field(discriminator="kind")
+    TransformerConfig | BagOfWordsMlpConfig | GruConfig | BagOfWordsConfig | StaticConfig, Field(discriminator="kind")
 ]
+
+
+def reads_statistics(config: EncoderConfig) -> bool:
+    """Whether an encoder needs what was counted in the corpus: vectors of its tokens, or their frequencies."""
+    return config.start == "word_vectors" or getattr(config, "pooling", None) == "idf"
 
 
 @dataclass(config=STRICT, frozen=True)

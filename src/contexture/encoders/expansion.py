@@ -59,3 +59,6 @@ def expand_words(encoder: Encoder, vectors: NDArray[np.float32]) -> None:
         return
     for network in encoder.networks.values():
         network.words = embedding_of(expand(network.words.weight, vectors, encoder.vocabulary.tokens.unk))
+        if (weights := network.token_weights) is not None:  # a word that was not trained is as rare as the rarest
+            more = len(network.words.weight) - len(weights)
+            network.token_weights = torch.cat([weights, weights.max().expand(more)])

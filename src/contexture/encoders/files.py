@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_model, save_file, save_model
+from safetensors.torch import load_file, load_model, save_file, save_model
+from tokenizers import Tokenizer
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from contexture.encoders.base import Encoder, build_network
@@ -27,16 +28,16 @@ from contexture.encoders.config import (
     TransformerConfig,
 )
 from contexture.encoders.network import Network
+from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
 from contexture.encoders.words import embedding_of
+from contexture.vocabulary.tokenizers import TOKENIZER_FILE
 from contexture.vocabulary.vocabulary import Vocabulary
 
 SETTINGS, WEIGHTS, PROJECTION = "encoder.json", "model.safetensors", "2_Dense"
-_MODULES = (
-    ("", "sentence_transformers.models.Transformer"),
-    ("1_Pooling", "sentence_transformers.models.Pooling"),
-    (PROJECTION, "sentence_transformers.models.Dense"),
-)
+#: Of a Transformer that weighs tokens: what each counts.
+TOKEN_WEIGHTS = "token_weights.safetensors"
+POOLING, NORMALIZE, STATIC = "1_Pooling", "3_Normalize", "0_StaticEmbedding"
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
@@ -48,7 +49,7 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
         if place != folder:
             encoder.vocabulary.copy(place)
         limit = encoder.lengths.of("document" if encoder.config.shared else role)
-        _save(network, place, limit)
+        _save(network, place, limit, encoder.config.norm is not None)
     settings = {"encoder": asdict(encoder.config), "lengths": asdict(encoder.lengths), "weights": _checksum(folder)}
     (folder / SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
@@ -89,7 +90,7 @@ def encoder_checksum(folder: Path) -> str:
 
 def _checksum(folder: Path) -> str:
     found = hashlib.sha256()
-    own = [WEIGHTS, "tokenizer.json", f"{PROJECTION}/{WEIGHTS}"]
+    own = [WEIGHTS, "tokenizer.json", f"{PROJECTION}/{WEIGHTS}", TOKEN_WEIGHTS]
     for file in sorted(folder / place / name for place in ("", "query", "document") for name in own):
         if file.exists():
             found.update(file.relative_to(folder).as_posix().encode())
@@ -98,22 +99,28 @@ def _checksum(folder: Path) -> str:
     return found.hexdigest()
 
 
-def _save(network: Network, folder: Path, limit: int) -> None:
+def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
     if not isinstance(network, Transformer):
         save_model(network, str(folder / WEIGHTS))
+        if isinstance(network, Static):
+            _export_static(network, folder, limit, normalized)
         return
     network.model.save_pretrained(folder)
-    modules = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(_MODULES)]
-    _write_json(folder / "modules.json", modules if network.projection else modules[:2])
+    if network.token_weights is not None:
+        save_file({"weight": network.token_weights.cpu()}, folder / TOKEN_WEIGHTS)
+        return  # sentence-transformers knows no pooling that weighs subwords
+    modules = [("", "Transformer"), (POOLING, "Pooling")]
+    modules += [(PROJECTION, "Dense")] if network.projection else []
+    _write_modules(folder, modules, normalized)
     _write_json(folder / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
-    _write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "dot"})
     width = network.model.config.hidden_size
     pooling = {
         "word_embedding_dimension": width,
         "pooling_mode_cls_token": network.pooling == "cls",
         "pooling_mode_mean_tokens": network.pooling == "mean",
+        "pooling_mode_max_tokens": network.pooling == "max",
     }
-    _write_json(folder / "1_Pooling" / "config.json", pooling)
+    _write_json(folder / POOLING / "config.json", pooling)
     if network.projection is None:
         return
     dense = {
@@ -127,6 +134,35 @@ def _save(network: Network, folder: Path, limit: int) -> None:
     save_file(weights, folder / PROJECTION / WEIGHTS)
 
 
+def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
+    """For sentence-transformers, whose mean is of all tokens alike: the weights are part of the embeddings.
+
+    So its vectors have the direction of ours, and the length where that is given or all tokens weigh alike.
+    """
+    place = folder / STATIC
+    place.mkdir(exist_ok=True)
+    assert network.token_weights is not None
+    weighted = network.words.weight.detach() * network.token_weights[:, None]
+    save_file({"embedding.weight": weighted.contiguous().cpu()}, place / WEIGHTS)
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    tokenizer.enable_truncation(limit)
+    tokenizer.save(str(place / TOKENIZER_FILE))
+    _write_modules(folder, [(STATIC, "StaticEmbedding")], normalized)
+
+
+def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:
+    """What sentence-transformers does one after the other, and how it compares vectors."""
+    every = [*modules, *([(NORMALIZE, "Normalize")] if normalized else [])]
+    described = [
+        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for place, (path, kind) in enumerate(every)
+    ]
+    _write_json(folder / "modules.json", described)
+    if normalized:
+        (folder / NORMALIZE).mkdir(exist_ok=True)
+    _write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine" if normalized else "dot"})
+
+
 def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
     if isinstance(config, TransformerConfig):
         with safe_open(str(folder / WEIGHTS), "pt") as file:
@@ -137,6 +173,8 @@ def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: boo
         network = Transformer(model, config, vocabulary.tokens)
         if network.projection is not None:
             load_model(torch.nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
+        if network.token_weights is not None:
+            network.token_weights.copy_(load_file(folder / TOKEN_WEIGHTS)["weight"])
         return network
     with safe_open(str(folder / WEIGHTS), "pt") as file:
         words = file.get_tensor("words.weight")

@@ -14,12 +14,15 @@ class Network(nn.Module, ABC):
     """Maps texts to vectors; its input is laid out by itself."""
 
     words: nn.Embedding
+    #: What each token counts in the mean; None where all count alike.
+    token_weights: Tensor | None
     #: Length of the vectors.
     size: int
 
     def __init__(self, tokens: SpecialTokens) -> None:
         super().__init__()
         self.tokens = tokens
+        self.register_buffer("token_weights", None)
 
     @abstractmethod
     def forward(self, batch: Batch) -> Tensor:

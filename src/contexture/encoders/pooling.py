@@ -4,9 +4,14 @@ import torch
 from torch import Tensor
 
 
-def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
-    """States (B, T, H) and mask (B, T) → the first states (`cls`), or the means over the tokens (`mean`), (B, H)."""
+def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
+    """States (B, T, H) and what each counts (B, T), 0 for padding → vectors (B, H).
+
+    `cls`: the first states; `max`: the largest entries; `mean` and `idf`: the weighted means.
+    """
     if pooling == "cls":
         return states[:, 0]
-    weights = mask.to(states.dtype)
-    return torch.einsum("bth,bt->bh", states, weights) / weights.sum(dim=1, keepdim=True)
+    if pooling == "max":
+        return states.masked_fill(weights[:, :, None] == 0, -torch.inf).amax(dim=1)
+    weights = weights.to(states.dtype)
+    return torch.einsum("bth,bt->bh", states, weights) / weights.sum(dim=1, keepdim=True).clamp_min(1e-6)

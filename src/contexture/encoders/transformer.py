@@ -37,6 +37,8 @@ class Transformer(Network):
         self.pooling = config.pooling
         hidden = model.config.hidden_size
         self.size = config.embedding_size or hidden
+        if config.pooling == "idf":
+            self.token_weights = torch.ones(len(self.words.weight))
         self.projection: nn.Linear | None = None
         if config.embedding_size is not None:
             self.projection = nn.Linear(hidden, config.embedding_size)
@@ -66,7 +68,10 @@ class Transformer(Network):
         if self.reads_first_only:
             pooled = first_state(self.base, **inputs)
         else:
-            pooled = pool(self.base(**inputs).last_hidden_state, batch["attention_mask"], self.pooling)
+            weights = batch["attention_mask"]
+            if self.token_weights is not None:
+                weights = weights * self.token_weights[self._known(batch)]
+            pooled = pool(self.base(**inputs).last_hidden_state, weights, self.pooling)
         vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
         return vectors
 

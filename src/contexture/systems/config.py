@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths
+from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths, reads_statistics
 from contexture.strict import STRICT
 from contexture.systems.registry import STREAMS, TASKS
 from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, checked, with_run
@@ -191,6 +191,13 @@ class SystemConfig:
     def variants_of(self, task: str) -> list[str]:
         """The variants that a task measures."""
         return [name for name, one in self.measured.items() if one.tasks is None or task in one.tasks]
+
+    @property
+    def vocabulary_dataset(self) -> str:
+        """The vocabulary that training reads: subwords have vectors only where an encoder asks for them."""
+        if self.vocabulary == "words":
+            return "words"
+        return "subwords" if any(map(reads_statistics, self.encoders.values())) else "tokenizer"
 
     @property
     def needs_words(self) -> bool:

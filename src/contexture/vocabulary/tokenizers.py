@@ -46,6 +46,8 @@ class VocabularyConfig:
     lowercase: bool = True
     # name or folder of a published tokenizer to take instead; the three keys above are then not used
     published: str | None = None
+    # Length of the vectors of subwords, made from the corpus where an encoder starts from them.
+    vector_size: Annotated[int, Field(gt=0)] = 300
 
 
 @plain_dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from contexture.vocabulary.idf import load_idf
 from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer, load_tokenizer
 from contexture.vocabulary.words import WORDS_FILE, load_word_vectors, trained_words
 
@@ -37,6 +38,11 @@ class Vocabulary:
     def vectors(self) -> npt.NDArray[np.float32]:
         """Vectors of the words, (V, W); ValueError where the folder has none."""
         return load_word_vectors(self.folder)
+
+    @cached_property
+    def idf(self) -> npt.NDArray[np.float32]:
+        """Inverse document frequencies of the tokens, (V,); ValueError where the folder has none."""
+        return load_idf(self.folder)
 
     def copy(self, folder: Path) -> None:
         """Copy the vocabulary's files, word vectors left out, into a folder; its own already has them."""

@@ -7,13 +7,10 @@ from contexture.pipelines.named import fixed
 from contexture.pipelines.pretrain.nodes import pretrain_all
 from contexture.systems.config import SystemConfig
 
-#: The dataset of each vocabulary.
-VOCABULARY = {"subwords": "tokenizer", "words": "words"}
-
 
 def create_pipeline(system: str, config: SystemConfig, compute: ComputeConfig, examples_of: str = "") -> Pipeline:
     """Examples, those of another system where one is named, → one encoder for every run."""
-    vocabulary = VOCABULARY[config.vocabulary]
+    vocabulary = config.vocabulary_dataset
     owner = f"{examples_of}." if examples_of else ""
     folders = [f"{owner}{kind}-folder" for kind in config.examples()]
     train = node(

@@ -7,7 +7,14 @@ from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
 from contexture.sampling.tokens import sentence_blocks, tokenize_paragraphs
-from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, paragraph_texts, train_tokenizer
+from contexture.vocabulary.idf import corpus_idf, save_idf
+from contexture.vocabulary.tokenizers import (
+    VocabularyConfig,
+    copy_tokenizer,
+    load_tokenizer,
+    paragraph_texts,
+    train_tokenizer,
+)
 from contexture.vocabulary.word_vectors import aligned, read_word_vectors
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
 
@@ -33,6 +40,22 @@ def make_words(config: WordsConfig, paragraphs: Path, place: Path) -> Path:
     return place
 
 
+def make_subword_statistics(
+    config: VocabularyConfig, vectors: bool, tokenizer: Path, documents: Path, place: Path
+) -> Path:
+    """The subwords with how rare each is and, if `vectors`, a vector each, made from the corpus."""
+    from contexture.vocabulary.cooccurrence import corpus_vectors
+
+    _, tokens = load_tokenizer(tokenizer)
+    with work_folder(place) as work:
+        copy_tokenizer(tokenizer, work)
+        if vectors:
+            made = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
+            np.save(work / VECTORS_FILE, made, allow_pickle=False)
+        save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
+    return place
+
+
 def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, place: Path) -> Path:
     """The words with a vector each, from the file of word vectors or made from the corpus."""
     from contexture.vocabulary.cooccurrence import corpus_vectors
@@ -47,4 +70,5 @@ def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, pla
     with work_folder(place) as work:
         copy_words(word_list, work)
         np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
+        save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
     return place

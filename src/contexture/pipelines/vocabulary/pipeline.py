@@ -4,7 +4,13 @@ from kedro.pipeline import Pipeline, node
 
 from contexture.config import Parameters
 from contexture.pipelines.named import fixed
-from contexture.pipelines.vocabulary.nodes import make_tokenizer, make_word_vectors, make_words, tokenize
+from contexture.pipelines.vocabulary.nodes import (
+    make_subword_statistics,
+    make_tokenizer,
+    make_word_vectors,
+    make_words,
+    tokenize,
+)
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
@@ -17,6 +23,15 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
         ],
         tags="vocabulary",
     )
+
+
+def create_subwords_pipeline(parameters: Parameters) -> Pipeline:
+    """Documents of token ids → the subwords with what was counted of them, for all encoders that ask for it."""
+    every = [encoder for system in parameters.systems.values() for encoder in system.encoders.values()]
+    vectors = any(encoder.start == "word_vectors" for encoder in every)
+    make = fixed(make_subword_statistics, parameters.vocabulary, vectors)
+    inputs = ["tokenizer", "documents@files", "subwords_place"]
+    return Pipeline([node(make, inputs, "subwords", name="make_subword_statistics")], tags="vocabulary")
 
 
 def create_words_pipeline(parameters: Parameters) -> Pipeline:

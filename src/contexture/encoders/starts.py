@@ -1,0 +1,29 @@
+"""How the embeddings of a new network start: from vectors that the corpus gave, with the weights that it gave."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from contexture.encoders.network import Network
+from contexture.vocabulary.vocabulary import Vocabulary
+
+
+def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
+    """Put the vocabulary's vectors in the place of new embeddings, as large as those on average.
+
+    Of vectors longer than the embeddings the first entries are taken, which matter most where they were made from the
+    corpus; where they are shorter, the other entries stay new. A token without a vector keeps its new embedding.
+
+    Raises ValueError, naming the file, where the vocabulary has no vectors.
+    """
+    table = network.words.weight
+    vectors = torch.from_numpy(np.array(vocabulary.vectors[: len(table), : table.shape[1]]))
+    there = (vectors != 0).any(dim=1)
+    with torch.no_grad():
+        scale = table.square().mean().sqrt() / vectors[there].square().mean().sqrt()
+        table[: len(vectors), : vectors.shape[1]][there] = vectors[there] * scale
+
+
+def token_weights(vocabulary: Vocabulary, tokens: int) -> Tensor:
+    """The inverse document frequency of the first so many tokens; ValueError where the vocabulary has none."""
+    return torch.from_numpy(np.array(vocabulary.idf[:tokens]))

@@ -1,0 +1,82 @@
+"""The static encoder: its mean token by token, its place in sentence-transformers, and how embeddings start."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from contexture.encoders.config import StaticConfig, TransformerConfig
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.vocabulary.vocabulary import Vocabulary
+
+from .toys import TRAINED, VECTOR_SIZE, build, subwords, words
+
+SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo"]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "idf"])
+def test_the_vector_is_the_weighted_mean_of_the_tokens(pooling: str) -> None:
+    encoder = build(StaticConfig("static", embedding_size=4, pooling=pooling), vocabulary=words())  # type: ignore[arg-type]
+    table, vocabulary = encoder.document.words.weight.detach().numpy(), words()
+    for text, vector in zip(SAID, encoder.embed(SAID), strict=True):
+        ids = vocabulary.tokenizer.encode(text, add_special_tokens=False).ids
+        ids = [one if one < TRAINED else vocabulary.tokens.unk for one in ids]
+        weights = [float(vocabulary.idf[one]) if pooling == "idf" else 1.0 for one in ids]
+        total = sum(weight * table[one] for weight, one in zip(weights, ids, strict=True))
+        np.testing.assert_allclose(vector, total / sum(weights), rtol=1e-5)
+
+
+def test_a_norm_is_the_length_of_every_vector_but_that_of_nothing() -> None:
+    encoder = build(StaticConfig("static", embedding_size=4, norm=3.0), vocabulary=words())
+    np.testing.assert_allclose(np.linalg.norm(encoder.embed([*SAID, ""]), axis=1), [3, 3, 3, 0], rtol=1e-5)
+
+
+def test_sentence_transformers_gives_the_same_directions(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    encoder = build(StaticConfig("static", embedding_size=6, norm=4.5), vocabulary=subwords())
+    save_encoder(encoder, tmp_path / "made")
+    theirs = SentenceTransformer(str(tmp_path / "made")).encode(SAID)
+    np.testing.assert_allclose(theirs, encoder.embed(SAID) / 4.5, atol=1e-5)
+
+
+def test_embeddings_start_from_the_vectors_of_the_vocabulary() -> None:
+    new = build(StaticConfig("static", embedding_size=8), vocabulary=words())
+    started = build(StaticConfig("static", embedding_size=8, start="word_vectors"), vocabulary=words())
+    before, after = new.document.words.weight.detach(), started.document.words.weight.detach()
+    vectors = torch.from_numpy(np.array(words().vectors[:TRAINED]))
+    ratio = after[:, :VECTOR_SIZE] / vectors
+    torch.testing.assert_close(ratio, ratio[0, 0].expand_as(ratio))
+    assert after[:, :VECTOR_SIZE].square().mean() == pytest.approx(float(before.square().mean()), rel=1e-4)
+    torch.testing.assert_close(after[:, VECTOR_SIZE:], before[:, VECTOR_SIZE:])
+
+
+def test_a_vocabulary_without_vectors_or_frequencies_is_named(tmp_path: Path) -> None:
+    subwords().copy(tmp_path / "bare")
+    bare = Vocabulary.load(tmp_path / "bare")
+    with pytest.raises(ValueError, match=r"word_vectors\.npy is missing"):
+        build(StaticConfig("static", start="word_vectors", pooling="mean"), vocabulary=bare)
+    with pytest.raises(ValueError, match=r"idf\.npy is missing"):
+        build(StaticConfig("static"), vocabulary=bare)
+
+
+def test_a_transformer_weighs_its_states_by_the_frequencies(tmp_path: Path) -> None:
+    sizes = {"hidden_size": 8, "layers": 1, "heads": 2, "intermediate_size": 16, "dropout": 0.0}
+    encoder = build(TransformerConfig(**sizes, pooling="idf"), vocabulary=subwords())  # type: ignore[arg-type]
+    ids = [subwords().tokens.cls, *subwords().tokenizer.encode(SAID[0], add_special_tokens=False).ids]
+    ids.append(subwords().tokens.sep)
+    tokens = torch.tensor([ids])
+    batch = {
+        "input_ids": tokens,
+        "attention_mask": torch.ones_like(tokens),
+        "position_ids": torch.arange(len(ids))[None],
+        "token_type_ids": torch.zeros_like(tokens),
+    }
+    states = encoder.states(batch)[0].detach().numpy()
+    weights = subwords().idf[ids]
+    assert weights[0] == weights[-1] == 0
+    expected = sum(weight * state for weight, state in zip(weights, states, strict=True)) / weights.sum()
+    np.testing.assert_allclose(encoder.embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)
+    save_encoder(encoder, tmp_path / "made")
+    np.testing.assert_allclose(load_encoder(tmp_path / "made").embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)
