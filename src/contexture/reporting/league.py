@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from contexture.reporting.default_page import every_table
 from contexture.reporting.league_pictures import scatter
-from contexture.reporting.league_scores import REFERENCES, League, data_name
+from contexture.reporting.league_scores import CLOSE, REFERENCES, League, data_name
 from contexture.reporting.league_tables import costs_table, gains_table, standings_table
 from contexture.reporting.league_verdicts import cards
 from contexture.reporting.page import Page, ReportContext, Section, sections
@@ -36,7 +36,7 @@ def league_page(records: Sequence[Record], context: ReportContext) -> Page:
     figures: dict[str, Figure] = {}
     labels = {variant: league.label(variant) for variant in league.order}
     return Page(
-        findings=(),
+        findings=_caution(league),
         cards=cards(league),
         sections=[
             *sections([standings_table(league, facts.get("explained", {}))]),
@@ -46,6 +46,18 @@ def league_page(records: Sequence[Record], context: ReportContext) -> Page:
         ],
         figures=figures,
         variants=league.order,
+    )
+
+
+def _caution(league: League) -> tuple[str, ...]:
+    """How little a single seed shows, before anything else is read."""
+    if league.seeds > 1:
+        return ()
+    steps = [int(cost["steps"]) for cost in league.costs.values() if cost["steps"]]
+    trained = f" of at most {max(steps):,} steps" if steps else ""
+    return (
+        f"One seed, and trainings{trained}: a trial. What lies less than {CLOSE:.0f} points apart is not told apart "
+        "here; league.seeds=3 gives intervals and tests.",
     )
 
 
@@ -77,5 +89,6 @@ def _pictures(
     text = (
         f"Up is better{', right is faster' if 'second' in unit and 'training' not in unit else ', left is cheaper'}; "
     )
-    text += "bars are 95% intervals over seeds. Dashed: without training of an encoder."
+    text += "bars are 95% intervals over seeds. " if league.seeds > 1 else ""
+    text += "Dashed: without training of an encoder."
     return [Section(title, figures=names, text=text)] if names else []

@@ -18,8 +18,12 @@ from contexture.reporting.tables import Comparison, paired
 BASELINE = "mlm"
 #: What costs no training of an encoder: the least that one must beat.
 REFERENCES = ("bm25", "word_average", "random", "word_overlap", "file_order", "random_order")
+#: Those of them that nothing is fine-tuned of: what they reach, they reach in every column of a use.
+FIXED = ("bm25", "word_average", "word_overlap", "file_order", "random_order")
 #: Differences below this are not shown.
 SHOWN = 0.05
+#: Points by which two single measurements must differ to be told apart.
+CLOSE = 2.0
 FROZEN, TUNED = "as pre-trained", "fine-tuned"
 
 
@@ -48,7 +52,7 @@ USES = (
         "Search",
         "search",
         "Find the passage that answers a question.",
-        "For search on this text",
+        "For search",
         "recall_at_10",
         "R@10",
         "questions in a hundred whose passage is among the first ten found",
@@ -147,7 +151,8 @@ class League:
         self.unseeded = {variant for variant, of in seeds.items() if len(of) == 1 and variant not in self.costs}
         self.seeds = max(map(len, seeds.values()), default=0)
         #: Those in which somebody has a score.
-        self.columns = [c for c in _columns(records) if any(self.values(v, c) for v in self.variants)]
+        self.columns = _columns(records)
+        self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
 
     def label(self, variant: str) -> str:
         """How a variant is called."""
@@ -157,6 +162,9 @@ class League:
         """Seed → mean over the column's places, of the seeds that have them all."""
         every = [self._values.get((variant, place), {}) for place in column.places]
         seeds = set.intersection(*map(set, every))
+        if not seeds and variant in FIXED and not column.frozen:
+            frozen = [c for c in self.columns if (c.use, c.data) == (column.use, column.data) and c.frozen]
+            return self.values(variant, frozen[0]) if frozen else {}
         return {seed: mean(values[seed] for values in every) for seed in sorted(seeds)}
 
     @cached_property
@@ -183,11 +191,13 @@ class League:
     def doubtful(self, variant: str, other: str, column: LeagueColumn) -> bool:
         """Whether the seeds leave open which of the two is better: by the paired test, or as their intervals overlap.
 
-        Never where there is but one measurement to compare, as nothing can be said then.
+        Where there is but one measurement to compare, all that is less than `CLOSE` apart is left open.
         """
         gain = self.gain(variant, other, column)
-        if gain is None or len(gain.differences) < 2:
+        if gain is None:
             return False
+        if len(gain.differences) < 2:
+            return abs(gain.differences[0]) < CLOSE
         scores = self.scores[column]
         if gain.test is None:  # the same difference in all seeds
             return abs(gain.differences[0]) < SHOWN

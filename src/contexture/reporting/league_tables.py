@@ -33,7 +33,14 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
         title="The table",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(cells),
-        caption=" ".join([about, "Bold: the best of all, and the best of those trained here.", *meanings]),
+        caption=" ".join(
+            [
+                about,
+                "What nothing is fine-tuned of has its one score in every column of a use.",
+                "Bold: the best of all, and the best of those trained here.",
+                *meanings,
+            ]
+        ),
         bold=frozenset(best(cells, range(len(cells)), numbers) | best(cells, trained, numbers)),
         headings=_headings(league),
         notes={row: explained[variant] for row, variant in enumerate(league.order) if variant in explained},
@@ -48,12 +55,13 @@ def gains_table(league: League) -> Table:
         for variant in league.order
         if variant != BASELINE and BASELINE in league.variants
     ]
+    tested = "* marks what Student's paired t-test finds different at 95%; five of a hundred equals get a star."
     return Table(
         title=f"Gains over {league.label(BASELINE)}",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(rows),
-        caption="Points: the mean of the differences between models of one seed. * marks what Student's paired t-test "
-        "finds different at 95%; of a hundred comparisons of equals, five get a star.",
+        caption="Points: the mean of the differences between models of one seed."
+        + (f" {tested}" if league.seeds > 1 else ""),
     )
 
 

@@ -6,6 +6,8 @@ from contexture.reporting.league_scores import BASELINE, REFERENCES, USES, Leagu
 from contexture.reporting.page import Bar, Card
 from contexture.reporting.phrases import all_of, within_sentence
 
+#: The same network before it learned anything.
+NEW = "random"
 #: As many rivals are named.
 RIVALS = 3
 
@@ -50,9 +52,10 @@ def verdict(league: League, column: LeagueColumn) -> str:
 
 
 def _against(league: League, column: LeagueColumn, variant: str) -> list[str]:
-    """What a variant is held against: the baseline, and the best of what needs no training."""
+    """What a variant is held against: the baseline, new weights, and the best of what needs no training."""
     reference = league.best(column, among=REFERENCES)
-    return [v for v in (BASELINE, reference) if v in league.scores[column] and v != variant and v is not None]
+    every = dict.fromkeys((BASELINE, NEW, reference))
+    return [v for v in every if v is not None and v in league.scores[column] and v != variant]
 
 
 def _compared(league: League, column: LeagueColumn, against: Sequence[str]) -> str:
@@ -86,11 +89,15 @@ def _card(league: League, use: Use, columns: Sequence[LeagueColumn], several: bo
     first = columns[0]
     scores = league.scores[first]
     best = league.best(first)
-    shown = {best, league.best(first, among=league.trained), BASELINE, league.best(first, among=REFERENCES)}
+    trained = league.best(first, among=league.trained)
+    shown = {best, trained, BASELINE, NEW, league.best(first, among=REFERENCES)}
+    headline = league.label(best)
+    if trained is not None and best in REFERENCES:
+        headline += f"; of what was trained: {league.label(trained)}"
     return Card(
         title=f"{use.name} ({data_name(first)})" if several else use.name,
         subtitle=use.job,
-        headline=league.label(best),
+        headline=headline,
         sentences=[verdict(league, column) for column in columns],
         unit=f"{first.how.capitalize() + '. ' if len(columns) > 1 else ''}{use.explained}",
         bars=[
