@@ -75,6 +75,8 @@ class TransformerConfig(EncoderConfig):
     has_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if self.init_from is not None and self.start != "new":
+            raise ValueError(f"start is {self.start}, but the embeddings come from {self.init_from}: set it to new")
         if self.init_from is None and self.hidden_size % self.heads:
             raise ValueError(f"heads ({self.heads}) must divide hidden_size ({self.hidden_size})")
 
