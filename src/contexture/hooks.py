@@ -17,8 +17,6 @@ from contexture.config import ConfigurationError
 from contexture.pipelines.console import LOG_FILE, RunRefusedError, say
 from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.parameters import check, current
-from contexture.pipelines.trainings import shares
-from contexture.training.fleet import prepare_workers
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -61,6 +59,9 @@ class StartWorkers:
     @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
         """Look for a stage of training."""
+        from contexture.pipelines.trainings import shares
+        from contexture.training.fleet import prepare_workers
+
         if any(node.short_name == "pretrain" for node in pipeline.nodes):
             prepare_workers(*shares(current().compute))
 

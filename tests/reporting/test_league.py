@@ -29,18 +29,19 @@ def test_the_table() -> None:
         ("BFS", "41.0 ±6.6", "–", "–"),
         ("MLM", "12.0 ±5.0", "51.0 ±2.5", "70.0 ±24.8"),
         ("two towers: ict", "20.0 ±0.0", "–", "–"),
-        ("BM25", "30.0", "–", "–"),
+        ("BM25", "30.0", "30.0", "–"),  # nothing is fine-tuned of it: one score for both
         ("Random network", "5.0 ±2.5", "–", "–"),
     )
     assert table.bold == {(0, 1), (0, 2), (2, 2)}  # what is alike as shown is best alike; a single number is no best
     assert list(table.headings) == [0, 3, 4]
     assert table.notes == {2: "guesses masked words"}
     assert table.shades[0, 1] == 1.0
-    assert table.shades[5, 1] == 0.0
+    assert table.shades[5, 1] == table.shades[4, 2] == 0.0
     assert table.shades[4, 1] == pytest.approx((30 - 5) / (42 - 5))
     assert "3 seeds" in table.caption
+    assert "repeats its score in fine-tuned columns" in table.caption
     alone = standings_table(League(league("mlm", [0.5])), {})
-    assert alone.caption.startswith("One seed: differences of a few points may be luck.")
+    assert alone.caption.startswith("One seed: differences of a few points may be luck. Bold: ")
 
 
 def test_the_best_of_all_and_of_those_trained_here_are_bold() -> None:
@@ -55,7 +56,7 @@ def test_gains_over_the_baseline() -> None:
         ("ICT", "+30.0", "+0.0", "–"),  # the same in all seeds: no test
         ("BFS", "+29.0*", "–", "–"),  # 29, 32, 26: t = 29/(3/√3) = 16.7
         ("two towers: ict", "+8.0*", "–", "–"),  # 10, 8, 6: t = 8/(2/√3) = 6.9, p = 0.02
-        ("BM25", "+18.0*", "–", "–"),  # 20, 18, 16, its one number for every seed
+        ("BM25", "+18.0*", "-21.0*", "–"),  # 20, 18, 16, its one number for every seed; -20, -22, -21
         ("Random network", "-7.0*", "–", "–"),
     )
     assert gains_table(League(league("ict", [0.5]))).rows == ()
@@ -73,7 +74,10 @@ def test_the_page_says_what_to_take_first() -> None:
     cheap = costly("cheap", [0.2, 0.21], seconds=10.0)
     report = render_report([*RECORDS, *cheap], [], context, league_page)
     text = Page(report.html).text
-    verdict = "For search on this text take ICT: R@10 42.0 against 12.0 for MLM and 30.0 for BM25. About as good: BFS."
+    verdict = (
+        "For search take ICT: R@10 42.0 against 12.0 for MLM, 5.0 for random network and 30.0 for BM25. "
+        "About as good: BFS."
+    )
     assert text.index(TITLE) < text.index(verdict) < text.index("The table")
     for shown in (
         "guesses masked words",
@@ -94,6 +98,38 @@ def test_pictures_are_left_out_where_nothing_differs_or_is_known() -> None:
     page = league_page(RECORDS, ReportContext("league", TITLE, NOTE))
     assert (page.figures, [section.title for section in page.sections[:2]]) == ({}, ["The table", "Gains over mlm"])
     assert league_page([], ReportContext("league", TITLE, NOTE)).sections == []
+
+
+def test_one_seed_is_a_trial_and_nothing_speaks_of_intervals_or_stars() -> None:
+    context = ReportContext("league", TITLE, NOTE)
+    once = [*costly("mlm", [0.1], steps=700), *costly("ict", [0.4], steps=1200, flops=3e12)]
+    page = league_page(once, context)
+    assert page.findings == (
+        "One seed, and trainings of at most 1,200 steps: a trial. What lies less than 2 points apart is not told apart "
+        "here; league.seeds=3 gives intervals and tests.",
+    )
+    texts = {one.title: one.table.caption if one.table else one.text for one in page.sections}
+    assert texts["Gains over mlm"] == "Points: the mean of the differences between models of one seed."
+    assert texts["Quality against the cost of training"] == (
+        "Up is better, left is cheaper. Dashed: without training of an encoder."
+    )
+    page = league_page([*once, *league("bfs", [0.3, 0.4])], context)
+    assert page.findings == ()
+    texts = {one.title: one.table.caption if one.table else one.text for one in page.sections}
+    assert texts["Gains over mlm"].endswith(
+        " of one seed. * marks what Student's paired t-test finds different at 95%; of a hundred comparisons of "
+        "equals, five get a star."
+    )
+    assert texts["Quality against the cost of training"] == (
+        "Up is better, left is cheaper; bars are 95% intervals over seeds. Dashed: without training of an encoder."
+    )
+
+
+def test_a_trial_without_trainings_does_not_speak_of_them() -> None:
+    context = ReportContext("league", TITLE, NOTE)
+    (finding,) = league_page(league("bm25", [0.3], trained=False), context).findings
+    assert finding.startswith("One seed: a trial.")
+    assert league_page([], context).findings == ()
 
 
 def test_a_picture_of_quality_against_cost() -> None:
@@ -128,7 +164,7 @@ def test_plain_text() -> None:
         "BFS             41.0 ±6.6          –           –",
         "MLM             12.0 ±5.0  51.0 ±2.5* 70.0 ±24.8*",
         "two towers: ict 20.0 ±0.0          –           –",
-        "BM25                 30.0          –           –",
+        "BM25                 30.0       30.0           –",
         "Random network   5.0 ±2.5          –           –",
         "* best of its column; ± 95% interval over 3 seeds",
     ]

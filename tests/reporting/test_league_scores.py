@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from contexture.reporting.league_scores import FROZEN, League, Score, score_of
-from tests.reporting.league_toys import RECORDS, TUNED, league
+from tests.reporting.league_toys import RECORDS, SEARCH, TUNED, league
 
 
 def test_intervals_are_those_of_students_t() -> None:
@@ -64,7 +64,32 @@ def test_gains_are_paired_and_what_no_seed_changes_stands_for_all() -> None:
     assert over.test == pytest.approx(tuple(stats.ttest_rel([40, 42, 44], [30, 30, 30])))
     under = found.gain("bm25", "ict", search)
     assert under is not None and under.differences == pytest.approx((-10, -12, -14))
-    assert found.gain("bm25", "mlm", tuned) is None
+    assert found.gain("random", "mlm", tuned) is None
+    fixed = found.gain("bm25", "mlm", tuned)  # its score as pre-trained against fine-tuned ones
+    assert fixed is not None and fixed.differences == pytest.approx((-20, -22, -21))
+
+
+def test_what_nothing_is_fine_tuned_of_carries_its_score_into_fine_tuned_columns() -> None:
+    ours = [*RECORDS, *league("web", [0.8], trained=False)]
+    ours += league("word_overlap", [0.6], ("retrieval", "squad", "frozen", "recall_at_10"), trained=False)
+    ours += league("mlm", [0.7], ("retrieval", "squad", "80%", "recall_at_10"))
+    found = League(ours)
+    scores = {(c.data, c.how): {v: s.mean for v, s in found.scores[c].items()} for c in found.columns}
+    demo, squad = scores["demo", "fine-tuned on 80%"], scores["squad", "fine-tuned on 80%"]
+    # new weights can be fine-tuned, and so can models of others: where they were not, they have no score
+    assert demo == pytest.approx({"mlm": 51.0, "ict": 51.0, "bm25": 30.0})
+    assert squad == pytest.approx({"mlm": 70.0, "word_overlap": 60.0})  # of its own data alone
+
+
+def test_what_was_measured_beside_the_fine_tuned_is_not_overwritten() -> None:
+    ours = [*league("mlm", [0.5], TUNED), *league("bm25", [0.3], SEARCH, trained=False)]
+    ours += league("bm25", [0.35], TUNED, trained=False)
+    frozen, tuned = League(ours).columns
+    assert League(ours).scores[frozen]["bm25"].mean == pytest.approx(30.0)
+    assert League(ours).scores[tuned]["bm25"].mean == pytest.approx(35.0)
+    only = [*league("mlm", [0.5], SEARCH), *league("mlm", [0.5], TUNED)]
+    only += league("bm25", [0.35], TUNED, trained=False)
+    assert "bm25" not in League(only).scores[League(only).columns[0]]  # nor is anything carried back
 
 
 def test_doubts() -> None:
@@ -73,11 +98,18 @@ def test_doubts() -> None:
     assert found.doubtful("ict", "bfs", search)
     assert not found.doubtful("ict", "bm25", search)  # 10, 12, 14: t = 12/(2/√3) = 10.4, and 42 ± 5 is above 30
     assert found.doubtful("ict", "mlm", tuned)
-    # the same difference in all seeds leaves no doubt, and one measurement says nothing
+    # the same difference in all seeds leaves no doubt, and of what has no score nothing is said
     assert not found.doubtful("ict", "mlm", search)
     assert not found.doubtful("bm25", "random", tuned)
     alike = League([*league("a", [0.5, 0.6]), *league("b", [0.5, 0.6])])
     assert alike.doubtful("a", "b", alike.columns[0])
+
+
+def test_single_measurements_that_are_close_are_a_doubt() -> None:
+    found = League([*league("a", [0.40]), *league("b", [0.415]), *league("c", [0.425])])
+    (search,) = found.columns
+    assert found.doubtful("b", "a", search) and found.doubtful("a", "b", search)  # 1.5 points
+    assert not found.doubtful("c", "a", search) and not found.doubtful("a", "c", search)  # 2.5
 
 
 def test_significant_but_overlapping_is_a_doubt() -> None:

@@ -50,13 +50,13 @@ def league_page(records: Sequence[Record], context: ReportContext) -> Page:
 
 
 def _caution(league: League) -> tuple[str, ...]:
-    """How little a single seed shows, before anything else is read."""
-    if league.seeds > 1:
+    """How little a single seed shows; nothing where there are several, or no scores at all."""
+    if league.seeds != 1:
         return ()
     steps = [int(cost["steps"]) for cost in league.costs.values() if cost["steps"]]
-    trained = f" of at most {max(steps):,} steps" if steps else ""
+    trained = f", and trainings of at most {max(steps):,} steps" if steps else ""
     return (
-        f"One seed, and trainings{trained}: a trial. What lies less than {CLOSE:.0f} points apart is not told apart "
+        f"One seed{trained}: a trial. What lies less than {CLOSE:.0f} points apart is not told apart "
         "here; league.seeds=3 gives intervals and tests.",
     )
 
@@ -86,9 +86,7 @@ def _pictures(
         where = f" ({data_name(column)})" if several else ""
         figures[name] = scatter(league, column, along, f"{column.use.name}{where}: {column.use.score}", unit, across)
         names.insert(0, name)
-    text = (
-        f"Up is better{', right is faster' if 'second' in unit and 'training' not in unit else ', left is cheaper'}; "
-    )
-    text += "bars are 95% intervals over seeds. " if league.seeds > 1 else ""
-    text += "Dashed: without training of an encoder."
+    text = f"Up is better{', right is faster' if 'second' in unit and 'training' not in unit else ', left is cheaper'}"
+    text += "; bars are 95% intervals over seeds" if league.seeds > 1 else ""
+    text += ". Dashed: without training of an encoder."
     return [Section(title, figures=names, text=text)] if names else []

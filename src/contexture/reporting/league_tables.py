@@ -29,6 +29,7 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
         if league.seeds > 1
         else "One seed: differences of a few points may be luck."
     )
+    carried = "What nothing is fine-tuned of repeats its score in fine-tuned columns where it was not measured anew."
     return Table(
         title="The table",
         columns=(Column("Model"), *_columns(league)),
@@ -36,7 +37,7 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
         caption=" ".join(
             [
                 about,
-                "What nothing is fine-tuned of has its one score in every column of a use.",
+                *([] if all(column.frozen for column in league.columns) else [carried]),
                 "Bold: the best of all, and the best of those trained here.",
                 *meanings,
             ]
@@ -55,13 +56,16 @@ def gains_table(league: League) -> Table:
         for variant in league.order
         if variant != BASELINE and BASELINE in league.variants
     ]
-    tested = "* marks what Student's paired t-test finds different at 95%; five of a hundred equals get a star."
+    tested = (
+        " * marks what Student's paired t-test finds different at 95%; "
+        "of a hundred comparisons of equals, five get a star."
+    )
     return Table(
         title=f"Gains over {league.label(BASELINE)}",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(rows),
         caption="Points: the mean of the differences between models of one seed."
-        + (f" {tested}" if league.seeds > 1 else ""),
+        + (tested if league.seeds > 1 else ""),
     )
 
 

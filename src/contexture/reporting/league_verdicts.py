@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from contexture.reporting.league_scores import BASELINE, REFERENCES, USES, League, LeagueColumn, Use, data_name
+from contexture.reporting.league_scores import BASELINE, FIXED, REFERENCES, USES, League, LeagueColumn, Use, data_name
 from contexture.reporting.page import Bar, Card
 from contexture.reporting.phrases import all_of, within_sentence
 
@@ -28,11 +28,9 @@ def verdict(league: League, column: LeagueColumn) -> str:
     scores = league.scores[column]
     best = league.best(column)
     trained = league.best(column, among=league.trained)
-    opening = (
-        column.use.opening
-        if column.frozen
-        else f"{column.how.capitalize()}{' of the questions' * ('%' in column.how)},"
-    )
+    how = f"{column.how}{' of the questions' * ('%' in column.how)}"
+    tuned = f"Where encoders are {how}," if best in FIXED else f"{how.capitalize()},"
+    opening = column.use.opening if column.frozen else tuned
     take = f"{opening} take {_label(league, best)}"
     score = f"{column.use.score} {scores[best].mean:.1f}"
     if trained is None or best == trained:
@@ -40,7 +38,7 @@ def verdict(league: League, column: LeagueColumn) -> str:
         return f"{take}: {score}{_compared(league, column, against)}.{_doubts(league, column, best, against)}"
     against = _against(league, column, trained)
     if best in REFERENCES:
-        beside = _compared(league, column, [v for v in against if v not in REFERENCES])
+        beside = _compared(league, column, [v for v in against if v != best])
         return (
             f"{take}: {score}. No encoder trained here beats it; the best, {_label(league, trained)}, has "
             f"{scores[trained].mean:.1f}{beside}."
@@ -85,7 +83,7 @@ def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[s
 
 
 def _card(league: League, use: Use, columns: Sequence[LeagueColumn], several: bool) -> Card:
-    """Its bars are those of the first column: the best, the best trained here, the baseline and a reference."""
+    """Bars of its first column: the best, the best trained here, the baseline, new weights and a reference."""
     first = columns[0]
     scores = league.scores[first]
     best = league.best(first)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LABELS = {
     "bm25": "BM25",
     "word_average": "average of word vectors",
-    "random": "new weights",
+    "random": "untrained",
     "word_overlap": "words in common",
     "file_order": "order of the file",
     "random_order": "random order",
