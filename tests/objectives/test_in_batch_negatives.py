@@ -107,3 +107,14 @@ def test_texts_are_cut_at_the_length_of_their_role() -> None:
 def test_flops_are_those_of_all_products() -> None:
     batch = {"document_ids": torch.arange(7)}
     assert objective().flops(batch) == 6 * 7 * 7 * 4
+
+
+def test_scores_are_not_rounded_under_autocast() -> None:
+    generator = torch.Generator().manual_seed(0)
+    queries, documents = 8 * torch.randn(2, 24, 16, generator=generator)
+    expected, _ = in_batch_scores(queries, documents, torch.arange(24))
+    with torch.autocast("cpu", torch.bfloat16):
+        found, _ = in_batch_scores(queries.bfloat16(), documents, torch.arange(24))
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, queries.bfloat16().float() @ documents.T)
+    assert len(found[0].unique()) == 24 and expected.abs().max() > 256  # where bfloat16 has steps of 2

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import InBatchNegativesConfig
-from contexture.objectives.devices import first_row, gathered
+from contexture.objectives.devices import first_row, gathered, products
 
 
 class InBatchNegatives(Objective):
@@ -44,7 +44,7 @@ def in_batch_scores(
     """
     own = torch.arange(len(queries), device=queries.device)
     targets = own + first_row(len(queries))
-    scores = queries.float() @ gathered(documents).float().T
+    scores = products(queries, gathered(documents))
     if log_q is not None:
         scores = scores - gathered(log_q.detach())
     again = ids[:, None] == gathered(ids)[None, :]

@@ -6,7 +6,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import QuickThoughtsConfig
-from contexture.objectives.devices import gathered
+from contexture.objectives.devices import gathered, products
 
 
 class QuickThoughts(Objective):
@@ -49,7 +49,7 @@ def neighbour_scores(f: Tensor, g: Tensor, rows: Tensor, self_score: str) -> Ten
 
     Its own score is −∞ where it is `excluded`, otherwise 0.
     """
-    scores = f.float() @ g.float().T
+    scores = products(f, g)
     return scores.scatter(1, rows[:, None], -torch.inf if self_score == "excluded" else 0.0)
 
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import SimcseConfig
-from contexture.objectives.devices import first_row, gathered
+from contexture.objectives.devices import first_row, gathered, products
 
 
 class Simcse(Objective):
@@ -33,7 +33,7 @@ class Simcse(Objective):
 def contrast(first: Tensor, second: Tensor, temperature: float) -> Loss:
     """Equation 4: −log softmax of the cosines (B, R·B) of `first` (B, D) with `second` (B, D) of all devices."""
     left, right = (nn.functional.normalize(vectors.float(), dim=-1) for vectors in (first, second))
-    scores = left @ gathered(right).T / temperature
+    scores = products(left, gathered(right)) / temperature
     targets = torch.arange(len(left), device=left.device) + first_row(len(left))
     found = (scores.argmax(dim=1) == targets).float().mean()
     return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": found})

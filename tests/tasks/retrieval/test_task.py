@@ -72,6 +72,25 @@ def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> N
     ]
 
 
+def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) -> None:
+    settings = toys.settings(steps=5, shares=[50, 80], hybrid=["tuned"])
+    found = TASK.evaluate(settings, contestants(project), project / "data", project / "vectors")
+    ranks = found.tables["ranks"]
+    counts = ranks.groupby(["variant", "seed", "protocol"]).size()
+    assert set(ranks["variant"]) == {"bm25", "tuned", "tuned+bm25", "both"}
+    for (variant, seed, protocol), count in counts.items():  # type: ignore[misc]
+        assert variant != "tuned+bm25" or count == counts["tuned", seed, protocol]
+    plain = pd.DataFrame(results.records)
+    same = pd.DataFrame(found.records).query("variant != 'tuned+bm25'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(same, plain)  # the others are what they were
+    # Of few held-out questions, and of none, both count alike.
+    fused = ranks.query("variant == 'tuned+bm25' and protocol == 'frozen'").set_index("question_id")["rank"]
+    words = ranks.query("variant == 'bm25' and protocol == 'frozen' and seed == 0").set_index("question_id")["rank"]
+    alone = ranks.query("variant == 'tuned' and protocol == 'frozen' and seed == 0").set_index("question_id")["rank"]
+    both_first = words.index[(words == 1) & (alone == 1)]
+    assert (fused[fused.index.isin(both_first)] == 1).all()
+
+
 def test_records_are_the_means_of_the_ranks(results: Results) -> None:
     ranks = results.tables["ranks"]
     chosen = ranks[(ranks["variant"] == "tuned") & (ranks["seed"] == 1) & (ranks["protocol"] == "50%")]

@@ -14,6 +14,11 @@ SENTENCE_RECALLS = tuple(f"sentence_{metric}" for metric in RECALLS)
 #: Our variants, in the order of the tables and of the colours.
 LABELS = {
     "bm25": "BM-25",
+    "static_ict+bm25": "Static ICT with BM-25",
+    "static_ict_bfs_wlp+bm25": "Static ICT+BFS+WLP with BM-25",
+    "static_ict": "Static, ICT",
+    "static_ict_bfs_wlp": "Static, ICT+BFS+WLP",
+    "static_none": "Static, no pre-training",
     "bow_mlp_none": "BoW-MLP, no pre-training",
     "bow_mlp_ict_bfs_wlp": "BoW-MLP, ICT+BFS+WLP",
     "none": "No pre-training",
@@ -28,7 +33,13 @@ TASK = "retrieval"
 #: ablation (Table 5).
 OPEN, ABLATED = " open", " ablation"
 #: (variant, baseline): what the report compares seed by seed.
-COMPARISONS = (("ict_bfs_wlp", "none"), ("ict_bfs_wlp", "mlm"), ("ict_bfs_wlp", "bm25"))
+COMPARISONS = (
+    ("ict_bfs_wlp", "none"),
+    ("ict_bfs_wlp", "mlm"),
+    ("ict_bfs_wlp", "bm25"),
+    ("static_ict", "static_none"),
+    ("static_ict+bm25", "bm25"),
+)
 
 _Five = tuple[float, float, float, float, float]
 

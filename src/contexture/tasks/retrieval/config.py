@@ -55,6 +55,9 @@ class RetrievalSettings(TaskSettings):
     recompute: bool = False
     # BM25 over sentence and passage.
     bm25: Bm25Config = Field(default_factory=Bm25Config)
+    # Variants that are also measured together with BM25, by reciprocal rank fusion: its own weight is found on the
+    # questions held out where a model has such, else both count alike.
+    hybrid: list[str] = Field(default_factory=list)
     # Pairs of the corpus that join the candidates in the open-domain setting (section 4.4); 0 leaves it out.
     open_domain_pairs: Annotated[int, Field(ge=0)] = 0
     # Variants that are also measured there; BM25 is.
@@ -74,7 +77,7 @@ class RetrievalSettings(TaskSettings):
 
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValueError for a variant that is named here and is none of `variants`."""
-        named = [*self.open_domain, *([self.indexed] if self.indexed else [])]
+        named = [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
         if unknown := [name for name in named if name not in variants]:
             raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
 
@@ -82,7 +85,14 @@ class RetrievalSettings(TaskSettings):
         """The same for these variants alone."""
         indexed = self.indexed if self.indexed in variants else None
         open_domain = [name for name in self.open_domain if name in variants]
-        return replace(self, open_domain=open_domain, indexed=indexed, indexes=self.indexes if indexed else [])
+        hybrid = [name for name in self.hybrid if name in variants]
+        return replace(
+            self,
+            open_domain=open_domain,
+            hybrid=hybrid,
+            indexed=indexed,
+            indexes=self.indexes if indexed else [],
+        )
 
 
 def share_name(share: float) -> str:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from contexture.metrics.bm25 import Bm25
+from contexture.metrics.fusion import fuse
 from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.search_index import compare_indexes, search_exact
+from contexture.metrics.top import Rows
 from contexture.metrics.vectors import Vectors
 from contexture.reporting.records import RECALL_AT
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
@@ -23,6 +25,11 @@ from contexture.tasks.retrieval.reqa import split_questions
 
 NAME = "retrieval"
 FROZEN = "frozen"
+#: Behind the name of a variant whose ranking is fused with BM25's.
+HYBRID = "+bm25"
+#: Weights of the encoder's ranking that are tried, as many held-out questions as choosing one needs, and what is taken
+#: where there are fewer.
+WEIGHTS, ENOUGH, EVEN = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20, 0.5
 #: The columns of the table of ranks.
 COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
 
@@ -76,14 +83,22 @@ def evaluate_retrieval(
         return Results()
     indexed = _indexed(settings, contestants)
     models = [one for contestant in contestants for one in models_of(contestant, settings)]
-    measured = each(_measure, [(one, settings, questions, pools, one == indexed) for one in models])
+    words = [_bm25(questions, pool, settings) for pool in pools]
+    beside = {True: words[0][0], False: None}
+    measured = each(
+        _measure,
+        [
+            (one, settings, questions, pools, one == indexed, beside[one.contestant.variant in settings.hybrid])
+            for one in models
+        ],
+    )
     tables = [table for found, _ in measured for table in found]
     indexes = [row for _, found in measured for row in found]
     shares = settings.shares if any(one.finetuned for one in contestants) else []
     seeds = sorted({one.seed for one in contestants})
     speeds: list[dict[str, Any]] = []
-    for pool in pools:
-        found, seconds = _bm25(questions, pool, settings)
+    for pool, (rows, seconds) in zip(pools, words, strict=True):
+        found = question_ranks(questions, pool.candidates, rows)
         tables += [
             _run(found[unseen(questions, share, seed)], "bm25", seed, share, pool)
             for share in (None, *shares)
@@ -97,9 +112,17 @@ def evaluate_retrieval(
 
 
 def _measure(
-    measured: Measured, settings: RetrievalSettings, questions: pd.DataFrame, pools: Sequence[Pool], indexed: bool
+    measured: Measured,
+    settings: RetrievalSettings,
+    questions: pd.DataFrame,
+    pools: Sequence[Pool],
+    indexed: bool,
+    words: Rows | None,
 ) -> tuple[list[pd.DataFrame], list[dict[str, Any]]]:
-    """The ranks of one model in every pool that it is measured in; approximate indexes of its vectors if `indexed`."""
+    """The ranks of one model in every pool that it is measured in; approximate indexes of its vectors if `indexed`.
+
+    `words`: what BM25 found for each question in the closed pool, where both shall be fused.
+    """
     one, tables, indexes = measured.contestant, [], list[dict[str, Any]]()
     retriever = Retriever(measured.encoders)
     tested = questions[unseen(questions, measured.share, one.seed)]
@@ -108,11 +131,36 @@ def _measure(
         if pool.is_open and one.variant not in settings.open_domain:
             continue
         vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
-        ranks = question_ranks(tested, pool.candidates, search_exact(vectors, queries, pool.depth)[1])
+        rows = search_exact(vectors, queries, pool.depth)[1]
+        ranks = question_ranks(tested, pool.candidates, rows)
         tables.append(_run(ranks, one.variant, one.seed, measured.share, pool))
+        if words is not None and not pool.is_open:
+            weight = _weight(measured, questions, pool, retriever, vectors, words)
+            fused = fuse(rows, words[unseen(questions, measured.share, one.seed)], weight, pool.depth)
+            ranks = question_ranks(tested, pool.candidates, fused)
+            tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
         if indexed and not pool.is_open:
             indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
     return tables, indexes
+
+
+def _weight(
+    measured: Measured, questions: pd.DataFrame, pool: Pool, retriever: Retriever, vectors: Vectors, words: Rows
+) -> float:
+    """The weight of the encoder's ranking with the best R@10 on the questions held out from its fine-tuning."""
+    if measured.share is None:
+        return EVEN
+    held = _split(questions, measured.share, measured.contestant.seed) == "dev"
+    if held.sum() < ENOUGH:
+        return EVEN
+    rows = search_exact(vectors, retriever.questions(questions[held]), pool.depth)[1]
+    reached = {
+        weight: recalls(question_ranks(questions[held], pool.candidates, fuse(rows, words[held], weight, pool.depth)))[
+            "recall_at_10"
+        ].mean()
+        for weight in WEIGHTS
+    }
+    return max(reached, key=lambda weight: (reached[weight], -abs(weight - EVEN)))
 
 
 def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[Measured]:
@@ -127,10 +175,13 @@ def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArr
     """Whether each question is one that is neither trained on nor held out; frozen encoders are tested on all."""
     if share is None:
         return np.ones(len(questions), np.bool_)
-    tested: npt.NDArray[np.bool_] = (
-        split_questions(questions["question_id"].tolist(), share / 100, seed).eq("test").to_numpy()
-    )
+    tested: npt.NDArray[np.bool_] = _split(questions, share, seed) == "test"
     return tested
+
+
+def _split(questions: pd.DataFrame, share: float, seed: int) -> npt.NDArray[np.object_]:
+    """train, dev or test of each question."""
+    return split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
 
 
 def _indexed(settings: RetrievalSettings, contestants: Sequence[Contestant]) -> Measured | None:
@@ -149,13 +200,13 @@ def _run(ranks: pd.DataFrame, variant: str, seed: int, share: float | None, pool
     )
 
 
-def _bm25(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[pd.DataFrame, float]:
-    """BM25's ranks of all questions, and the seconds that it searched."""
+def _bm25(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[Rows, float]:
+    """What BM25 found for all questions, and the seconds that it searched."""
     texts = pool.candidates["sentence"] + " " + pool.candidates["passage"]
     index = Bm25(texts.tolist(), settings.bm25)
     began = time.perf_counter()
     _, found = index.search(questions["question"].tolist(), pool.depth)
-    return question_ranks(questions, pool.candidates, found), time.perf_counter() - began
+    return found, time.perf_counter() - began
 
 
 def _compare(
