@@ -155,7 +155,7 @@ RUNS = "two_tower.pretrain.runs"
         ("mspp.streams.joint.positions", "slot", "mspp.streams.joint.positions: Input should be 'slots' or 'tokens'"),
         ("mspp.streams.joint.sampling.positives", 0, "mspp.streams.joint.sampling.positives: Input should be greater"),
         ("mspp.streams.joint.sampling.hard_rule", "also_preceding", "needs positive_rule 'following'"),
-        ("mspp.encoders.transformer.heads", 3, "heads (3) must divide hidden_size (64)"),
+        ("mspp.encoders.transformer.heads", 3, "heads (3) must divide hidden_size (128)"),
         ("mspp.pretrain.runs.mlm.schedule", [{"steps": 5, "weights": {"mml": 1}}], "no objective ['mml']; there are ["),
         ("mspp.variants.pairwise.head", "ie_2", "mspp.variants.pairwise.head: Input should be 'ie_k', 'ae_k' or"),
         ("vocabulary.kind", "unigram", "vocabulary.kind"),
@@ -262,7 +262,8 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("mspp.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-base"),
+        ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-base"),
+        ("mspp.encoders.transformer.init_from", "roberta-base", "start is word_vectors, but the embeddings come from"),
         ("cleaning.main_content", 0.5, "list_items"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
         ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['contiguous', 'joint', "),
@@ -302,7 +303,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("two_tower.ablation.tasks.retrieval.share", [1], r"ablation\.tasks\.retrieval\.share: no such param"),
         # Values that do not fit together.
         ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: these examples are made once"),
-        ("mspp.pretrain.devices", 3, "batch_size 32 must be a multiple of devices, 3"),
+        ("mspp.pretrain.devices", 3, "batch_size 16 must be a multiple of devices, 3"),
         (
             "mspp.pretrain.runs.mlm.objectives.mlm",
             {"stream": "passages"},

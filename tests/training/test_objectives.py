@@ -22,6 +22,7 @@ ENCODERS = {
     "bag_of_words": {"kind": "bag_of_words", "embedding_size": 8},
     "bag_of_words_mlp": {"kind": "bag_of_words_mlp", "word_size": 8, "hidden_size": 8, "embedding_size": 8},
     "gru": {"kind": "gru", "word_size": 8, "embedding_size": 8},
+    "static": {"kind": "static", "embedding_size": 8, "pooling": "mean"},
     "transformer": transformer(),
 }
 #: Objectives that need dropout, or a network of their own kind.

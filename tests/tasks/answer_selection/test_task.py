@@ -144,21 +144,21 @@ def test_frozen_scores_are_cosines_of_query_and_document() -> None:
 
 
 def test_encoders_that_several_share_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded: list[str] = []
+    loaded: list[tuple[str, ...]] = []
 
-    def load(name: str) -> Lengths:
-        loaded.append(name)
+    def load(names: tuple[str, ...]) -> Lengths:
+        loaded.append(names)
         return Lengths()
 
-    monkeypatch.setattr(evaluation, "load_model", load)
+    monkeypatch.setattr(evaluation, "load_models", load)
     given = [Contestant("a", 0, ("x",)), Contestant("b", 1, ("x",)), Contestant("c", 0, ("x", "y"))]
     found = evaluate_answers(given, toys.answers(), "toys")
-    assert loaded == ["x", "x", "y"]
+    assert loaded == [("x",), ("x", "y")]
     assert {record["variant"] for record in found.records} == {"a", "b", "c", *BASELINES}
 
 
 def test_a_split_without_questions_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "load_model", lambda name: Lengths())
+    monkeypatch.setattr(evaluation, "load_models", lambda names: Lengths())
     answers = toys.answers()
     found = evaluate_answers([Contestant("a", 0, ("x",))], answers[answers["split"] != "dev"], "toys")
     assert {record["split"] for record in found.records} == {"test"}

@@ -95,7 +95,7 @@ def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monk
         def embed(self, texts: Sequence[Any], role: Any = None) -> Any:
             return np.array([[3, 4]] * len(texts), np.float32)
 
-    monkeypatch.setattr(candidates_module, "load_model", lambda name: Published())
+    monkeypatch.setattr(candidates_module, "load_models", lambda names: Published())
     np.testing.assert_allclose(Retriever(["some/name"]).questions(QUESTIONS), [[0.6, 0.8]] * 4)
     np.testing.assert_allclose(Retriever([str(encoder)]).questions(QUESTIONS), [[3, 4]] * 4)
 
