@@ -262,7 +262,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-base"),
+        ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-b"),
         ("mspp.encoders.transformer.init_from", "roberta-base", "start is word_vectors, but the embeddings come from"),
         ("cleaning.main_content", 0.5, "list_items"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
