@@ -62,8 +62,10 @@ class StartWorkers:
         from contexture.pipelines.trainings import shares
         from contexture.training.fleet import prepare_workers
 
-        if any(node.short_name == "pretrain" for node in pipeline.nodes):
-            prepare_workers(*shares(current().compute))
+        trainings = max((len(node.outputs) for node in pipeline.nodes if node.short_name == "pretrain"), default=0)
+        if trainings:
+            processes, threads = shares(current().compute)
+            prepare_workers(min(processes, trainings), threads)
 
 
 class RecordRun:

@@ -1,7 +1,7 @@
 """Training from files alone: no Kedro, Spark, Java or MLflow.
 
     python -m contexture.train pretrain --config data/05_model_input/SYSTEM/training.json --run RUN --seed 0 \
-        --examples data/05_model_input/SYSTEM --vocabulary data/04_feature/tokenizer --output ENCODER
+        --examples data/05_model_input/SYSTEM --vocabulary data/04_feature/VOCABULARY --output ENCODER
     python -m contexture.train finetune --config data/05_model_input/SYSTEM/training.json --variant VARIANT --seed 0 \
         --task answer_selection --data data/03_primary/tasks/answer_selection --encoders ENCODER --output MODEL
 """

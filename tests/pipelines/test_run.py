@@ -42,7 +42,7 @@ VARIANTS = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise"}
 BASELINES = {"word_overlap", "file_order", "random_order"}
 TRAININGS = ["mspp.pretrain", "mspp.finetune_answer_selection"]
 #: What trainings read.
-READ = ("03_primary/tasks", "04_feature/subwords", "05_model_input")
+READ = ("03_primary/tasks", "04_feature/subword_vectors", "05_model_input")
 #: What everything behind the examples reads.
 KEPT = (*READ, "01_raw", "03_primary/paragraphs", "08_reporting/corpus")
 

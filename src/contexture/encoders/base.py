@@ -234,7 +234,8 @@ def build_encoder(
         if config.start == "word_vectors" and fixed is None:
             start_from_vectors(network, vocabulary)
         if network.token_weights is not None and getattr(config, "pooling", None) == "idf":
-            network.token_weights.copy_(token_weights(vocabulary, len(network.token_weights)))
+            weights = token_weights(vocabulary, len(network.token_weights))
+            network.token_weights[: len(weights)] = weights  # published tables may have rows that no token has
     return Encoder(query, document, config, lengths, vocabulary)
 
 

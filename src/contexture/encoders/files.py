@@ -143,8 +143,10 @@ def _export_static(network: Static, folder: Path, limit: int, normalized: bool) 
     place.mkdir(exist_ok=True)
     assert network.token_weights is not None
     weighted = network.words.weight.detach() * network.token_weights[:, None]
-    save_file({"embedding.weight": weighted.contiguous().cpu()}, place / WEIGHTS)
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:  # words without an embedding are the unknown word
+        weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])
+    save_file({"embedding.weight": weighted.contiguous().cpu()}, place / WEIGHTS)
     tokenizer.enable_truncation(limit)
     tokenizer.save(str(place / TOKENIZER_FILE))
     _write_modules(folder, [(STATIC, "StaticEmbedding")], normalized)

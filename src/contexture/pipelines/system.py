@@ -26,8 +26,8 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
     found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
     if config is None or config.vocabulary == "subwords":
         found += vocabulary.create_pipeline(parameters)
-    if config is not None and config.vocabulary_dataset == "subwords":
-        found += vocabulary.create_subwords_pipeline(parameters)
+    if config is not None and config.vocabulary_dataset in ("subwords", "subword_vectors"):
+        found += vocabulary.create_subwords_pipeline(parameters, config.vocabulary_dataset)
     if config is not None and config.needs_words:
         found += vocabulary.create_words_pipeline(parameters)
     return found

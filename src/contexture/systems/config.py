@@ -197,6 +197,8 @@ class SystemConfig:
         """The vocabulary that training reads: subwords have vectors only where an encoder asks for them."""
         if self.vocabulary == "words":
             return "words"
+        if any(encoder.start == "word_vectors" for encoder in self.encoders.values()):
+            return "subword_vectors"
         return "subwords" if any(map(reads_statistics, self.encoders.values())) else "tokenizer"
 
     @property

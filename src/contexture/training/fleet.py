@@ -134,7 +134,8 @@ def prepare_workers(processes: int, threads: int) -> None:
     """Start the workers of later jobs, which load what training needs while this process does something else."""
     if processes > 1:
         with workers(processes, threads) as (pool, _):
-            pool.submit(time.time)  # whatever it is, the first one starts all workers
+            for _ in range(processes):
+                pool.submit(time.time)  # whatever it is, each starts a worker while none is ready
 
 
 class _Here(logging.Handler):

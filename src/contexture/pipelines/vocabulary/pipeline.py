@@ -25,13 +25,11 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
     )
 
 
-def create_subwords_pipeline(parameters: Parameters) -> Pipeline:
-    """Documents of token ids → the subwords with what was counted of them, for all encoders that ask for it."""
-    every = [encoder for system in parameters.systems.values() for encoder in system.encoders.values()]
-    vectors = any(encoder.start == "word_vectors" for encoder in every)
-    make = fixed(make_subword_statistics, parameters.vocabulary, vectors)
-    inputs = ["tokenizer", "documents@files", "subwords_place"]
-    return Pipeline([node(make, inputs, "subwords", name="make_subword_statistics")], tags="vocabulary")
+def create_subwords_pipeline(parameters: Parameters, dataset: str) -> Pipeline:
+    """Documents of token ids → `subwords`, with how rare each is, or `subword_vectors`, with a vector each beside."""
+    make = fixed(make_subword_statistics, parameters.vocabulary, dataset == "subword_vectors")
+    inputs = ["tokenizer", "documents@files", f"{dataset}_place"]
+    return Pipeline([node(make, inputs, dataset, name=f"make_{dataset}")], tags="vocabulary")
 
 
 def create_words_pipeline(parameters: Parameters) -> Pipeline:

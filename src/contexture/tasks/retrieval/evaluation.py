@@ -84,14 +84,13 @@ def evaluate_retrieval(
     indexed = _indexed(settings, contestants)
     models = [one for contestant in contestants for one in models_of(contestant, settings)]
     words = [_bm25(questions, pool, settings) for pool in pools]
-    beside = {True: words[0][0], False: None}
-    measured = each(
-        _measure,
-        [
-            (one, settings, questions, pools, one == indexed, beside[one.contestant.variant in settings.hybrid])
-            for one in models
-        ],
-    )
+    given = []
+    for one in models:
+        variant = one.contestant.variant
+        searched = [pool for pool in pools if not pool.is_open or variant in settings.open_domain]
+        fused = words[0][0] if variant in settings.hybrid else None
+        given.append((one, settings, questions, searched, one == indexed, fused))
+    measured = each(_measure, given)
     tables = [table for found, _ in measured for table in found]
     indexes = [row for _, found in measured for row in found]
     shares = settings.shares if any(one.finetuned for one in contestants) else []
@@ -119,7 +118,7 @@ def _measure(
     indexed: bool,
     words: Rows | None,
 ) -> tuple[list[pd.DataFrame], list[dict[str, Any]]]:
-    """The ranks of one model in every pool that it is measured in; approximate indexes of its vectors if `indexed`.
+    """The ranks of one model in all pools given; approximate indexes of its vectors if `indexed`.
 
     `words`: what BM25 found for each question in the closed pool, where both shall be fused.
     """
@@ -128,8 +127,6 @@ def _measure(
     tested = questions[unseen(questions, measured.share, one.seed)]
     queries = retriever.questions(tested)
     for pool in pools:
-        if pool.is_open and one.variant not in settings.open_domain:
-            continue
         vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
         rows = search_exact(vectors, queries, pool.depth)[1]
         ranks = question_ranks(tested, pool.candidates, rows)
