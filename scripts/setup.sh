@@ -60,8 +60,8 @@ pip_install() {
     $python -m pip install -qq --no-compile --disable-pip-version-check --constraint constraints.txt "$@" </dev/null
 }
 
-# uv fetches and unpacks side by side, in a third of pip's time. It knows nothing of pip's settings, by which a build of
-# torch is chosen, or a mirror: so torch comes by pip, and everything where uv fails.
+# uv fetches and unpacks side by side, in less than half of pip's time. It knows nothing of pip's settings, by which a
+# build of torch is chosen, or a mirror: so torch comes by pip, and everything where uv fails.
 uv_install() {
     pip_install uv && pip_install --no-deps torch &&
         $python -m uv pip install --quiet --python $python --constraint constraints.txt "$@" </dev/null

@@ -33,7 +33,7 @@ class ConfigurationError(ValueError):
 class ComputeConfig:
     """How a run uses the machine."""
 
-    # Threads of each training on a CPU. The last bits of weights depend on them, and on nothing else of the machine.
+    # Threads of each training on a CPU. The last bits of weights depend on them, not on the number of cores.
     threads: Positive = 1
     # Trainings side by side on a CPU; null: as many as the cores have threads for. On a GPU there is one at a time.
     processes: Positive | None = None

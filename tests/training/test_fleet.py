@@ -171,7 +171,7 @@ def test_trainings_side_by_side_give_what_they_give_one_after_another(
         run_jobs(todo, processes, 1, Around())
         found[processes] = {run: weights(place / run) for run in runs}
     for run in runs:
-        assert_same(found[1][run], found[2][run], atol=1e-6, rtol=1e-5)  # threads differ, hence last bits
+        assert_same(found[1][run], found[2][run], atol=0, rtol=0)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -26,7 +26,7 @@ from contexture.encoders.config import (
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
 from contexture.encoders.network import Network
-from contexture.encoders.starts import start_from_vectors, token_weights
+from contexture.encoders.starts import start_from_vectors, weigh_tokens
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer, build_transformer, layer_flops
 from contexture.encoders.words import embedding_of, new_words
@@ -233,9 +233,8 @@ def build_encoder(
     for network in {query, document}:
         if config.start == "word_vectors" and fixed is None:
             start_from_vectors(network, vocabulary)
-        if network.token_weights is not None and getattr(config, "pooling", None) == "idf":
-            weights = token_weights(vocabulary, len(network.token_weights))
-            network.token_weights[: len(weights)] = weights  # published tables may have rows that no token has
+        if network.token_weights is not None:
+            weigh_tokens(network.token_weights, vocabulary)
     return Encoder(query, document, config, lengths, vocabulary)
 
 

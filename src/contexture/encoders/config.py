@@ -49,6 +49,11 @@ class EncoderConfig:
     #: Whether it has a state for each token, which masked language models and joint models read.
     has_states: ClassVar[bool] = False
 
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether it needs to know how rare each token is."""
+        return getattr(self, "pooling", None) == "idf"
+
 
 @dataclass(config=STRICT, frozen=True)
 class TransformerConfig(EncoderConfig):
@@ -123,7 +128,7 @@ class BagOfWordsConfig(EncoderConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class StaticConfig(EncoderConfig):
-    """The mean of the tokens' embeddings: embeds tens of thousands of texts a second on a CPU."""
+    """The mean of the tokens' embeddings, and no layer at all."""
 
     kind: Literal["static"]
     # Length of an embedding, hence of the vector: the wider, the better.
@@ -135,11 +140,6 @@ class StaticConfig(EncoderConfig):
 AnyEncoderConfig = Annotated[
     TransformerConfig | BagOfWordsMlpConfig | GruConfig | BagOfWordsConfig | StaticConfig, Field(discriminator="kind")
 ]
-
-
-def reads_statistics(config: EncoderConfig) -> bool:
-    """Whether an encoder needs what was counted in the corpus: vectors of its tokens, or their frequencies."""
-    return config.start == "word_vectors" or getattr(config, "pooling", None) == "idf"
 
 
 @dataclass(config=STRICT, frozen=True)

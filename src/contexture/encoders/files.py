@@ -141,8 +141,9 @@ def _export_static(network: Static, folder: Path, limit: int, normalized: bool) 
     """
     place = folder / STATIC
     place.mkdir(exist_ok=True)
-    assert network.token_weights is not None
-    weighted = network.words.weight.detach() * network.token_weights[:, None]
+    weighted = network.words.weight.detach()
+    if network.token_weights is not None:
+        weighted = weighted * network.token_weights[:, None]
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:  # words without an embedding are the unknown word
         weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])

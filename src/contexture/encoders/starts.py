@@ -24,6 +24,10 @@ def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
         table[: len(vectors), : vectors.shape[1]][there] = vectors[there] * scale
 
 
-def token_weights(vocabulary: Vocabulary, tokens: int) -> Tensor:
-    """The inverse document frequency of the first so many tokens; ValueError where the vocabulary has none."""
-    return torch.from_numpy(np.array(vocabulary.idf[:tokens]))
+def weigh_tokens(weights: Tensor, vocabulary: Vocabulary) -> None:
+    """Put the inverse document frequencies of the tokens into `weights`; ValueError where the vocabulary has none.
+
+    A published table may have rows that no token has, which keep what they count.
+    """
+    idf = torch.from_numpy(vocabulary.idf[: len(weights)])
+    weights[: len(idf)] = idf

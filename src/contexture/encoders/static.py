@@ -17,7 +17,8 @@ class Static(Network):
         super().__init__(tokens)
         self.words = new_words(words, config.embedding_size)
         self.size = config.embedding_size
-        self.token_weights = torch.ones(words)
+        if config.weighs_tokens:
+            self.token_weights = torch.ones(words)
 
     def forward(self, batch: Batch) -> Tensor:
         """Batch of `word_layout` → vectors (B, D); 0 for a text without a token."""
@@ -25,7 +26,8 @@ class Static(Network):
         ids = known(batch["input_ids"], self.words, self.tokens.unk)[mask]
         lengths = mask.sum(dim=1)
         starts = lengths.cumsum(0) - lengths
-        assert self.token_weights is not None
+        if self.token_weights is None:
+            return nn.functional.embedding_bag(ids, self.words.weight, starts, mode="mean")
         weights = self.token_weights[ids]
         rows = torch.repeat_interleave(torch.arange(len(lengths), device=ids.device), lengths)
         sums = torch.zeros(len(lengths), device=ids.device).index_add_(0, rows, weights)

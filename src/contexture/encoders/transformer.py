@@ -37,7 +37,7 @@ class Transformer(Network):
         self.pooling = config.pooling
         hidden = model.config.hidden_size
         self.size = config.embedding_size or hidden
-        if config.pooling == "idf":
+        if config.weighs_tokens:
             self.token_weights = torch.ones(len(self.words.weight))
         self.projection: nn.Linear | None = None
         if config.embedding_size is not None:

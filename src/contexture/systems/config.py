@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths, reads_statistics
+from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths
 from contexture.strict import STRICT
 from contexture.systems.registry import STREAMS, TASKS
 from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, checked, with_run
@@ -194,12 +194,12 @@ class SystemConfig:
 
     @property
     def vocabulary_dataset(self) -> str:
-        """The vocabulary that training reads: subwords have vectors only where an encoder asks for them."""
+        """The vocabulary that training reads: what is counted of subwords is what an encoder asks for."""
         if self.vocabulary == "words":
             return "words"
         if any(encoder.start == "word_vectors" for encoder in self.encoders.values()):
             return "subword_vectors"
-        return "subwords" if any(map(reads_statistics, self.encoders.values())) else "tokenizer"
+        return "subwords" if any(encoder.weighs_tokens for encoder in self.encoders.values()) else "tokenizer"
 
     @property
     def needs_words(self) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+from threadpoolctl import threadpool_limits
 
 Ids = NDArray[np.integer]
 
@@ -44,7 +45,8 @@ def corpus_vectors(blocks: Iterable[tuple[Ids, Ids]], words: int, size: int, see
     counts = window_counts(blocks, words)
     if not counts.nnz:
         raise ValueError("no sentence of the corpus has two words: there is nothing to make word vectors of")
-    return _factors(positive_pmi(counts), min(size, words), seed)
+    with threadpool_limits(1):  # the same bits on any number of cores
+        return _factors(positive_pmi(counts), min(size, words), seed)
 
 
 def window_counts(blocks: Iterable[tuple[Ids, Ids]], words: int) -> sparse.csr_array:

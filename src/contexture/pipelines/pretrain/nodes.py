@@ -47,7 +47,7 @@ def pretrain_one(
     from contexture.training.launcher import launch_pretraining
     from contexture.training.prepare import Files
 
-    root = next((folder.parent for folder in examples.values()), Path())
+    root = next((kind.parent for kind in examples.values()), Path())
     with TemporaryDirectory() as place:
         file = Path(place) / "config.json"
         file.write_text(json.dumps(config.plain()), encoding="utf-8")

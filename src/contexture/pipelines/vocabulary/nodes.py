@@ -44,16 +44,13 @@ def make_subword_statistics(
     config: VocabularyConfig, vectors: bool, tokenizer: Path, documents: Path, place: Path
 ) -> Path:
     """The subwords with how rare each is and, if `vectors`, a vector each, made from the corpus."""
-    from threadpoolctl import threadpool_limits
-
     from contexture.vocabulary.cooccurrence import corpus_vectors
 
     _, tokens = load_tokenizer(tokenizer)
     with work_folder(place) as work:
         copy_tokenizer(tokenizer, work)
         if vectors:
-            with threadpool_limits(1):  # the same bits on any number of cores
-                made = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
+            made = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
             np.save(work / VECTORS_FILE, made, allow_pickle=False)
         save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
     return place
@@ -61,8 +58,6 @@ def make_subword_statistics(
 
 def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, place: Path) -> Path:
     """The words with a vector each, from the file of word vectors or made from the corpus."""
-    from threadpoolctl import threadpool_limits
-
     from contexture.vocabulary.cooccurrence import corpus_vectors
 
     tokenizer, tokens = load_tokenizer(word_list)
@@ -71,8 +66,7 @@ def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, pla
             read_word_vectors(Path(config.vectors), config.vectors_limit), tokenizer.get_vocab(), tokens.vocab_size
         )
     else:
-        with threadpool_limits(1):
-            vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
+        vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
     with work_folder(place) as work:
         copy_words(word_list, work)
         np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
