@@ -6,6 +6,8 @@
 BIN := .venv/bin
 SETUP := @sh scripts/setup.sh
 STEP := @sh scripts/step.sh
+# Tests on every core, the files' own fixtures made once.
+CORES := --numprocesses auto --dist loadgroup
 UI_PORT := 5000
 VIZ_PORT := 4141
 
@@ -25,11 +27,11 @@ demo:  ## Set up .venv, then a short way through everything on the made-up world
 
 test:  ## Set up .venv, then run the quick tests
 	$(SETUP) workbench dev
-	$(STEP) "the quick tests" $(BIN)/pytest -m "not slow"
+	$(STEP) "the quick tests" $(BIN)/pytest -m "not slow" $(CORES)
 
 test-all:  ## Set up .venv, then run every test
 	$(SETUP) workbench dev
-	$(STEP) "all tests" $(BIN)/pytest
+	$(STEP) "all tests" $(BIN)/pytest $(CORES)
 
 lint:  ## Check style, types and which room imports which
 	$(SETUP) workbench dev

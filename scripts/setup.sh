@@ -63,8 +63,17 @@ pip_install() {
 # uv fetches and unpacks side by side, in less than half of pip's time. It knows nothing of pip's settings, by which a
 # build of torch is chosen, or a mirror: so torch comes by pip, and everything where uv fails.
 uv_install() {
-    pip_install uv && pip_install --no-deps torch &&
-        $python -m uv pip install --quiet --python $python --constraint constraints.txt "$@" </dev/null
+    pip_install uv || return
+    pip_install --no-deps torch &
+    trap 'kill $!; exit 130' INT TERM
+    # Spark comes as sources: a wheel of them that is unpacked at once need not be compressed.
+    uv_pip --no-deps pyspark --config-settings-package "pyspark:--build-option=--compression=stored" || spark=failed
+    wait $! && [ -z "${spark:-}" ] || return
+    trap - INT TERM
+    uv_pip "$@"
+}
+uv_pip() {
+    $python -m uv pip install --quiet --python $python --constraint constraints.txt "$@" </dev/null
 }
 
 # Installs the extras, and those that are there already, all in one resolution.

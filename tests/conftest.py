@@ -13,6 +13,16 @@ from contexture.corpus.java import ensure_java
 PROJECT = Path(__file__).resolve().parents[1]
 os.environ["DO_NOT_TRACK"] = "true"  # no network: Kedro would report its use
 os.environ["HF_HUB_OFFLINE"] = "1"
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ["OMP_NUM_THREADS"] = "1"  # the cores are busy: threads of one process would wait for those of another
+
+
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one file are done by one worker, and all that need Spark by the same one, so that it is started once."""
+    for item in items:
+        group = "spark" if "spark" in getattr(item, "fixturenames", ()) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")

@@ -221,7 +221,8 @@ def test_the_console_has_our_warnings_and_others_errors_and_the_log_has_all(
     logging.getLogger("library").warning("a library's warning")
     logging.getLogger("library").error("a library's error")
     logging.getLogger("kedro.pipeline.node").error("Node failed with error: \nit")
-    logging.captureWarnings(True)  # pytest has put its own recorder over that of the hooks
+    logging.captureWarnings(False)  # pytest has put its own recorder over that of the hooks
+    logging.captureWarnings(True)
     warnings.warn("a warning of Python", UserWarning, stacklevel=1)
     out, err = capsys.readouterr()
     assert out == ""

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,11 +131,22 @@ def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor,
 
 
 def prepare_workers(processes: int, threads: int) -> None:
-    """Start the workers of later jobs, which load what training needs while this process does something else."""
+    """Start the workers of later jobs, which load what training needs while this process does something else.
+
+    The first alone at first: what was never imported before is compiled once, not by each of them at the same time.
+    """
     if processes > 1:
         with workers(processes, threads) as (pool, _):
-            for _ in range(processes):
-                pool.submit(time.time)  # whatever it is, each starts a worker while none is ready
+            pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))
+
+
+def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
+    """Give each worker something to do while none is ready, which is what makes the pool start one."""
+    if first.cancelled() or first.exception():
+        return
+    with suppress(RuntimeError):  # the pool has been shut down
+        for _ in range(processes):
+            pool.submit(time.time)
 
 
 class _Here(logging.Handler):
