@@ -1,6 +1,5 @@
 """Budgets → steps: what a step costs is told by the first batches of a run."""
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +11,8 @@ import torch
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
 from contexture.training.config import Budget, Precision, Pretraining, PretrainRun, Stage
+from contexture.training.decisions import decided
+from contexture.training.precision import allow_tf32
 from contexture.training.prepare import Prepared
 
 #: Steps whose mean cost is that of a step.
@@ -26,24 +27,18 @@ def resolved(
     """The schedule of a run with the number of steps in place of budgets.
 
     In FLOPs and tokens, of all devices, it is a function of the examples and the seed alone; in seconds the first
-    batches are timed. The first process writes the numbers to `folder`, where those of other devices, and a run that is
-    resumed, find them: all must take the same steps.
+    batches are timed. The first process decides, see `decided`: all must take the same steps.
     """
     schedule, file = config.recipe.schedule, folder / STEPS_FILE
     if all(stage.budget is None for stage in schedule):
         return config.recipe
-    if rank == 0 and not file.exists():
-        precision = config.settings.precision
-        steps = [
-            _steps(stage, stage.budget, stream_of, prepared, precision) if stage.budget else stage.steps
-            for stage in schedule
-        ]
-        new = file.with_suffix(".new")
-        new.write_text(json.dumps(steps), encoding="utf-8")
-        new.replace(file)
-    while not file.exists():
-        time.sleep(0.1)
-    known = json.loads(file.read_text(encoding="utf-8"))
+
+    def steps_of(stage: Stage) -> int | None:
+        if stage.budget is None:
+            return stage.steps
+        return _steps(stage, stage.budget, stream_of, prepared, config.settings.precision)
+
+    known = decided(file, rank, lambda: [steps_of(stage) for stage in schedule])
     stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, known, strict=True)]
     return replace(config.recipe, schedule=stages)
 
@@ -88,6 +83,7 @@ def _seconds(
     batches: list[Any], stage: Stage, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision
 ) -> float:
     """Seconds of forward and backward passes over the batches; the first ones warm up."""
+    allow_tf32()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     modules = (prepared.encoder, *prepared.objectives.values())
     for module in modules:

@@ -127,7 +127,7 @@ def finetune(
         module,
         batches,
         folder,
-        precision=choose_precision(precision, module, batches[0]),
+        precision=choose_precision(precision, module, batches[0], folder),
         log_every=every,
         callbacks=[Recorder(folder, every), looks],
     )

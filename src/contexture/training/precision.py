@@ -2,26 +2,47 @@
 
 import logging
 import time
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from pytorch_lightning.utilities import move_data_to_device
 
 from contexture.training.config import Precision
+from contexture.training.decisions import decided
 from contexture.training.module import ScheduledObjectives
 
 LOG = logging.getLogger(__name__)
 #: bf16 must be this many times as fast to be worth its lower precision, and to keep the choice stable.
 WORTHWHILE = 1.3
 TRIALS = 3
+#: What `auto` found.
+PRECISION_FILE = "precision.json"
 
 LightningPrecision = Literal["32-true", "bf16-mixed"]
 
 
-def choose_precision(wanted: Precision, module: ScheduledObjectives, batch: Any) -> LightningPrecision:
-    """Lightning's name of the wanted precision; `auto` times the encoding of a batch of all streams in both."""
+def allow_tf32() -> None:
+    """Products of float32 matrices as training has them, so that what is timed is what is used."""
+    torch.set_float32_matmul_precision("high")
+
+
+def choose_precision(
+    wanted: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
+) -> LightningPrecision:
+    """Lightning's name of the wanted precision; `auto` times the encoding of a batch of all streams in both.
+
+    The first process does so, on its own device, and keeps what it found in `folder`: all devices, and a run that is
+    resumed, take the same (`decided`).
+    """
+    allow_tf32()
     if wanted != "auto":
         return "bf16-mixed" if wanted == "bf16" else "32-true"
+    found: LightningPrecision = decided(folder / PRECISION_FILE, rank, lambda: _faster(module, batch))
+    return found
+
+
+def _faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module.to(device)
     batch = move_data_to_device(batch, device)

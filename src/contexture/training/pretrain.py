@@ -71,7 +71,7 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
         module,
         batches,
         folder,
-        precision=choose_precision(settings.precision, module, batches[0]),
+        precision=choose_precision(settings.precision, module, batches[0], folder, rank),
         log_every=settings.log_every,
         callbacks=[
             Recorder(folder, settings.log_every),

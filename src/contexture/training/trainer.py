@@ -14,7 +14,7 @@ from contexture import progress as bars
 from contexture.training import progress
 from contexture.training.curves import CURVES
 from contexture.training.module import ScheduledObjectives
-from contexture.training.precision import LightningPrecision
+from contexture.training.precision import LightningPrecision, allow_tf32
 
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
 
@@ -63,7 +63,7 @@ def fit(
 ) -> None:
     """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`."""
     csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
-    torch.set_float32_matmul_precision("high")
+    allow_tf32()
     trainer = pl.Trainer(
         max_epochs=1,
         accelerator="auto",

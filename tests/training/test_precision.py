@@ -1,0 +1,91 @@
+"""One precision for all devices of a run, found with the arithmetic that training has."""
+
+import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import BagOfWordsConfig
+from contexture.training.config import OptimizerConfig
+from contexture.training.module import ScheduledObjectives
+from contexture.training.precision import PRECISION_FILE, choose_precision
+from tests.encoders.toys import build
+from tests.training.runs import launch
+from tests.training.toys import schedule, system
+
+
+class Watched:
+    """A stream that notes by which arithmetic it is encoded."""
+
+    def __init__(self) -> None:
+        self.seen = list[tuple[str, bool]]()
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
+        self.seen.append((torch.get_float32_matmul_precision(), torch.is_autocast_enabled("cpu")))
+        return batch["numbers"] @ encoder.document.words.weight.T
+
+
+@pytest.fixture
+def stream() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def module(stream: Watched) -> ScheduledObjectives:
+    encoder = build(BagOfWordsConfig(kind="bag_of_words", embedding_size=4))
+    return ScheduledObjectives(encoder, {}, {"one": stream}, {}, lambda _: {}, 1, OptimizerConfig(1e-3), 0)
+
+
+BATCH = {"one": {"numbers": torch.ones(2, 4)}}
+
+
+@pytest.fixture(autouse=True)
+def exact_products() -> Iterator[None]:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+def test_what_is_timed_is_what_training_does(module: ScheduledObjectives, stream: Watched, tmp_path: Path) -> None:
+    """float32 is timed with TF32, which training has where the device does."""
+    assert choose_precision("auto", module, BATCH, tmp_path) in ("32-true", "bf16-mixed")
+    assert {arithmetic for arithmetic, _ in stream.seen} == {"high"}
+    assert {rounded for _, rounded in stream.seen} == {False, True}
+    assert all(parameter.grad is None for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("found", ["32-true", "bf16-mixed"])
+def test_other_ranks_take_what_the_first_one_found(
+    found: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
+) -> None:
+    """They wait for it and measure nothing; nor does the first one when a run is resumed."""
+    with ThreadPoolExecutor() as pool:
+        others = [pool.submit(choose_precision, "auto", module, BATCH, tmp_path, rank) for rank in (1, 2)]
+        assert not any(other.done() for other in others)
+        (tmp_path / "new").write_text(json.dumps(found))
+        (tmp_path / "new").rename(tmp_path / PRECISION_FILE)
+        assert [other.result() for other in others] == [found] * 2
+    assert choose_precision("auto", module, BATCH, tmp_path) == found
+    assert stream.seen == []
+
+
+@pytest.mark.parametrize(("wanted", "named"), [("fp32", "32-true"), ("bf16", "bf16-mixed")])
+def test_a_precision_that_is_told_is_not_measured(
+    wanted: Any, named: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
+) -> None:
+    assert choose_precision(wanted, module, BATCH, tmp_path) == named
+    assert stream.seen == [] and not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_two_processes_train_with_one_precision(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    config = system(runs={"mspp": schedule(2, mspp=1)}, devices=2, precision="auto")
+    launch(config, "mspp", examples, tokenizer, tmp_path / "run")
+    assert json.loads((tmp_path / "run" / PRECISION_FILE).read_text()) in ("32-true", "bf16-mixed")
