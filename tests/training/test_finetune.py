@@ -62,6 +62,7 @@ def tune(
     every: int = 4,
     patience: int = 3,
     stream: Steps | None = None,
+    from_start: bool = False,
 ) -> tuple[Best, Towards, list[float]]:
     """Looks give these values, one after the other; also what the objective's weight was at each."""
     objective, told, seen = Towards(encoder), iter(values), list[float]()
@@ -80,6 +81,7 @@ def tune(
         measure=measure,
         better=better,
         metric="dev/value",
+        from_start=from_start,
         optimizer=OptimizerConfig(learning_rate=1e-2, schedule="constant"),
         precision="fp32",
         folder=folder,
@@ -112,6 +114,21 @@ def test_the_best_weights_are_kept_and_patience_has_an_end(
     assert curves["train/toward"].notna().any()
 
 
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [([0.5, 0.4, 0.3, 0.2, 0.1, 0.9], (0.5, 0)), ([0.5, 0.1, 0.2, 0.3, 0.4, 0.6, 0.1, 0.1, 0.1, 0.9], (0.6, 20))],
+)
+def test_the_weights_that_training_starts_from_are_kept_where_none_is_better(
+    values: list[float], best: tuple[float, int], encoder: Encoder, tmp_path: Path
+) -> None:
+    """Patience counts from the best that training gave: it may need some steps to come back to where it began."""
+    found, objective, seen = tune(encoder, values, tmp_path, from_start=True)
+    assert (found.value, found.step) == best
+    assert seen[0] == 0 and len(seen) == len(values) - 1
+    assert float(objective.weight.detach()) == seen[best[1] // 4]
+    assert read_curves(tmp_path)["dev/value"].dropna().tolist() == values[: len(seen)]
+
+
 def test_the_last_step_is_looked_at(encoder: Encoder, tmp_path: Path) -> None:
     stream = Steps()
     found, _, seen = tune(encoder, [1.0, 2.0, 3.0], tmp_path, steps=10, stream=stream)
@@ -132,6 +149,11 @@ def test_the_encoder_has_the_best_weights_too(encoder: Encoder, tmp_path: Path) 
 def test_a_value_that_was_never_a_number_is_refused(encoder: Encoder, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="toward: the loss was never finite: lower the learning rate, or use fp32"):
         tune(encoder, [float("nan")] * 20, tmp_path)
+
+
+def test_a_start_that_is_a_number_hides_no_training_that_is_none(encoder: Encoder, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="never finite"):
+        tune(encoder, [1.0, *[float("nan")] * 20], tmp_path, from_start=True)
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf")])

@@ -35,7 +35,7 @@ class FinetuneStream(Protocol):
 
 @dataclass(frozen=True)
 class Best:
-    """The best look at a model: what was measured, and after which step."""
+    """The best look at a model: what was measured, and after which step; 0: before the first."""
 
     value: float
     step: int
@@ -55,28 +55,50 @@ class _Batches(Dataset[dict[str, Any]]):
 
 
 class _Looks(pl.Callback):
-    """Measure every few steps and after the last; keep the best weights, stop without progress."""
+    """Measure every few steps and after the last, if asked also before the first; keep the best weights."""
 
     def __init__(
-        self, measure: Callable[[], float], better: Literal["higher", "lower"], metric: str, every: int, patience: int
+        self,
+        measure: Callable[[], float],
+        better: Literal["higher", "lower"],
+        metric: str,
+        every: int,
+        patience: int,
+        from_start: bool,
     ) -> None:
         self.measure, self.sign, self.metric = measure, 1.0 if better == "higher" else -1.0, metric
-        self.every, self.patience = every, patience
+        self.every, self.patience, self.from_start = every, patience, from_start
         self.best: Best | None = None
         self.weights: dict[str, Tensor] = {}
+        #: The best that training itself gave: patience counts from it, as the first steps may be worse than the start.
+        self.trained: Best | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        if self.from_start:
+            self._look(trainer, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         assert isinstance(module, ScheduledObjectives)
         if module.step % self.every and module.step != module.steps:
             return
-        value = self.measure()
-        for logger in trainer.loggers:
-            logger.log_metrics({self.metric: value}, step=module.step)
-        if math.isfinite(value) and (self.best is None or self.sign * value > self.sign * self.best.value):
-            self.best = Best(value, module.step)
-            self.weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
-        best_step = self.best.step if self.best else 0
+        found = self._look(trainer, module)
+        if self._better(found, self.trained):
+            self.trained = found
+        best_step = self.trained.step if self.trained else 0
         trainer.should_stop = module.step - best_step >= self.patience * self.every
+
+    def _look(self, trainer: pl.Trainer, module: pl.LightningModule) -> Best:
+        assert isinstance(module, ScheduledObjectives)
+        found = Best(self.measure(), module.step)
+        for logger in trainer.loggers:
+            logger.log_metrics({self.metric: found.value}, step=found.step)
+        if self._better(found, self.best):
+            self.best = found
+            self.weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
+        return found
+
+    def _better(self, found: Best, known: Best | None) -> bool:
+        return math.isfinite(found.value) and (known is None or self.sign * found.value > self.sign * known.value)
 
 
 def finetune(
@@ -90,6 +112,7 @@ def finetune(
     measure: Callable[[], float],
     better: Literal["higher", "lower"],
     metric: str,
+    from_start: bool,
     optimizer: OptimizerConfig,
     precision: Precision,
     folder: Path,
@@ -104,10 +127,12 @@ def finetune(
         stream: the batches.
         steps: optimizer steps at most.
         evaluate_every: steps between two looks; the last step is looked at, too.
-        patience: looks without a better value before training stops.
+        patience: looks without a better value in training before it stops.
         measure: the value of encoder and objective as they are, on data held out.
         better: whether a higher or a lower value is the better one.
         metric: what the value is called in the curves, such as `dev/map`.
+        from_start: whether the weights that training starts from are looked at, too, and kept where none is better;
+            a head that is new says nothing yet.
         optimizer: and its schedule over all `steps`.
         precision: of the forward passes.
         folder: where curves go.
@@ -115,12 +140,12 @@ def finetune(
         label: the model's name in the objective's curve, `train/<label>`.
 
     Raises:
-        ValueError: where no value that was measured is a number.
+        ValueError: where no value that was measured in training is a number.
     """
     module = ScheduledObjectives(
         encoder, {label: objective}, {STREAM: stream}, {label: STREAM}, lambda _: {label: 1.0}, steps, optimizer, seed
     )
-    looks = _Looks(measure, better, metric, evaluate_every, patience)
+    looks = _Looks(measure, better, metric, evaluate_every, patience, from_start)
     batches = _Batches(stream, steps)
     every = min(evaluate_every, 20)
     fit(
@@ -131,7 +156,7 @@ def finetune(
         log_every=every,
         callbacks=[Recorder(folder, every), looks],
     )
-    if looks.best is None:
+    if looks.best is None or looks.trained is None:
         raise ValueError(f"{label}: the loss was never finite: lower the learning rate, or use fp32")
     module.load_state_dict(looks.weights)
     return looks.best

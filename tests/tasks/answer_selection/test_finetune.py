@@ -67,6 +67,19 @@ def test_the_head_of_pretraining_is_carried_on_where_it_is_of_the_same_kind(enco
         assert (after.shape == before.shape and torch.allclose(after, before, atol=1e-6)) is same
 
 
+def test_a_model_with_the_head_of_pretraining_is_looked_at_before_it_is_trained(encoder: Path, tmp_path: Path) -> None:
+    """And kept where training harms it; a new head has nothing to say yet."""
+    ruinous = toys.settings(epochs=2, optimizer={"learning_rate": 10.0})
+    for head, looks in (("ie_k", 3), ("ae_k", 2)):
+        tune(head, encoder, tmp_path / head, ruinous)
+        curve = read_curves(tmp_path / head)["dev/map"].dropna().tolist()
+        assert len(curve) == looks
+        if head == "ie_k" and curve[0] == max(curve):
+            before = load_file(encoder / "objectives.safetensors")["of_ie_k.head.classifier.weight"]
+            after = load_answer_model(tmp_path / head).task.head.classifier.weight
+            torch.testing.assert_close(after, before, rtol=0, atol=0)
+
+
 def test_of_several_heads_that_of_the_same_kind_is_taken_and_others_are_told(
     encoder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -51,8 +51,10 @@ def loss(folder: Path) -> float:
 def test_fine_tuning_learns_from_questions(kind: str, words: Path, tmp_path: Path) -> None:
     """The answers of questions that were not trained on become more probable."""
     config: dict[str, Any] = {
-        "shared": toys.TRANSFORMER, "separate": toys.TRANSFORMER | {"shared": False}, "bag": toys.BAG
-    }[kind]  # fmt: skip
+        "shared": toys.TRANSFORMER,
+        "separate": toys.TRANSFORMER | {"shared": False, "dropout": 0.0},
+        "bag": toys.BAG,
+    }[kind]
     start = toys.new_encoder(tmp_path / "start", words, config)
     assert loss(tune(start, tmp_path / "tuned")) < loss(start) - 0.2
 
@@ -64,6 +66,15 @@ def test_the_best_weights_are_those_that_were_measured(words: Path, tmp_path: Pa
     losses = read_curves(tuned)["dev/loss"].dropna()
     assert held_out.loss(load_encoder(tuned)) == pytest.approx(losses.min(), abs=1e-5)
     assert losses.min() < losses.iloc[-1]  # there was patience: the last weights are worse
+
+
+def test_fine_tuning_that_only_harms_keeps_the_weights_it_started_from(words: Path, tmp_path: Path) -> None:
+    start = tune(toys.new_encoder(tmp_path / "new", words, toys.BAG), tmp_path / "start")
+    ruinous = toys.settings(steps=4, evaluate_every=2, optimizer={"learning_rate": 5.0, "weight_decay": 0.0})
+    tuned = tune(start, tmp_path / "tuned", ruinous)
+    losses = read_curves(tuned)["dev/loss"].dropna().tolist()
+    assert len(losses) == 3 and losses[0] == min(losses)
+    torch.testing.assert_close(weights(tuned), weights(start), rtol=0, atol=0)
 
 
 def test_fine_tuning_is_a_function_of_its_seed(words: Path, tmp_path: Path) -> None:

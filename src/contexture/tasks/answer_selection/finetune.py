@@ -54,7 +54,9 @@ def finetune_answers(
     """Fine-tune a contestant's encoder with its head and write the model of the best epoch to `folder`.
 
     The head starts from the pre-training head of the same kind, where the encoder was trained with one (the paper uses
-    "the same prediction heads exploited in pre-training"). Deterministic in settings, contestant and answers.
+    "the same prediction heads exploited in pre-training"). Such a model ranks answers before it has seen any, so that
+    it is one of those that are chosen from; what a new head makes of them is chance. Deterministic in settings,
+    contestant and answers.
 
     Returns:
         Its MAP on the development set.
@@ -76,7 +78,7 @@ def finetune_answers(
     )
     make_room(encoder, chosen)
     model = AnswerModel(encoder, chosen)
-    start_head(model.task, pretrained)
+    carried_on = start_head(model.task, pretrained)
 
     train, dev = (_split(answers, name) for name in ("train", "dev"))
     inputs, dev_inputs = (AnswerInputs(part, chosen.head, encoder, chosen.layout) for part in (train, dev))
@@ -99,6 +101,7 @@ def finetune_answers(
         measure=dev_map,
         better="higher",
         metric="dev/map",
+        from_start=carried_on,
         optimizer=settings.optimizer,
         precision=settings.precision,
         folder=folder,

@@ -44,7 +44,7 @@ class RetrievalSettings(TaskSettings):
     steps: Positive = 2000
     # Steps between two looks at the questions held out.
     evaluate_every: Positive = 200
-    # Looks without a lower loss before training stops.
+    # Looks without a lower loss in training before it stops.
     patience: Positive = 5
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5))
     # auto measures both on the device for a moment and takes bf16 where it is worth it.

@@ -96,7 +96,8 @@ def finetune_retrieval(
 ) -> None:
     """Fine-tune a contestant's encoder on `share` percent of the questions and write the best one to `folder`.
 
-    A tenth of these questions is held out: the weights under which their answers are most probable are kept.
+    A tenth of these questions is held out: the weights under which their answers are most probable are kept, those
+    that were pre-trained where training makes none better.
     Deterministic in settings, share, contestant and tables.
 
     Raises:
@@ -123,6 +124,7 @@ def finetune_retrieval(
         measure=lambda: held_out.loss(encoder),
         better="lower",
         metric="dev/loss",
+        from_start=True,
         optimizer=settings.optimizer,
         precision=settings.precision,
         folder=folder,
