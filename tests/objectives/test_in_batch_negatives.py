@@ -56,6 +56,15 @@ def test_a_document_that_comes_twice_is_no_negative_of_itself() -> None:
     assert torch.isinf(scores).sum() == 2
 
 
+def test_what_is_no_negative_does_not_count_and_the_own_document_always_does() -> None:
+    states = {"query": torch.eye(3), "document": 2 * torch.eye(3)}
+    batch = {"document_ids": torch.arange(3), "no_negatives": torch.eye(3).bool()}
+    batch["no_negatives"][0, 1] = True
+    loss = objective()(nn.Identity(), states, batch)
+    one, two = (math.log(1 + others * math.exp(-2)) for others in (1, 2))
+    assert float(loss.value) == pytest.approx((one + 2 * two) / 3)
+
+
 def gradients(model: Encoder, tokens_at_once: int) -> tuple[float, dict[str, Tensor]]:
     model.zero_grad()
     loss = in_batch_loss(model, pairs(model, range(8), tokens_at_once))

@@ -14,6 +14,7 @@ class InBatchNegatives(Objective):
 
     Reads vectors (B, D) of queries and documents, and of the batch `document_ids` (B,), equal where the document is the
     same, and, with `log_q`, `log_q` (B,), the logarithm of the probability that a pair of the batch has this document.
+    Where the batch has `no_negatives` (B, R·B), these documents of all R devices are no negatives of a query either.
     """
 
     def __init__(self, config: InBatchNegativesConfig, encoder: Encoder) -> None:
@@ -27,20 +28,26 @@ class InBatchNegatives(Objective):
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over this device's queries; also the share of queries whose document scores highest."""
         log_q = batch["log_q"] if self.config.log_q else None
-        scores, targets = in_batch_scores(states["query"], states["document"], batch["document_ids"], log_q)
+        scores, targets = in_batch_scores(
+            states["query"], states["document"], batch["document_ids"], log_q, batch.get("no_negatives")
+        )
         right = (scores.argmax(dim=1) == targets).float().mean()
         return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": right})
 
 
 def in_batch_scores(
-    queries: Tensor, documents: Tensor, ids: Tensor, log_q: Tensor | None = None
+    queries: Tensor,
+    documents: Tensor,
+    ids: Tensor,
+    log_q: Tensor | None = None,
+    no_negatives: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Scores (B, R·B) of the queries (B, D) with the documents (B, D) of all R devices, and the targets (B,).
 
-    A document that occurs again in the batch is no negative of its own query: it scores −∞ there. `log_q` (B,) is
-    subtracted from the scores, which makes the sampled softmax unbiased (Bengio and Senécal, 2008). All devices must
-    have the same B. Gradients flow to the documents of every device; averaged over devices, as DistributedDataParallel
-    does, they are those of the mean loss over the whole batch.
+    A document that occurs again in the batch is no negative of its own query: it scores −∞ there, as do those of
+    `no_negatives` (B, R·B). `log_q` (B,) is subtracted from the scores, which makes the sampled softmax unbiased
+    (Bengio and Senécal, 2008). All devices must have the same B. Gradients flow to the documents of every device;
+    averaged over devices, as DistributedDataParallel does, they are those of the mean loss over the whole batch.
     """
     own = torch.arange(len(queries), device=queries.device)
     targets = own + first_row(len(queries))
@@ -48,5 +55,7 @@ def in_batch_scores(
     if log_q is not None:
         scores = scores - gathered(log_q.detach())
     again = ids[:, None] == gathered(ids)[None, :]
+    if no_negatives is not None:
+        again |= no_negatives
     again[own, targets] = False
     return scores.masked_fill(again, -torch.inf), targets

@@ -125,6 +125,22 @@ def test_batches_are_pairs_of_every_epoch_once(words: Path, tmp_path: Path) -> N
     torch.testing.assert_close(encoder(again["document"], "document").detach(), torch.from_numpy(expected))
 
 
+def test_other_right_answers_and_their_passages_are_no_negatives(words: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
+    questions, candidates = QUESTIONS.head(4).copy(), CANDIDATES.copy()
+    # q0: c0 and c1; q1: c1; q2: c2, q3: c3, which are sentences of one passage.
+    questions["answers"] = [["c0", "c1"], ["c1"], ["c2"], ["c3"]]
+    candidates.loc[3, "passage_id"] = "p2"
+    pairs = answered(questions, candidates, questions.index < 4)
+    batch = QuestionBatches(pairs, questions, candidates, encoder, toys.settings(), 1).batch(0)
+    rows = batch["document_ids"].tolist()
+    assert sorted(rows) == [0, 1, 1, 2, 3]
+    for i, row in enumerate(rows):
+        masked = {rows[j] for j in range(5) if batch["no_negatives"][i, j]}
+        assert masked in ({0: [{0, 1}], 1: [{0, 1}, {1}], 2: [{2, 3}], 3: [{2, 3}]}[row])
+    assert sum(batch["no_negatives"][i, rows.index(0)].item() for i in range(5)) == 2  # of q0 alone, in both rows
+
+
 def test_fewer_questions_than_a_batch_are_one_batch(words: Path, tmp_path: Path) -> None:
     encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
     pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 3)

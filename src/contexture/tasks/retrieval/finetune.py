@@ -33,7 +33,10 @@ DEV_CANDIDATES = 1000
 
 
 class QuestionBatches:
-    """Batches of (question, answer) pairs, shuffled anew for every epoch."""
+    """Batches of (question, answer) pairs, shuffled anew for every epoch.
+
+    Other right answers of a question are none of its negatives, nor are other sentences of its answer's passage.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,8 @@ class QuestionBatches:
         """`pairs`: rows of questions and candidates, (N, 2)."""
         self.pairs, self.encoder, self.seed = pairs, encoder, seed
         self.tokens_at_once, self.batch_size = settings.tokens_at_once, min(settings.batch_size, len(pairs))
+        self.right = pairs[:, 0] * len(candidates) + pairs[:, 1]
+        self.passages = candidates["passage_id"].factorize()[0]
         self.questions = tokenized(questions["question"].tolist(), encoder.vocabulary)
         self.candidates = tokenized(texts_of(candidates), encoder.vocabulary)
 
@@ -55,10 +60,13 @@ class QuestionBatches:
         epoch, part = divmod(step, len(self.pairs) // self.batch_size)
         order = np.random.default_rng(mix(self.seed, epoch)).permutation(len(self.pairs))
         question, candidate = self.pairs[order[part * self.batch_size : (part + 1) * self.batch_size]].T
+        right = np.isin(question[:, None] * len(self.passages) + candidate, self.right)
+        same_passage = self.passages[candidate][:, None] == self.passages[candidate]
         return {
             "query": self.encoder.batch(select(self.questions, question), "query", self.tokens_at_once),
             "document": self.encoder.batch(select(self.candidates, candidate), "document", self.tokens_at_once),
             "document_ids": torch.from_numpy(candidate),
+            "no_negatives": torch.from_numpy(right | same_passage),
             "log_q": torch.zeros(len(candidate)),
         }
 
