@@ -1,7 +1,9 @@
 """Pre-training: it learns, it resumes exactly, several processes give what one gives."""
 
+import shutil
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -93,29 +95,45 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
             assert summary_of(folder)[name] == pytest.approx(summary_of(trained)[name])
 
 
-def test_a_run_killed_while_a_checkpoint_was_written_resumes(
-    config: SystemConfig,
+@pytest.mark.parametrize(
+    ("moment", "left"),
+    [("before", ["", ".new"]), ("between", [".new", ".old"]), ("behind", ["", ".old"]), ("removing", [".new"])],
+)
+def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
+    moment: str,
+    left: list[str],
     examples: Path,
     tokenizer: Path,
     trained: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before the old one goes out of the way, between the two renames, and behind them."""
-    rename = Path.rename
-    for number, name in enumerate((checkpoints.NAME, f"{checkpoints.NAME}.new")):
+    """Before the old one goes out of the way, between the two renames, behind them, and when all is done."""
+    config = system(checkpoint_every=1)
+    rename, rmtree = Path.rename, shutil.rmtree
+    folder, work = tmp_path / "run", tmp_path / f"run{UNFINISHED}"
+    place, new, old = (work / f"{checkpoints.NAME}{suffix}" for suffix in ("", ".new", ".old"))
 
-        def die(self: Path, target: Path, name: str = name) -> Path:
-            if self.name == name and (self.parent / f"{checkpoints.NAME}.old").exists() == name.endswith(".new"):
-                raise Killed
-            return rename(self, target)
+    def rename_or_die(self: Path, target: Path) -> Path:
+        if (moment == "before" and self == place) or (moment == "between" and self == new and old.exists()):
+            raise Killed
+        return rename(self, target)
 
-        folder = tmp_path / f"{number}"
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "rename", die)
-            with pytest.raises(Killed):
-                launch(config, "mspp_ie", examples, tokenizer, folder)
-        assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, folder))
+    def remove_or_die(path: Path, **options: Any) -> None:
+        finished = (work / "training.json").exists()
+        if path.exists() and ((moment == "removing" and finished) or (moment == "behind" and path == old)):
+            (path / "state.pt").unlink()
+            raise Killed
+        rmtree(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", rename_or_die)
+        patch.setattr(shutil, "rmtree", remove_or_die)
+        with pytest.raises(Killed):
+            launch(config, "mspp_ie", examples, tokenizer, folder)
+    assert sorted(path.name.removeprefix(checkpoints.NAME) for path in work.glob("checkpoint*")) == left
+    assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, folder))
+    assert not list(folder.glob("checkpoint*"))
 
 
 def test_a_damaged_checkpoint_is_named(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path) -> None:

@@ -35,15 +35,20 @@ def save_checkpoint(module: ScheduledObjectives, optimizer: torch.optim.Optimize
     save_model(module, str(new / "model.safetensors"))
     torch.save({"step": module.step, "optimizer": optimizer.state_dict()}, new / "state.pt")
     if place.exists():
+        shutil.rmtree(old, ignore_errors=True)  # what a run left that was killed behind the renames
         place.rename(old)
     new.rename(place)
     shutil.rmtree(old, ignore_errors=True)
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint of a run that is finished."""
+    """Remove the checkpoint of a run that is finished; a kill on the way leaves none that is half removed."""
+    gone = folder / f"{NAME}.new"  # the one place that nothing is loaded from
+    shutil.rmtree(gone, ignore_errors=True)
     for suffix in (".old", ""):
-        shutil.rmtree(folder / f"{NAME}{suffix}", ignore_errors=True)
+        if (place := folder / f"{NAME}{suffix}").exists():
+            place.rename(gone)
+            shutil.rmtree(gone)
 
 
 def load_checkpoint(module: ScheduledObjectives, folder: Path) -> bool:
