@@ -166,6 +166,7 @@ RUNS = "two_tower.pretrain.runs"
         ),
         ("two_tower.tasks.retrieval.indexes", [{"kind": "lsh"}], "two_tower.tasks.retrieval.indexes.0.kind"),
         ("two_tower.encoders.transformer.heads", 3, "heads (3) must divide"),
+        ("two_tower.encoders.transformer.layers", 0, "which is what kind: static trains"),
         (f"{RUNS}.ict.streams.pairs.tasks", ["itc"], f"{RUNS}.ict.streams.pairs.tasks.0: Input should be 'ict', "),
         (f"{RUNS}.ict.streams.pairs.tasks", [], f"{RUNS}.ict.streams.pairs.tasks: List should have at least 1"),
         (f"{RUNS}.ict.streams.pairs.mixture", "equal", f"{RUNS}.ict.streams.pairs.mixture: Input should be 'uniform'"),

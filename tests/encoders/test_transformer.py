@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 from transformers import BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
 from contexture.encoders.base import Encoder
@@ -120,6 +121,11 @@ def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(vo
     assert layer.output.dense.weight.std().item() == pytest.approx(256**-0.5, rel=0.05)
     decoder, words = model.cls.predictions.decoder.weight, model.bert.embeddings.word_embeddings.weight
     assert decoder is words and words.std().item() == pytest.approx(0.05, rel=0.05)
+
+
+def test_a_transformer_without_layers_is_told_what_it_is() -> None:
+    with pytest.raises(ValidationError, match=r"layers is 0: .* kind: static"):
+        TransformerConfig(layers=0)
 
 
 def test_a_new_head_starts_from_the_frequencies_of_the_tokens(vocabulary: Vocabulary) -> None:

@@ -65,7 +65,7 @@ class TransformerConfig(EncoderConfig):
     # Width of the hidden states.
     hidden_size: Size = 128
     # Number of Transformer layers.
-    layers: Size = 2
+    layers: Annotated[int, Field(ge=0)] = 2
     # Attention heads per layer; must divide hidden_size.
     heads: Size = 2
     # Width of the feed-forward layers.
@@ -82,6 +82,11 @@ class TransformerConfig(EncoderConfig):
     def __post_init__(self) -> None:
         if self.init_from is not None and self.start != "new":
             raise ValueError(f"start is {self.start}, but the embeddings come from {self.init_from}: set it to new")
+        if self.init_from is None and self.layers == 0:
+            raise ValueError(
+                "layers is 0: without layers no token reads another, and a text is the mean of its embeddings, "
+                "which is what kind: static trains in seconds"
+            )
         if self.init_from is None and self.hidden_size % self.heads:
             raise ValueError(f"heads ({self.heads}) must divide hidden_size ({self.hidden_size})")
 
