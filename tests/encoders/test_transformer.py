@@ -1,7 +1,8 @@
 """Encoders from scratch and continued from published weights."""
 
+import math
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -121,6 +122,27 @@ def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(vo
     assert layer.output.dense.weight.std().item() == pytest.approx(256**-0.5, rel=0.05)
     decoder, words = model.cls.predictions.decoder.weight, model.bert.embeddings.word_embeddings.weight
     assert decoder is words and words.std().item() == pytest.approx(0.05, rel=0.05)
+
+
+def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to(vocabulary: Vocabulary) -> None:
+    """All matrices alike, nothing equal; before it has learned anything each token is as probable as any other."""
+    sizes: dict[str, Any] = {"hidden_size": 128, "heads": 2, "intermediate_size": 512, "embedding_size": 64}
+    torch.manual_seed(0)
+    encoder = build(TransformerConfig(**sizes, initialization="bert", dropout=0.0), vocabulary)
+    network = network_of(encoder)
+    matrices = {name: p for name, p in network.named_parameters() if p.ndim == 2 and p.numel() > 1000}
+    assert any("projection" in name for name in matrices) and any("word_embeddings" in name for name in matrices)
+    for name, matrix in matrices.items():
+        assert matrix.std().item() == pytest.approx(0.02, rel=0.1), name
+        assert abs(matrix.mean().item()) < 0.002, name
+    layer = network.model.bert.encoder.layer[0].attention.self
+    assert not torch.equal(layer.query.weight, layer.key.weight)
+    assert all((p == 0).all() for name, p in network.named_parameters() if name.endswith("bias"))
+    words = vocabulary.tokens.vocab_size
+    with torch.no_grad():
+        logits = encoder.token_logits(encoder.states(inputs(0)).flatten(0, 1))
+    loss = torch.nn.functional.cross_entropy(logits, torch.arange(16) % words)
+    assert float(loss) == pytest.approx(math.log(words), abs=0.1)
 
 
 def test_a_transformer_without_layers_is_told_what_it_is() -> None:

@@ -70,6 +70,9 @@ class TransformerConfig(EncoderConfig):
     heads: Size = 2
     # Width of the feed-forward layers.
     intermediate_size: Size = 512
+    # How new weights are drawn. scaled: by the width, with queries equal to keys, so that a narrow model learns in
+    # minutes. bert: all with the standard deviation 0.02 (Devlin et al., 2019), which is made for a width of 768.
+    initialization: Literal["scaled", "bert"] = "scaled"
     # Dropout on hidden states and attention probabilities.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     # What stands for a text: the state of [CLS] (papers), the largest entries, or the mean over the tokens, which small

@@ -24,6 +24,9 @@ from contexture.encoders.pooling import pool
 from contexture.encoders.words import known
 from contexture.vocabulary.tokenizers import SpecialTokens
 
+#: Standard deviation of new weights in BERT.
+BERT_STD = 0.02
+
 
 class Transformer(Network):
     """A Transformer taken apart: hidden states, vectors of texts, and logits only where they are asked for.
@@ -42,7 +45,8 @@ class Transformer(Network):
         self.projection: nn.Linear | None = None
         if config.embedding_size is not None:
             self.projection = nn.Linear(hidden, config.embedding_size)
-            nn.init.normal_(self.projection.weight, std=hidden**-0.5)
+            std = hidden**-0.5 if config.initialization == "scaled" else BERT_STD
+            nn.init.normal_(self.projection.weight, std=std)
             nn.init.zeros_(self.projection.bias)
 
     @property
@@ -150,6 +154,7 @@ def scratch_config(encoder: TransformerConfig, needs: Needs, words: int, tokens:
         max_position_embeddings=needs.positions,
         type_vocab_size=needs.types,
         pad_token_id=tokens.pad,
+        initializer_range=BERT_STD,
     )
 
 
@@ -162,7 +167,8 @@ def build_transformer(
     """
     if config.init_from is None:
         model: Any = BertForMaskedLM(scratch_config(config, needs, words, tokens))
-        initialise_for_width(model)
+        if config.initialization == "scaled":
+            initialise_for_width(model)
     else:
         published = AutoConfig.from_pretrained(config.init_from)
         check_fits(published, needs.positions, tokens, config.init_from)

@@ -70,7 +70,7 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
     except NothingToReadError as error:
         LOG.warning("%s is not trained: %s", config.run, error)
         return Prepared(encoder, {}, {})
-    if files.start is None and head and config.encoder.has_states and not published(config.encoder):
+    if files.start is None and head and scaled(config.encoder):
         counted(encoder, streams)
     objectives: dict[str, Objective] = {}
     for name in config.recipe.names:
@@ -126,6 +126,6 @@ def counted(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
         return
 
 
-def published(config: EncoderConfig) -> bool:
-    """Whether an encoder begins with published weights."""
-    return isinstance(config, TransformerConfig) and config.init_from is not None
+def scaled(config: EncoderConfig) -> bool:
+    """Whether an encoder has states of tokens and begins with new weights that are made for little training."""
+    return isinstance(config, TransformerConfig) and config.init_from is None and config.initialization == "scaled"
