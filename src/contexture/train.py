@@ -19,7 +19,7 @@ from contexture.folders import work_folder
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import TASKS, task_of
 from contexture.tasks.base import Contestant
-from contexture.training.launcher import launch_pretraining
+from contexture.training.launcher import end_with_starter, launch_pretraining
 from contexture.training.prepare import Files
 from contexture.training.pretrain import pretrain
 
@@ -78,6 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
         told = rank_arguments(given.config, given.run, given.seed, given.examples, given.vocabulary, given.start)
         launch_pretraining(recipe, given.seed, files, given.output, told)
         return
+    end_with_starter()
     pretrain(recipe, given.seed, files, given.output)
     logging.shutdown()
     sys.stdout.flush()

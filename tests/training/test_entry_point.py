@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from contexture.systems.config import SystemConfig
 from contexture.train import main, read_config
 from tests.tasks.answer_selection import toys as answers
-from tests.training.runs import assert_same, train, weights
+from tests.training.runs import assert_same, running, train, weights
 from tests.training.toys import schedule, system, two_towers
 
 ABSENT = (
@@ -128,3 +130,22 @@ def test_what_there_is_not_is_told(changed: list[str], said: str, tmp_path: Path
     with pytest.raises(SystemExit, match=said):
         main([changed[0], *(word for pair in given.items() for word in pair)])
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_no_process_is_left_where_the_starting_one_was_killed(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """The next run must find its folder alone."""
+    file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), tmp_path)
+    command = [sys.executable, "-m", "contexture.train", "pretrain", "--config", str(file), "--run", "run"]
+    command += ["--examples", str(examples), "--vocabulary", str(tokenizer), "--output", str(tmp_path / "run")]
+    with subprocess.Popen(command) as starter:
+        wait_until(lambda: any(tmp_path.glob("run*/**/curves*")) and len(running(tmp_path)) == 4)  # with their agent
+        starter.kill()
+    wait_until(lambda: not running(tmp_path))
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.2)

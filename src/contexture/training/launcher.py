@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -29,6 +30,8 @@ LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
 #: Entry point of one process of a run.
 ENTRY_POINT = "contexture.train"
+#: Where a process of a run finds the number of the one that started all of them.
+STARTER = "CONTEXTURE_STARTER"
 
 
 def launch_pretraining(
@@ -96,7 +99,7 @@ def run_distributed(arguments: list[str], processes: int) -> None:
     # Behind `--`, as it would take options of ours for abbreviations of its own.
     command += [f"--nproc-per-node={processes}", "-m", "--", ENTRY_POINT, *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
-    environment = {"OMP_NUM_THREADS": threads, **os.environ}
+    environment = {"OMP_NUM_THREADS": threads, **os.environ, STARTER: str(os.getpid())}
     with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
         try:
             code = process.wait()
@@ -104,6 +107,24 @@ def run_distributed(arguments: list[str], processes: int) -> None:
             end_group(process)
     if code:
         raise RuntimeError(f"training on {processes} devices ended with code {code}; its own error stands above")
+
+
+def end_with_starter() -> None:
+    """From now on this process of a run ends when the one that started the run is gone, however that ended.
+
+    It could not tell its processes, and the next run must find its folder alone.
+    """
+    if starter := os.environ.get(STARTER):
+        threading.Thread(target=_watch, args=(int(starter),), daemon=True).start()
+
+
+def _watch(process: int) -> None:
+    try:
+        while True:
+            os.kill(process, 0)  # no signal: only whether it is there
+            time.sleep(1)
+    except OSError:
+        os._exit(1)
 
 
 @contextmanager
