@@ -1,6 +1,8 @@
 """`contexture search` and `contexture embed`: what they give, and how they end where something is wrong."""
 
 import io
+import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,8 +13,12 @@ import numpy as np
 import pytest
 
 from contexture.command import main
+from contexture.encoders.config import StaticConfig
+from contexture.encoders.files import save_encoder
 from contexture.encoders.models import load_model
-from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index
+from contexture.tasks.retrieval.passage_index import build_passage_index
+from tests.encoders.toys import build, subwords
+from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index, toy_passages
 from tests.tasks.sentences.sentence_toys import KNOWN, word_average
 
 
@@ -30,7 +36,8 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_the_right_passage_is_printed_first(
     kind: tuple[str, ...], index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = printed(capsys, "what cross the strait?", "--index", str(index), "-k", "2", *kind).splitlines()
+    options = ["--index", str(index), "-k", "2", "--by", "vectors", *kind]
+    out = printed(capsys, "what cross the strait?", *options).splitlines()
     assert out[0].startswith("1. Ferries  (") and out[0].endswith(", 1#0)")
     assert out[1] == f"   {PASSAGES['Ferries']}"
     assert out[2].startswith("2. ")
@@ -59,7 +66,53 @@ def test_what_cannot_be_searched_ends_with_a_line(arguments: tuple[str, ...], sa
         main(["search", *(argument.format(index=index) for argument in arguments)])
 
 
-@pytest.mark.parametrize("arguments", [("gulls", "-k", "0"), ("gulls", "--approximate", "pq"), ()])
+def test_both_rankings_are_told(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "gulls wait", "--index", str(index), "-k", "2").splitlines()
+    assert out[0] == "1. Gulls  (vectors 1, words 1, 2#0)"
+    assert out[2].endswith("(vectors 2, words –, 0#0)")
+
+
+def test_words_alone(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--index", str(index), "--by", "words"]
+    assert printed(capsys, "oil lamps", *given).startswith("1. Lamps  (")
+    assert printed(capsys, "xylophones", *given) == "nothing found\n"
+
+
+def test_an_object_a_question(index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\n  oil lamps \n"))
+    first, second = map(json.loads, printed(capsys, "--json", "--index", str(index), "-k", "1").splitlines())
+    assert first | {"hits": 1} == {"question": "gulls wait", "by": "both", "hits": 1}
+    (hit,) = second["hits"]
+    assert hit.pop("score") == pytest.approx(1 / 61)
+    text = PASSAGES["Lamps"]
+    assert hit == {"passage_id": "3#0", "title": "Lamps", "text": text, "by_vectors": 1, "by_words": 1}
+
+
+def test_questions_are_piped(index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\noil lamps\n"))
+    out = printed(capsys, "--index", str(index), "-k", "1").splitlines()
+    assert [out[place] for place in (1, 5)] == ["gulls wait", "oil lamps"]
+    assert out[2].startswith("1. Gulls") and out[6].startswith("1. Lamps")
+
+
+def test_questions_are_typed_until_the_input_ends(
+    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\noil lamps\n"))
+    out = printed(capsys, "--interactive", "--index", str(index), "-k", "1")
+    assert re.findall(r"\? 1\. (\w+)", out) == ["Gulls", "Lamps"] and out.endswith("? \n")
+
+
+def test_nobody_waits_for_a_question_that_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    with pytest.raises(SystemExit, match=r"^contexture search: no question: give one, .* or --interactive"):
+        main(["search"])
+
+
+WRONG = [("gulls", "-k", "0"), ("gulls", "--approximate", "pq"), ("gulls", "--interactive"), ("gulls", "--by", "luck")]
+
+
+@pytest.mark.parametrize("arguments", WRONG)
 def test_wrong_arguments_are_told(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["search", *arguments])
@@ -100,6 +153,17 @@ def test_what_cannot_be_embedded_ends_with_a_line(
 def test_it_is_a_command_of_the_package() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"contexture": "contexture.command:main"}
+
+
+def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) -> None:
+    encoder = build(StaticConfig("static", embedding_size=8), vocabulary=subwords())
+    save_encoder(encoder, tmp_path / "encoder")
+    build_passage_index(toy_passages(tmp_path / "passages"), tmp_path / "encoder", tmp_path / "search")
+    slow = {"torch", "transformers", "pandas", "sklearn", "faiss", "pytorch_lightning"}
+    code = f"import sys; from contexture.command import main; main(); print(sorted({slow} & set(sys.modules)))"
+    command = [sys.executable, "-c", code, "search", "oil lamps", "--index", str(tmp_path / "search")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("\n[]\n") and "Lamps" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -5,8 +5,14 @@ import json
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contexture.tasks.retrieval.passage_search import Hit
 
 MODEL_HELP = (
     "a folder with an encoder of this project or word vectors, or a sentence-transformers model by name or folder; "
@@ -36,22 +42,68 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _add_search(search: argparse.ArgumentParser) -> None:
     search.set_defaults(work=_search)
-    search.add_argument("question")
+    asked = search.add_mutually_exclusive_group()
+    asked.add_argument(
+        "question", nargs="?", help="without one, questions are read from the standard input, one a line"
+    )
+    asked.add_argument("--interactive", action="store_true", help="ask for questions until the input ends (Ctrl-D)")
     search.add_argument("--index", type=Path, default=DEFAULT_INDEX, help="folder of the index (%(default)s)")
     search.add_argument("-k", type=int, default=5, help="passages to print (%(default)s)")
     search.add_argument(
-        "--approximate", choices=["ivf", "hnsw"], help="search roughly; the index is built at first use"
+        "--by",
+        choices=["vectors", "words", "both"],
+        help="what finds: the encoder, BM25, or both (where there are both)",
     )
+    search.add_argument(
+        "--approximate", choices=["ivf", "hnsw"], help="search vectors roughly; the index is built at first use"
+    )
+    search.add_argument("--json", action="store_true", help="print a JSON object a question, on a line")
 
 
 def _search(given: argparse.Namespace) -> None:
     from contexture.metrics.config import IndexConfig
     from contexture.tasks.retrieval.passage_search import PassageSearch
 
-    hits = PassageSearch(given.index, IndexConfig(kind=given.approximate or "flat"))(given.question, given.k)
-    for place, hit in enumerate(hits, start=1):
-        text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")
-        print(f"{place}. {hit.title}  ({hit.score:.3f}, {hit.passage_id})\n{text}")
+    if given.question is None and not given.interactive and sys.stdin.isatty():
+        raise ValueError("no question: give one, or lines on the standard input, or --interactive")
+    search = PassageSearch(given.index, IndexConfig(kind=given.approximate or "flat"), given.by)
+    for question in _questions(given):
+        hits = search(question, given.k)
+        if given.json:
+            line = {"question": question, "by": search.by, "hits": [asdict(hit) for hit in hits]}
+            print(json.dumps(line, ensure_ascii=False), flush=True)
+            continue
+        if given.question is None and not given.interactive:
+            print(f"\n{question}")
+        print(
+            "\n".join(_shown(place, hit, search.by) for place, hit in enumerate(hits, 1)) or "nothing found", flush=True
+        )
+
+
+def _questions(given: argparse.Namespace) -> Iterator[str]:
+    """The question that was given, or lines that are typed or piped; those without a word are passed over."""
+    if given.question is not None:
+        yield given.question
+        return
+    for line in _typed() if given.interactive else sys.stdin:
+        if line.strip():
+            yield line.strip()
+
+
+def _typed() -> Iterator[str]:
+    with suppress(ImportError):  # there is none on Windows
+        import readline  # noqa: F401 - lines can be edited, and called up again
+    with suppress(EOFError, KeyboardInterrupt):
+        while True:
+            yield input("? ")
+    print()
+
+
+def _shown(place: int, hit: "Hit", by: str) -> str:
+    """A hit and the beginning of its text."""
+    found = f"vectors {hit.by_vectors or '–'}, words {hit.by_words or '–'}" if by == "both" else f"{hit.score:.3f}"
+    text = textwrap.fill(textwrap.shorten(hit.text, 500), 100, initial_indent="   ", subsequent_indent="   ")
+    return f"{place}. {hit.title}  ({found}, {hit.passage_id})\n{text}"
 
 
 def _add_embed(embed: argparse.ArgumentParser) -> None:

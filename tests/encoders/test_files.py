@@ -12,8 +12,9 @@ import torch
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import ROLES, Lengths, TransformerConfig
 from contexture.encoders.expansion import expand_words
-from contexture.encoders.files import SETTINGS, WEIGHTS, encoder_checksum, is_encoder, load_encoder, save_encoder
+from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import text_layout
+from contexture.encoders.saved import SETTINGS, WEIGHTS, encoder_checksum, is_encoder
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 

@@ -1,6 +1,7 @@
 """The static encoder: its mean token by token, its place in sentence-transformers, and how embeddings start."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ import torch
 
 from contexture.encoders.config import StaticConfig, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.saved import saved
+from contexture.encoders.static_queries import StaticQueries
 from contexture.vocabulary.vocabulary import Vocabulary
 
-from .toys import TRAINED, VECTOR_SIZE, build, subwords, words
+from .toys import TRAINED, VECTOR_SIZE, WORDS, build, subwords, words
 
 SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo"]
 
@@ -39,6 +42,17 @@ def test_sentence_transformers_gives_the_same_directions(tmp_path: Path) -> None
     save_encoder(encoder, tmp_path / "made")
     theirs = SentenceTransformer(str(tmp_path / "made")).encode(SAID)
     np.testing.assert_allclose(theirs, encoder.embed(SAID) / 4.5, atol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{}, {"pooling": "mean"}, {"norm": 3.0}, {"shared": False}])
+def test_questions_get_the_same_vectors_without_torch(settings: dict[str, Any], tmp_path: Path) -> None:
+    """Words without an embedding, texts cut to ten words and texts without a word among them."""
+    texts = [*SAID, "", "  ", " ".join(WORDS), WORDS[-1], "unheard of"]
+    encoder = build(StaticConfig("static", embedding_size=6, **settings), vocabulary=words())
+    save_encoder(encoder, tmp_path)
+    found = StaticQueries(tmp_path, saved(tmp_path)).embed(texts)
+    assert found.dtype == np.float32 and found[0].any() and not found[3:5].any()
+    np.testing.assert_allclose(found, encoder.embed(texts, "query"), atol=1e-6)
 
 
 def test_embeddings_start_from_the_vectors_of_the_vocabulary() -> None:

@@ -86,6 +86,32 @@ def test_no_candidates() -> None:
         Bm25(["", "? 1"])
 
 
+def test_an_index_that_was_saved_finds_the_same(tmp_path: Path) -> None:
+    queries = ["Who ground rye?", "what is on the", "stone bridge", ""]
+    index = Bm25(TEXTS, Bm25Config(k1=0.9, b=0.4, stop_words=None))
+    index.save(tmp_path)
+    opened = Bm25.open(tmp_path)
+    assert (len(opened), opened.config) == (len(index), index.config)
+    for mine, theirs in zip(opened.search(queries, 3), index.search(queries, 3), strict=True):
+        assert mine.tolist() == theirs.tolist()
+    assert {file.suffix for file in tmp_path.iterdir()} == {".npy", ".json"}
+    assert not any(np.load(file, allow_pickle=False).dtype.hasobject for file in tmp_path.glob("*.npy"))
+
+
+def test_an_index_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    Bm25(TEXTS).save(tmp_path)
+    for file in tmp_path.iterdir():
+        whole = file.read_bytes()
+        for part in (None, b"", whole[: len(whole) - 3]):
+            file.unlink()
+            if part is not None:
+                file.write_bytes(part)
+            with pytest.raises(ValueError, match=f"{tmp_path} is missing or damaged"):
+                Bm25.open(tmp_path)
+            file.write_bytes(whole)
+    assert Bm25.open(tmp_path).search(["bridge"], 1)[1].tolist() == [[1]]
+
+
 @pytest.mark.parametrize("bad", [{"k1": -1}, {"b": 1.1}, {"stop_words": "klingon"}, {"stemmer": "porter"}])
 def test_settings_are_checked(bad: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(bad))):

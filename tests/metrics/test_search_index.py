@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from contexture.metrics import search_index
+from contexture.metrics import exact_search, search_index
 from contexture.metrics.config import IndexConfig
+from contexture.metrics.exact_search import search_every
 from contexture.metrics.search_index import ApproximateIndex, compare_indexes, open_index, search_exact
 from contexture.metrics.vectors import Vectors, write_vectors
 
 Floats = NDArray[np.float32]
+Search = Callable[[Vectors, Floats, int], tuple[Floats, NDArray[np.int64]]]
 IVF = IndexConfig(kind="ivf", lists=8, probes=2)
 HNSW = IndexConfig(kind="hnsw", neighbours=8, construction=20, breadth=20)
 
@@ -35,14 +38,16 @@ def random_rows(rows: int, dimension: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(size=(rows, dimension)).astype(np.float32)
 
 
+@pytest.mark.parametrize("search", [search_exact, search_every])
 @pytest.mark.parametrize("per_shard", [13, 400, 1000])
 @pytest.mark.parametrize("block", [7, 100, 32_768])
 def test_equals_brute_force_whatever_the_shards_and_blocks(
-    tmp_path: Path, per_shard: int, block: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, per_shard: int, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "BLOCK", block)
+    for module in (exact_search, search_index):
+        monkeypatch.setattr(module, "BLOCK", block)
     rows, queries = random_rows(401, 24), random_rows(30, 24, seed=1)
-    scores, found = search_exact(stored(tmp_path / "v", rows, per_shard), queries, 50)
+    scores, found = search(stored(tmp_path / "v", rows, per_shard), queries, 50)
     assert np.array_equal(found, brute_force(rows, queries, 50))
     assert scores == pytest.approx(np.take_along_axis(queries @ rows.T, found, axis=1), abs=1e-4)
 
@@ -56,18 +61,22 @@ def test_ties_are_in_the_order_of_their_rows(
     candidates = rng.integers(-1, 2, (rows, 3)).astype(np.float32)  # whole numbers: every sum is exact
     queries = rng.integers(-1, 2, (4, 3)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search_index, "BLOCK", block)
-        _, found = search_exact(stored(tmp_path_factory.mktemp("ties") / "v", candidates, 17), queries, k)
-    assert np.array_equal(found, brute_force(candidates, queries, k))
+        for module in (exact_search, search_index):
+            patch.setattr(module, "BLOCK", block)
+        vectors = stored(tmp_path_factory.mktemp("ties") / "v", candidates, 17)
+        for search in (search_exact, search_every):
+            assert np.array_equal(search(vectors, queries, k)[1], brute_force(candidates, queries, k))
 
 
+@pytest.mark.parametrize("search", [search_exact, search_every])
 @pytest.mark.parametrize("block", [64, 1000, 32_768])
 def test_an_encoder_that_says_the_same_of_all_finds_the_first_rows(
-    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_index, "BLOCK", block)
+    for module in (exact_search, search_index):
+        monkeypatch.setattr(module, "BLOCK", block)
     rows, queries = np.tile(random_rows(1, 96), (3000, 1)), random_rows(40, 96, seed=1)
-    scores, found = search_exact(stored(tmp_path / "v", rows), queries, 100)
+    scores, found = search(stored(tmp_path / "v", rows), queries, 100)
     assert np.array_equal(found, np.tile(np.arange(100), (40, 1)))
     assert (scores == scores[:, :1]).all()
 
@@ -75,13 +84,15 @@ def test_an_encoder_that_says_the_same_of_all_finds_the_first_rows(
 def test_a_score_depends_on_its_two_vectors_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, queries = random_rows(700, 100), random_rows(33, 100, seed=1)
     expected = search_exact(stored(tmp_path / "v", rows), queries, 20)
-    monkeypatch.setattr(search_index, "BLOCK", 37)
-    monkeypatch.setattr(search_index, "_GATHERED", 500)
+    for module in (exact_search, search_index):
+        monkeypatch.setattr(module, "BLOCK", 37)
+    monkeypatch.setattr(exact_search, "_GATHERED", 500)
     vectors = stored(tmp_path / "w", rows, 41)
     for query in range(len(queries)):
-        scores, found = search_exact(vectors, queries[query : query + 1], 20)
-        assert np.array_equal(scores[0], expected[0][query])
-        assert np.array_equal(found[0], expected[1][query])
+        for search in (search_exact, search_every):
+            scores, found = search(vectors, queries[query : query + 1], 20)
+            assert np.array_equal(scores[0], expected[0][query])
+            assert np.array_equal(found[0], expected[1][query])
 
 
 def test_near_ties_are_decided_by_our_scores_not_by_the_rounding_of_a_matrix_product(tmp_path: Path) -> None:

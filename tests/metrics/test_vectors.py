@@ -145,6 +145,14 @@ def test_damage_is_named(tmp_path: Path) -> None:
     damaged("vectors.json", None, "holds no finished vectors")
 
 
+def test_what_was_cut_off_is_found_without_reading_it_all(tmp_path: Path) -> None:
+    write(tmp_path, Encoder())
+    shard = tmp_path / "00001.npy"
+    shard.write_bytes(shard.read_bytes()[:-4])
+    with pytest.raises(ValueError, match=r"00001\.npy is missing or damaged"):
+        open_vectors(tmp_path, read_all=False)
+
+
 def test_a_damaged_folder_is_embedded_again(tmp_path: Path) -> None:
     write(tmp_path / "v", Encoder())
     (tmp_path / "v" / "00002.npy").unlink()

@@ -12,29 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, load_model, save_file, save_model
 from tokenizers import Tokenizer
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from contexture.encoders.base import Encoder, build_network
-from contexture.encoders.config import (
-    AnyEncoderConfig,
-    EncoderConfig,
-    GruConfig,
-    Lengths,
-    Needs,
-    TransformerConfig,
-)
+from contexture.encoders.config import EncoderConfig, GruConfig, Needs, TransformerConfig
 from contexture.encoders.network import Network
+from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, saved
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
 from contexture.encoders.words import embedding_of
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE
 from contexture.vocabulary.vocabulary import Vocabulary
 
-SETTINGS, WEIGHTS, PROJECTION = "encoder.json", "model.safetensors", "2_Dense"
+PROJECTION = "2_Dense"
 #: Of a Transformer that weighs tokens: what each counts.
 TOKEN_WEIGHTS = "token_weights.safetensors"
 POOLING, NORMALIZE, STATIC = "1_Pooling", "3_Normalize", "0_StaticEmbedding"
@@ -61,10 +54,9 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
     Raises ValueError, naming the folder, where something is missing or damaged.
     """
     try:
-        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        config: Any = TypeAdapter(AnyEncoderConfig).validate_python(settings["encoder"])
-        lengths = TypeAdapter(Lengths).validate_python(settings["lengths"])
-        if settings["weights"] != _checksum(folder):
+        settings = saved(folder)
+        config = settings.config
+        if settings.weights != _checksum(folder):
             raise ValueError("the weights are not those that were saved")
         vocabulary = Vocabulary.load(folder)
         query = _load(config, folder if config.shared else folder / "query", vocabulary, head)
@@ -72,20 +64,10 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
         if isinstance(config, GruConfig) and config.words == "fixed":
             document.words = query.words  # one table for both, as when they were built
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{folder} holds no whole encoder ({error}); train it again") from error
-    encoder = Encoder(query, document, config, lengths, vocabulary)
+        raise damaged(folder, error) from error
+    encoder = Encoder(query, document, config, settings.lengths, vocabulary)
     encoder.name, encoder.identity = folder.resolve().name, {"encoder": encoder_checksum(folder)}
     return encoder.eval()
-
-
-def is_encoder(folder: Path) -> bool:
-    """Whether an encoder was saved in a folder."""
-    return (folder / SETTINGS).exists()
-
-
-def encoder_checksum(folder: Path) -> str:
-    """SHA-256 of an encoder's settings, which hold that of its weights: by it vectors know what made them."""
-    return hashlib.sha256((folder / SETTINGS).read_bytes()).hexdigest()
 
 
 def _checksum(folder: Path) -> str:

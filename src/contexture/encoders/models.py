@@ -15,7 +15,8 @@ from scipy.sparse import csr_array
 
 from contexture.encoders.base import Array, Text, TextEncoder, on_device
 from contexture.encoders.config import Role
-from contexture.encoders.files import is_encoder, load_encoder
+from contexture.encoders.files import load_encoder
+from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
 

@@ -1,6 +1,9 @@
 """BM25, the baseline of lexical matching (two-tower paper, section 4.2), as bm25s computes it."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 
 import bm25s
 import numpy as np
@@ -8,6 +11,8 @@ import numpy as np
 from contexture.metrics.config import Bm25Config
 from contexture.metrics.top import NOTHING, Rows, Scores, best
 from contexture.progress import progress
+
+SETTINGS = "bm25.json"
 
 
 class Bm25:
@@ -28,6 +33,23 @@ class Bm25:
         self._model = bm25s.BM25(k1=self.config.k1, b=self.config.b, method="lucene")
         self._model.index(tokens, show_progress=False)
         self._size = len(texts)
+
+    def save(self, folder: Path) -> None:
+        """Write the index into `folder`: arrays, which are mapped when it is opened, and JSON."""
+        self._model.save(folder, show_progress=False, allow_pickle=False)
+        (folder / SETTINGS).write_text(json.dumps(asdict(self.config), indent=1), encoding="utf-8")
+
+    @classmethod
+    def open(cls, folder: Path) -> "Bm25":
+        """The index that `save` wrote; ValueError, naming the folder, where a part is missing or cut off."""
+        index = cls.__new__(cls)
+        try:
+            index.config = Bm25Config(**json.loads((folder / SETTINGS).read_text(encoding="utf-8")))
+            index._model = bm25s.BM25.load(folder, mmap=True, show_progress=False, allow_pickle=False)
+            index._size = int(index._model.scores["num_docs"])
+        except (OSError, ValueError, TypeError, LookupError, EOFError) as error:
+            raise ValueError(f"{folder} is missing or damaged ({error}): build the index again") from error
+        return index
 
     def __len__(self) -> int:
         return self._size

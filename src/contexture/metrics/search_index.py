@@ -21,16 +21,13 @@ import pandas as pd
 
 from contexture.folders import work_folder
 from contexture.metrics.config import IndexConfig
-from contexture.metrics.top import NOTHING, Rows, Scores, best
+from contexture.metrics.exact_search import BLOCK, checked, inner_products, search_every
+from contexture.metrics.top import Rows, Scores, best
 from contexture.metrics.vectors import Array, Vectors
 from contexture.progress import progress
 
-#: Vectors in memory at a time.
-BLOCK = 32_768
 # Rows beyond k whose scores FAISS is asked for, so that its rounding does not decide who is among the k.
 _MARGIN = 16
-# Numbers in the vectors that are gathered at a time to score them again.
-_GATHERED = 2**21
 # Vectors that a list's centroid is found from; FAISS warns of fewer.
 _PER_LIST = 39
 _INDEX, _DESCRIPTION = "index.faiss", "index.json"
@@ -50,10 +47,10 @@ def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows
     Raises:
         ValueError: for queries of another dimension or with numbers that are not finite.
     """
-    queries = _checked(vectors, queries, k)
+    queries = checked(vectors, queries, k)
     wanted = min(k, len(vectors))
     rough, rows, longest = _rough(vectors, queries, min(k + _MARGIN, len(vectors)))
-    scores, rows = best(_score(vectors, queries, rows), rows, wanted)
+    scores, rows = best(inner_products(vectors, queries, rows), rows, wanted)
     if rough.shape[1] < len(vectors):
         # FAISS's scores and ours are sums of the same products in different orders. A row that FAISS left out can be
         # better than the k-th only if its score is that near to the worst that FAISS kept (as when all are alike).
@@ -61,7 +58,7 @@ def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows
         error = rounding * longest * np.linalg.norm(queries, axis=1)
         unsure = np.flatnonzero(scores[:, -1] <= rough[:, -1] + error)
         if len(unsure):
-            scores[unsure], rows[unsure] = _search_all(vectors, queries[unsure], wanted)
+            scores[unsure], rows[unsure] = search_every(vectors, queries[unsure], wanted)
     return scores, rows
 
 
@@ -84,9 +81,9 @@ class ApproximateIndex:
 
     def search(self, queries: Array, k: int) -> tuple[Scores, Rows]:
         """As `search_exact`; where the index finds fewer than k, the last rows are −1 and their scores −inf."""
-        queries = _checked(self.vectors, queries, k)
+        queries = checked(self.vectors, queries, k)
         _, rows = self.index.search(queries, min(k, len(self.vectors)))
-        return best(_score(self.vectors, queries, rows), rows, k)
+        return best(inner_products(self.vectors, queries, rows), rows, k)
 
 
 def open_index(vectors: Vectors, config: IndexConfig) -> ExactIndex | ApproximateIndex:
@@ -135,20 +132,6 @@ def compare_indexes(vectors: Vectors, queries: Array, k: int, configs: Sequence[
     return pd.DataFrame(measured, columns=["kind", "recall_against_exact", "queries_per_second", "build_seconds"])
 
 
-def _checked(vectors: Vectors, queries: Array, k: int) -> Array:
-    queries = np.ascontiguousarray(queries, np.float32)
-    if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
-        raise ValueError(
-            f"queries of the shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
-            f"{vectors.dimension} numbers: embed them with the encoder that the candidates were embedded with"
-        )
-    if not np.isfinite(queries).all():
-        raise ValueError("the vector of a query is not finite (did the training diverge?)")
-    if k < 1:
-        raise ValueError(f"cannot find the {k} best candidates")
-    return queries
-
-
 def _rough(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows, float]:
     """FAISS's own k best, and the length of the longest vector."""
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
@@ -158,30 +141,6 @@ def _rough(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows, floa
         scores, rows = best(np.hstack([scores, found]), np.hstack([rows, places + start]), k)
         longest = max(longest, float(np.linalg.norm(block, axis=1).max()))
     return scores, rows, longest
-
-
-def _search_all(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
-    """The k best by the scores of `_score` for every row: right whatever the ties, and slower than FAISS."""
-    scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
-    for start, block in vectors.blocks(BLOCK):
-        each = [best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
-        found, places = (np.concatenate(part) for part in zip(*each, strict=True))
-        scores, rows = best(np.hstack([scores, found]), np.hstack([rows, places + start]), k)
-    return scores, rows
-
-
-def _score(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
-    """Inner products [Q, n] of queries with some rows each; −inf for row −1.
-
-    Not by matrix multiplication: how that rounds depends on where a vector stands in the matrix.
-    """
-    scores = np.full(rows.shape, -np.inf, np.float32)
-    line, place = np.nonzero(rows != NOTHING)
-    step = max(1, _GATHERED // vectors.dimension)
-    for start in range(0, len(line), step):
-        pairs = line[start : start + step], place[start : start + step]
-        scores[pairs] = np.einsum("nd,nd->n", vectors.take(rows[pairs]), queries[pairs[0]])
-    return scores
 
 
 def _identity(vectors: Vectors, config: IndexConfig) -> dict[str, Any]:

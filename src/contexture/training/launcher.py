@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from contexture.encoders.files import encoder_checksum
+from contexture.encoders.saved import encoder_checksum
 from contexture.folders import finished, work_folder
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.files import encoder_checksum
+from contexture.encoders.saved import encoder_checksum
 from contexture.metrics.search_index import search_exact
 from contexture.metrics.vectors import open_vectors
 from contexture.tasks.retrieval import candidates as candidates_module

@@ -16,7 +16,8 @@ from contexture.encoders.config import BagOfWordsMlpConfig, Lengths
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.folders import UNFINISHED
 from contexture.metrics.config import IndexConfig
-from contexture.tasks.retrieval.passage_search import PassageSearch, build_passage_index
+from contexture.tasks.retrieval.passage_index import build_passage_index
+from contexture.tasks.retrieval.passage_search import Hit, PassageSearch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -85,7 +86,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
 def test_the_right_passage_comes_first(kind: str, index: Path) -> None:
-    search = PassageSearch(index, IndexConfig(kind=kind))  # type: ignore[arg-type]
+    search = PassageSearch(index, IndexConfig(kind=kind), "vectors")  # type: ignore[arg-type]
     for title, text in PASSAGES.items():
         hits = search(" ".join(text.split()[1:4]), k=2)
         assert (hits[0].title, hits[0].text) == (title, text)
@@ -93,9 +94,50 @@ def test_the_right_passage_comes_first(kind: str, index: Path) -> None:
 
 
 def test_there_are_no_more_hits_than_passages(index: Path) -> None:
-    search = PassageSearch(index)
+    search = PassageSearch(index, by="vectors")
     assert sorted(hit.title for hit in search("whales", k=50)) == sorted(PASSAGES)
     assert len(search("whales", k=1)) == 1
+
+
+def test_words_find_what_shares_one_and_need_no_encoder(index: Path) -> None:
+    shutil.rmtree(index / "encoder")
+    shutil.rmtree(index / "vectors")
+    search = PassageSearch(index, by="words")
+    (hit,) = search("which ferries, by what strait?")
+    score = search.rankings["words"].search(["ferries strait"], 1)[0].item()
+    assert hit == Hit(score, "1#0", "Ferries", PASSAGES["Ferries"], None, 1)
+    assert search("the of") == []
+
+
+def test_both_rankings_are_fused_where_there_are_both(index: Path) -> None:
+    search = PassageSearch(index)
+    hits = search("gulls wait on piers of islands", k=4)
+    assert search.by == "both" and [hit.title for hit in hits[:2]] == ["Gulls", "Whales"]
+    assert [(hit.by_vectors, hit.by_words) for hit in hits] == [(1, 1), (2, 2), (3, None), (4, None)]
+    sums = [sum(0.5 / (60 + place) for place in (hit.by_vectors, hit.by_words) if place) for hit in hits]
+    assert [hit.score for hit in hits] == pytest.approx(sums)
+    assert [hit.title for hit in search("gulls wait on piers of islands", k=1)] == ["Gulls"]
+
+
+def test_control_characters_alone_find_nothing(index: Path) -> None:
+    assert PassageSearch(index)("\x00\x01") == []
+
+
+def test_an_index_without_words_is_searched_by_its_vectors(index: Path) -> None:
+    shutil.rmtree(index / "words")
+    search = PassageSearch(index)
+    assert search.by == "vectors" and search("cold strait")[0].title == "Ferries"
+    with pytest.raises(ValueError, match=f"{index}/words is missing or damaged"):
+        PassageSearch(index, by="both")
+
+
+def test_passages_are_read_from_the_part_that_holds_them(index: Path) -> None:
+    table = pq.read_table(index / "passages.parquet")
+    pq.write_table(table, index / "passages.parquet", row_group_size=3)
+    titles = table["title"].to_pylist()
+    assert [row["title"] for row in PassageSearch(index).passages.take([3, 0, 2, 1])] == [
+        titles[n] for n in (3, 0, 2, 1)
+    ]
 
 
 @pytest.mark.parametrize("query", ["", "  \n"])
@@ -134,6 +176,7 @@ def test_vectors_of_another_encoder_are_refused(index: Path, tmp_path: Path) -> 
         ("vectors/00000.npy", r"00000\.npy is missing or damaged"),
         ("vectors/vectors.json", r"vectors\.json is damaged"),
         ("passages.parquet", r"passages\.parquet is damaged"),
+        ("words/vocab.index.json", "words is missing or damaged"),
     ],
 )
 def test_parts_that_were_cut_off_are_named(part: str, said: str, index: Path) -> None:

@@ -43,7 +43,7 @@ def finetune_one(
     config: SystemConfig, task: str, option: str, contestant: Contestant, data: Path, folder: Path
 ) -> None:
     """Fine-tune one model, unless it is there of the same settings, encoder and data."""
-    from contexture.encoders.files import encoder_checksum
+    from contexture.encoders.saved import encoder_checksum
 
     settings = config.task(task)
     identity = {

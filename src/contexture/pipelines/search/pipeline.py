@@ -2,14 +2,19 @@
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.metrics.config import Bm25Config
+from contexture.pipelines.named import fixed
 from contexture.pipelines.search.nodes import index_passages
 from contexture.systems.config import SystemConfig
+from contexture.tasks.retrieval.config import RetrievalSettings
 
 
 def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
     """Passages and the encoder that searches → the index of `contexture search`; nothing where none searches."""
     if config.search is None or "pairs" not in config.examples():
         return Pipeline([])
+    measured = (task.bm25 for task in config.tasks.values() if isinstance(task, RetrievalSettings))
+    words = next(measured, Bm25Config())
     inputs = ["passages-examples@files", f"{config.search}-pretrained", "search_place"]
-    build = node(index_passages, inputs, "search_index", name="index_passages", tags="index")
+    build = node(fixed(index_passages, words), inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system)

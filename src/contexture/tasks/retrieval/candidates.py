@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from contexture.encoders.config import Role
-from contexture.encoders.files import is_encoder
 from contexture.encoders.models import load_models
+from contexture.encoders.saved import is_encoder
 from contexture.metrics.vectors import Array, Vectors, check_identity, unit, write_vectors
 
 #: The parts of a candidate.

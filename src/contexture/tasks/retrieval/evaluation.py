@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from contexture.metrics.bm25 import Bm25
-from contexture.metrics.fusion import fuse
+from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.search_index import compare_indexes, search_exact
 from contexture.metrics.top import Rows
@@ -27,9 +27,8 @@ NAME = "retrieval"
 FROZEN = "frozen"
 #: Behind the name of a variant whose ranking is fused with BM25's.
 HYBRID = "+bm25"
-#: Weights of the encoder's ranking that are tried, as many held-out questions as choosing one needs, and what is taken
-#: where there are fewer.
-WEIGHTS, ENOUGH, EVEN = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20, 0.5
+#: Weights of the encoder's ranking that are tried, and as many held-out questions as choosing one needs.
+WEIGHTS, ENOUGH = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20
 #: The columns of the table of ranks.
 COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
 
@@ -133,7 +132,7 @@ def _measure(
         tables.append(_run(ranks, one.variant, one.seed, measured.share, pool))
         if words is not None and not pool.is_open:
             weight = _weight(measured, questions, pool, retriever, vectors, words)
-            fused = fuse(rows, words[unseen(questions, measured.share, one.seed)], weight, pool.depth)
+            fused = fuse(rows, words[unseen(questions, measured.share, one.seed)], weight, pool.depth)[1]
             ranks = question_ranks(tested, pool.candidates, fused)
             tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
         if indexed and not pool.is_open:
@@ -152,9 +151,9 @@ def _weight(
         return EVEN
     rows = search_exact(vectors, retriever.questions(questions[held]), pool.depth)[1]
     reached = {
-        weight: recalls(question_ranks(questions[held], pool.candidates, fuse(rows, words[held], weight, pool.depth)))[
-            "recall_at_10"
-        ].mean()
+        weight: recalls(
+            question_ranks(questions[held], pool.candidates, fuse(rows, words[held], weight, pool.depth)[1])
+        )["recall_at_10"].mean()
         for weight in WEIGHTS
     }
     return max(reached, key=lambda weight: (reached[weight], -abs(weight - EVEN)))

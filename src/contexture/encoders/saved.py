@@ -1,0 +1,46 @@
+"""What the folder of an encoder tells without torch: whether it is one, its settings, and by what vectors know it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from contexture.encoders.config import AnyEncoderConfig, EncoderConfig, Lengths
+
+SETTINGS, WEIGHTS = "encoder.json", "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The settings of an encoder; `weights` is the checksum of its weights and its tokenizer."""
+
+    config: EncoderConfig
+    lengths: Lengths
+    weights: str
+
+
+def saved(folder: Path) -> Saved:
+    """The settings in an encoder's folder.
+
+    Raises OSError, KeyError, TypeError or ValueError where there are none, or damaged ones.
+    """
+    found = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    config: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(found["encoder"])
+    return Saved(config, TypeAdapter(Lengths).validate_python(found["lengths"]), found["weights"])
+
+
+def is_encoder(folder: Path) -> bool:
+    """Whether an encoder was saved in a folder."""
+    return (folder / SETTINGS).exists()
+
+
+def encoder_checksum(folder: Path) -> str:
+    """SHA-256 of an encoder's settings, which hold that of its weights: by it vectors know what made them."""
+    return hashlib.sha256((folder / SETTINGS).read_bytes()).hexdigest()
+
+
+def damaged(folder: Path, error: Exception) -> ValueError:
+    """What to raise where an encoder cannot be opened."""
+    return ValueError(f"{folder} holds no whole encoder ({error}); train it again")
