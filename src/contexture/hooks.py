@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import click
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
@@ -16,6 +17,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from contexture.config import ConfigurationError
+from contexture.pipelines.asked import check_asked
 from contexture.pipelines.console import LOG_FILE, RunRefusedError, say
 from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.parameters import check, current
@@ -24,13 +26,16 @@ RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytor
 
 
 class CheckParameters:
-    """Refuse unknown keys and impossible values before any work starts."""
+    """Refuse unknown keys, impossible values, and what is asked for and not there, before any work starts."""
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
         """Raises RunRefusedError with the file and the key of every fault."""
+        command = click.get_current_context(silent=True)
         try:
             check(context.config_loader)
+            if command and command.info_name == "run":
+                check_asked(command.params)
         except ConfigurationError as error:
             raise RunRefusedError(str(error)) from None
 

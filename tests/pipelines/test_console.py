@@ -550,3 +550,26 @@ def test_the_whole_output_of_a_run_that_fails(small: Path) -> None:
     assert unknown.stderr.startswith("error: Failed to find the pipeline named 'none'.")
     assert "Traceback" not in failed.stderr + unknown.stderr
     assert log_of(small).count("Traceback (most recent call last)") >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--params", "mspp.seedz=3"), "the configuration was refused:\n  --params: mspp.seedz: no such parameter"),
+        (("--env", "wikipeda"), "there is no environment 'wikipeda'; there are base, books_sample, league_sample, "),
+        (("--pipelines", "mssp"), "there is no pipeline 'mssp'; there are corpus, league, mspp, quick_thoughts, "),
+        (("--tags", "pretrain,pretrian"), "there is no tag 'pretrian'; there are corpus, evaluate, examples, "),
+        (("--nodes", "mspp.pretrian"), "there is no node 'mspp.pretrian'; there are mspp.pretrain"),
+    ],
+)
+def test_a_run_that_is_refused_says_why_and_nothing_else(
+    options: tuple[str, str], said: str, make_project: Callable[[], Path]
+) -> None:
+    project = make_project()
+    refused = kedro_run(project, *options)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith(f"error: {said}")
+    assert refused.stderr.count("error:") == 1 and "Traceback" not in refused.stderr
+    assert said in log_of(project)
+    assert not (project / "mlflow.db").exists()

@@ -5,7 +5,7 @@ from typing import Any
 
 from kedro.config import OmegaConfigLoader
 
-from contexture.config import Parameters, check_parameters
+from contexture.config import ConfigurationError, Parameters, check_parameters
 
 #: Those of this process's run, at most one.
 _checked: list[Parameters] = []
@@ -14,9 +14,12 @@ _checked: list[Parameters] = []
 def check(loader: Any) -> Parameters:
     """Check what a configuration loader holds and keep it for the pipelines of this process.
 
-    Raises ConfigurationError with every fault, its file and its key.
+    Raises ConfigurationError with every fault, its file and its key, or for an environment that is not there.
     """
     root = Path(loader.conf_source)
+    if loader.env and not (root / loader.env).is_dir():
+        there = sorted({folder.name for folder in root.iterdir() if folder.is_dir()})
+        raise ConfigurationError(f"there is no environment {loader.env!r}; there are {', '.join(there)}")
     folders = [root / (loader.env or loader.default_run_env), root / loader.base_env]
     _checked[:] = [check_parameters(loader["parameters"], folders, loader.runtime_params or {})]
     return _checked[0]
