@@ -1,6 +1,9 @@
-"""Errors about input, in words for the user who gave it."""
+"""Errors about input and disks, in words for the user who gave them."""
 
+import errno
+import os
 import re
+from collections.abc import Iterator
 
 
 class SourceError(ValueError):
@@ -8,16 +11,27 @@ class SourceError(ValueError):
 
 
 _IN_A_WORKER = re.compile(r"\bSourceError: (.+)")
+#: What the system says of a disk without room, to Java as to Python.
+_FULL = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT)))
 
 
 def explain(error: BaseException) -> str | None:
     """The message of the SourceError behind an error, also one that came out of a Spark task; else None."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, SourceError):
-            return str(seen)
-        message = _IN_A_WORKER.search(str(seen))
+    for one in _causes(error):
+        if isinstance(one, SourceError):
+            return str(one)
+        message = _IN_A_WORKER.search(str(one))
         if message:
             return message[1]
-        seen = seen.__cause__ or seen.__context__
     return None
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether a disk had no room left, for this process, Java or a Spark task."""
+    return any(said in str(one) for one in _causes(error) for said in _FULL)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,11 +1,14 @@
 """Datasets of the catalog that Kedro's own do not cover: tables and folders that are there whole or not at all."""
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
-from contexture.corpus.errors import explain
+from contexture.corpus.errors import explain, is_disk_full
 from contexture.folders import replace
 
 #: Spark writes this file last.
@@ -62,16 +65,34 @@ class SparkTable(TableFolder):
         return SparkSession.builder.getOrCreate().read.parquet(str(folder.resolve()))
 
     def save(self, data: Any) -> None:
-        """Write a DataFrame."""
+        """Write a DataFrame; DatasetError, in a line, where the input is at fault or the disk is full."""
         new = self._path.with_name(self._path.name + ".unfinished")
         try:
             data.write.mode("overwrite").parquet(str(new.resolve()), partitionBy=self._partition_by)
         except Exception as error:
             if (message := explain(error)) is not None:  # the input's fault, told in its own words
                 raise DatasetError(message) from None
+            if is_disk_full(error):
+                message = no_room(self._path, _spark_folder(data))
+                shutil.rmtree(new, ignore_errors=True)
+                raise DatasetError(message) from error
             raise
         _name_by_number(new)
         replace(new, self._path)
+
+
+def no_room(table: Path, spark: Path) -> str:
+    """What to say when a disk was full while a table was written; `spark`: where Spark keeps what it sorts."""
+    here, there = (f"{shutil.disk_usage(place).free / 1e6:,.0f} MB free in {place}" for place in (table.parent, spark))
+    return (
+        f"no room on the disk while {table} was written ({here}, {there}, where Spark sorts): what earlier stages made "
+        "is kept, as is an older table in its place; make room and run again"
+    )
+
+
+def _spark_folder(data: Any) -> Path:
+    told = data.sparkSession.sparkContext.getConf().get("spark.local.dir", tempfile.gettempdir())
+    return Path(os.environ.get("SPARK_LOCAL_DIRS", told).split(",")[0])
 
 
 def _name_by_number(folder: Path) -> None:

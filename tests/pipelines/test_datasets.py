@@ -1,0 +1,45 @@
+"""Datasets that are there whole or not at all."""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kedro.io import DatasetError
+from pyspark.sql import SparkSession
+
+from contexture.corpus.errors import is_disk_full
+from contexture.pipelines.datasets import SparkTable
+
+
+def fill_the_disk(_: Iterator[Any]) -> Iterator[Any]:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    yield
+
+
+def test_a_full_disk_is_told_in_a_line_and_the_older_table_stays(spark: SparkSession, tmp_path: Path) -> None:
+    table = SparkTable(str(tmp_path / "pages"))
+    table.save(spark.range(3))
+    with pytest.raises(DatasetError) as raised:
+        table.save(spark.range(9).mapInPandas(fill_the_disk, "id long"))
+    (line,) = str(raised.value).splitlines()
+    assert line.startswith(f"no room on the disk while {tmp_path}/pages was written (")
+    assert f" MB free in {tmp_path}, " in line
+    assert table.load().count() == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["pages"]
+
+
+@pytest.mark.parametrize(
+    ("said", "full"),
+    [
+        ("org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device\n\tat java.base/java.io", True),
+        ("java.io.IOException: Disk quota exceeded", True),
+        ("java.io.IOException: Permission denied", False),
+    ],
+)
+def test_what_java_says_of_a_full_disk(said: str, full: bool) -> None:
+    outer = RuntimeError("An error occurred while calling o57.parquet.")
+    outer.__cause__ = RuntimeError(f"Job aborted due to stage failure: {said}")
+    assert is_disk_full(outer) is full
