@@ -123,6 +123,7 @@ def test_two_towers_of_the_paper() -> None:
     assert retrieval.shares == [1, 5, 80] and retrieval.open_domain_pairs == 1_000_000
     assert (retrieval.batch_size, retrieval.steps, config.pretrain.batch_size) == (512, 2000, 8192)
     assert config.encoders["transformer"].initialization == "bert"  # type: ignore[union-attr]
+    assert {config.encoders[name].norm for name in ("transformer", "bow_mlp")} == {None}
     ablation = ablated(config)
     assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
     found = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
