@@ -68,10 +68,15 @@ def test_positions_of_the_released_code_count_tokens() -> None:
 
 
 def test_pair_layout_by_hand() -> None:
-    batch = pair_layout(sentences([[[5], [6, 7]], [[8, 8, 8], [9]]]), SPECIALS, LayoutConfig(sentence_tokens=4))
-    assert batch["input_ids"].tolist() == [[CLS, 5, SEP, 6, 7, SEP], [CLS, 8, 8, SEP, 9, SEP]]
-    assert batch["token_type_ids"].tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1]]
-    assert batch["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5]] * 2
+    """A pair has the room of a joint input, here 3 × 3 tokens: the first sentence half of it, the other the rest."""
+    pairs = sentences([[[5], [6, 7, 6, 7, 6, 7]], [[8, 8, 8, 8], [9, 9, 9, 9]]])
+    batch = pair_layout(pairs, SPECIALS, LayoutConfig(candidates=2, sentence_tokens=3))
+    assert batch["input_ids"].tolist() == [
+        [CLS, 5, SEP, 6, 7, 6, 7, 6, SEP],
+        [CLS, 8, 8, 8, SEP, 9, 9, 9, SEP],
+    ]
+    assert batch["token_type_ids"].tolist() == [[0] * 3 + [1] * 6, [0] * 5 + [1] * 4]
+    assert batch["position_ids"].tolist() == [list(range(9))] * 2
     roberta = pair_layout(sentences([[[5], [6]]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), LayoutConfig())
     assert roberta["input_ids"].tolist() == [[CLS, 5, SEP, SEP, 6, SEP]]
     assert roberta["position_ids"].tolist() == [[2, 3, 4, 5, 6, 7]]

@@ -56,14 +56,17 @@ def select(sentences: Sentences, rows: Ints) -> Sentences:
     return Sentences(np.concatenate(chosen), sentences.lengths[rows])
 
 
-def cut(sentences: Sentences, limit: int) -> Sentences:
-    """Cut every sentence to at most `limit` tokens."""
+def cut(sentences: Sentences, limits: int | Ints) -> Sentences:
+    """Cut every sentence to at most its limit of tokens: one for all, or (B, S)."""
     lengths = np.maximum(sentences.lengths.ravel(), 0)
-    within = _within(lengths)
-    return Sentences(
-        tokens=sentences.tokens[within < limit],
-        lengths=np.minimum(sentences.lengths, limit),
-    )
+    kept = np.minimum(sentences.lengths, limits)
+    return Sentences(sentences.tokens[_within(lengths) < np.repeat(kept.ravel(), lengths)], kept)
+
+
+def pair_limits(lengths: Ints, room: int) -> Ints:
+    """Limits (B, 2) that fit pairs of `lengths` (B, 2) into `room`: the first half of it, the last what is left."""
+    first = np.minimum(lengths[:, 0], room // 2)
+    return np.stack([first, room - first], axis=1)
 
 
 def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
@@ -92,14 +95,15 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
 
 
 def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
-    """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, each sentence cut to the slot less specials.
+    """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, cut to the width of a joint input.
 
-    Shapes as in `joint_layout`; `pooling` is (B, 1, T): a pair has one state.
+    `a` is cut to half of the room, `b` to what is left. Shapes as in `joint_layout`; `pooling` is (B, 1, T): a pair has
+    one state.
     """
-    sentences = cut(sentences, layout.sentence_tokens - 2)
     rows, parts = sentences.lengths.shape
     if parts != 2 or (sentences.lengths < 0).any():
         raise ValueError(f"a pair has two sentences, both there; got an example of {parts}")
+    sentences = cut(sentences, pair_limits(sentences.lengths, layout.width - 2 - specials.pair_separators))
     before = np.array([1, specials.pair_separators])
     size = sentences.lengths + before + np.array([0, 1])
     starts = np.cumsum(size, axis=1) - size
@@ -130,11 +134,8 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     """
     count = parts.lengths.shape[1]
     room = limit - 1 - count
-    kept = np.minimum(parts.lengths, room // 2 if count == 2 else room)
-    if count == 2:
-        kept[:, 1] = np.minimum(parts.lengths[:, 1], room - kept[:, 0])
-    before = _within(parts.lengths.ravel())
-    tokens = parts.tokens[before < np.repeat(kept.ravel(), parts.lengths.ravel())]
+    parts = cut(parts, pair_limits(parts.lengths, room) if count == 2 else room)
+    kept = parts.lengths
 
     size = kept + 1  # each part with its [SEP]
     segment = np.repeat(np.arange(size.size), size.ravel())
@@ -142,7 +143,7 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     row = segment // count
     column = 1 + (np.cumsum(size, axis=1) - size).ravel()[segment] + within
     ids = np.full(len(segment), specials.sep, dtype=np.int64)
-    ids[within < kept.ravel()[segment]] = tokens
+    ids[within < kept.ravel()[segment]] = parts.tokens
     rows = len(size)
     first = np.arange(rows)
     row, column = np.concatenate([first, row]), np.concatenate([np.zeros_like(first), column])

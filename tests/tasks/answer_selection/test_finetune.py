@@ -142,11 +142,10 @@ def test_an_encoder_of_short_texts_gets_room_and_first_computes_what_it_did(head
     network = after.document
     assert isinstance(network, Transformer)
     tables = network.base.embeddings
-    sentences = 2 if head == "ie_1" else 3
-    assert tables.token_type_embeddings.num_embeddings == sentences
+    assert tables.token_type_embeddings.num_embeddings == (2 if head == "ie_1" else 3)
     positions = tables.position_embeddings.weight
-    assert positions.shape[0] == sentences * 16
-    for slot in range(sentences):  # every slot counts its positions anew
+    assert positions.shape[0] == 3 * 16
+    for slot in range(3):  # every slot counts its positions anew
         torch.testing.assert_close(positions[slot * 16 : slot * 16 + 16], positions[:16])
     texts = ["kana love", "midi"]
     np.testing.assert_allclose(after.embed(texts), before.embed(texts), atol=1e-6)

@@ -61,10 +61,9 @@ def make_room(encoder: Encoder, settings: AnswerSettings) -> None:
         raise ValueError(
             f"{encoder.name} is a {type(network).__name__}: answer selection is fine-tuned on a transformer"
         )
-    sentences = 2 if settings.head == "ie_1" else layout.candidates + 1
-    resize_token_types(network.model, sentences)
+    resize_token_types(network.model, 2 if settings.head == "ie_1" else layout.candidates + 1)
     first = encoder.specials.first_position
-    needed = first + sentences * layout.sentence_tokens
+    needed = first + layout.width
     old = network.base.embeddings.position_embeddings
     if old.num_embeddings < needed:
         rows = torch.arange(needed)
