@@ -145,6 +145,28 @@ def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to(vocabulary: Vocab
     assert float(loss) == pytest.approx(math.log(words), abs=0.1)
 
 
+def test_states_are_those_of_each_row_alone_and_little_padding_is_computed(vocabulary: Vocabulary) -> None:
+    encoder = build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8, dropout=0.0), vocabulary)
+    lengths = [24, 3, 23, 4, 3, 2, 24, 4]
+    mask = torch.tensor([[1] * length + [0] * (24 - length) for length in lengths])
+    batch = {
+        "input_ids": torch.randint(5, 250, mask.shape) * mask,
+        "attention_mask": mask,
+        "position_ids": torch.arange(24).expand_as(mask) * mask,
+        "token_type_ids": torch.zeros_like(mask),
+    }
+    computed = list[int]()
+    hook = network_of(encoder).base.register_forward_hook(
+        lambda _, __, found: computed.append(found.last_hidden_state.shape[:2].numel())
+    )
+    states = encoder.states(batch)
+    hook.remove()
+    assert states.shape == (8, 24, 8) and sum(computed) <= 1.1 * sum(lengths)
+    for row, length in enumerate(lengths):
+        alone = encoder.states({name: one[row : row + 1, :length] for name, one in batch.items()})[0]
+        torch.testing.assert_close(states[row, :length], alone)
+
+
 def test_a_transformer_without_layers_is_told_what_it_is() -> None:
     with pytest.raises(ValidationError, match=r"layers is 0: .* kind: static"):
         TransformerConfig(layers=0)
