@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,15 @@ def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
 def test_presets_of_paper_and_released_code() -> None:
     released = MsppSampling(positive_rule="following", hard_rule="also_preceding", candidate_sentences=2)
     rules = ("positives", "hard_negatives", "easy_negatives", "positive_rule", "hard_rule", "candidate_sentences")
-    for environment, preset, positions, style in (
-        ("paper", MsppSampling(), "slots", "linear"),
-        ("released_code", released, "tokens", "released"),
+    for environment, preset, positions, style, pooling in (
+        ("paper", MsppSampling(), "slots", "linear", "cls"),
+        # New weights, which learn nothing from [CLS] in minutes.
+        ("released_code", released, "tokens", "released", "mean"),
     ):
         mspp = checked(environment).systems["mspp"]
         joint, settings = mspp.streams["joint"], mspp.task("answer_selection")
         assert [getattr(joint.sampler, rule) for rule in rules] == [getattr(preset, rule) for rule in rules]
-        assert (joint.positions, joint.pooling, settings.head_style) == (positions, "cls", style)
+        assert (joint.positions, joint.pooling, settings.head_style) == (positions, pooling, style)
         assert settings.layout == joint.layout and joint.layout.width == 6 * 64
         for run in ("mspp_ie", "mspp_ae"):
             objective = mspp.pretrain.runs[run].objective("mspp")
@@ -128,6 +130,24 @@ def test_two_towers_of_the_paper() -> None:
     assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
     found = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
     assert found[0] == ("ict", 4, 128) and found[3] == ("none", 12, 128) and found[-1] == ("ict_bfs_wlp", 12, 512)
+
+
+@pytest.mark.parametrize(("environment", "norm"), [("base", 4.5), ("wikipedia_sample", 4.5), ("paper", None)])
+def test_bags_of_words_are_scored_by_cosine_but_in_the_paper(environment: str, norm: float | None) -> None:
+    assert checked(environment).systems["two_tower"].encoders["bow_mlp"].norm == norm
+
+
+def test_systems_of_the_paper_have_their_own_tokenizers() -> None:
+    """Two towers with RoBERTa's are refused where they run, and nobody else with them."""
+    found = checked("paper")
+    found.check_tokenizers({"mspp", "quick_thoughts", "None"})
+    said = "two_tower is meant for the subwords of bert-base-uncased, vocabulary.published is roberta-base"
+    with pytest.raises(ConfigurationError, match=said):
+        found.check_tokenizers({"mspp", "two_tower"})
+    told = replace(found, vocabulary=replace(found.vocabulary, published="/models/bert-base-uncased"))
+    told.check_tokenizers({"two_tower"})
+    with pytest.raises(ConfigurationError, match=r"--pipelines mspp --params vocabulary\.published=roberta"):
+        told.check_tokenizers({"mspp"})
 
 
 def broken(change: dict[str, Any], tmp_path: Path, base: dict[str, Any]) -> str:

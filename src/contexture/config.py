@@ -1,6 +1,6 @@
 """All parameters of the project, checked when a run starts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,16 @@ class Parameters:
             }
             systems[name] = replace(tour.system.restricted(tour.variants), guests=guests)
         return replace(self, systems=systems, tour={})
+
+    def check_tokenizers(self, systems: Collection[str]) -> None:
+        """Raise ConfigurationError where one of these systems is meant for other subwords than those of the run."""
+        for name in sorted(set(systems) & set(self.systems)):
+            wanted, there = self.systems[name].tokenizer, self.vocabulary.published
+            if wanted is not None and Path(there or "").name != Path(wanted).name:
+                raise ConfigurationError(
+                    f"{name} is meant for the subwords of {wanted}, vocabulary.published is {there}, and a run has "
+                    f"one tokenizer: run it alone, --pipelines {name} --params vocabulary.published={wanted}"
+                )
 
 
 def check_ablation(name: str, system: SystemConfig) -> None:

@@ -39,6 +39,14 @@ class CheckParameters:
         except ConfigurationError as error:
             raise RunRefusedError(str(error)) from None
 
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """Raises RunRefusedError for a system that is meant for another tokenizer than the run's."""
+        try:
+            current().check_tokenizers({str(node.namespace).split(".")[0] for node in pipeline.nodes})
+        except ConfigurationError as error:
+            raise RunRefusedError(str(error)) from None
+
 
 class StartSpark:
     """Start Spark, once, if the run reads or writes a Spark table: Java loads while the first nodes work."""

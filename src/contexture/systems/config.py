@@ -93,6 +93,8 @@ class SystemConfig:
     head: HeadKind | None = None
     # subwords, or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
+    # Published tokenizer without which its runs would not be what they are meant for: they are refused with any other.
+    tokenizer: str | None = None
     # Seed of the sampling of examples.
     sampling_seed: int = 0
     # Run whose encoder `contexture search` takes, as it was pre-trained; null: there is no index.
