@@ -11,6 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contexture.folders import whole_file
+
 if TYPE_CHECKING:
     from contexture.tasks.retrieval.passage_search import Hit
 
@@ -123,7 +125,7 @@ def _embed(given: argparse.Namespace) -> None:
     data = sys.stdin.buffer.read() if given.texts == "-" else Path(given.texts).read_bytes()
     lines = data.decode("utf-8-sig").removesuffix("\n").split("\n") if data else []
     vectors = load_model(given.model).embed([line.removesuffix("\r") for line in lines], given.role)
-    with given.output.open("wb") as file:
+    with whole_file(given.output) as file:
         np.save(file, vectors)
 
 
@@ -181,7 +183,8 @@ def _evaluate(given: argparse.Namespace) -> None:
     if given.output is not None:
         summary |= {"identity": model.identity, "protocol": evaluation.protocol, "missing": tasks.missing}
         found = {**summary, "chosen": evaluation.chosen(), "rows": evaluation.rows("senteval")}
-        given.output.write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+        with whole_file(given.output) as file:
+            file.write(json.dumps(found, indent=1, ensure_ascii=False).encode())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Folders that appear whole or not at all."""
+"""Folders and files that appear whole or not at all."""
 
 import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 UNFINISHED = ".unfinished"
 IDENTITY = "identity.json"
@@ -38,6 +38,27 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
             new.replace(marker)
     yield work
     replace(work, folder)
+
+
+@contextmanager
+def whole_file(file: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes its place when the block ends without an error; otherwise nothing is left of it.
+
+    What is there and no file, such as a pipe, is written to as it is.
+    """
+    if file.exists() and not file.is_file():
+        with file.open("wb") as stream:
+            yield stream
+        return
+    file = file.resolve()  # a link stays one
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(file.name + UNFINISHED)
+    try:
+        with new.open("wb") as stream:
+            yield stream
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def finished(folder: Path, identity: dict[str, Any]) -> bool:

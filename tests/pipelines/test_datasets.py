@@ -11,7 +11,7 @@ from kedro.io import DatasetError
 from pyspark.sql import SparkSession
 
 from contexture.corpus.errors import is_disk_full
-from contexture.pipelines.datasets import SparkTable
+from contexture.pipelines.datasets import JsonFile, SparkTable, TextFile
 
 
 def fill_the_disk(_: Iterator[Any]) -> Iterator[Any]:
@@ -43,3 +43,19 @@ def test_what_java_says_of_a_full_disk(said: str, full: bool) -> None:
     outer = RuntimeError("An error occurred while calling o57.parquet.")
     outer.__cause__ = RuntimeError(f"Job aborted due to stage failure: {said}")
     assert is_disk_full(outer) is full
+
+
+def test_json_and_text_come_back_and_a_failure_leaves_the_older_file(tmp_path: Path) -> None:
+    values, text = JsonFile(str(tmp_path / "new/counts.json")), TextFile(str(tmp_path / "card.html"))
+    text.save("naïve\n")
+    assert text.load() == "naïve\n" and text.exists() and not values.exists()
+    with pytest.raises(DatasetError, match=r"counts\.json is not there: run the stage that makes it first"):
+        values.load()
+    values.save({"pages": [1, 2.5, None]})
+    with pytest.raises(DatasetError):
+        values.save({"pages": object()})
+    assert values.load() == {"pages": [1, 2.5, None]}
+    (tmp_path / "new/counts.json").write_text("[1,")
+    with pytest.raises(DatasetError, match=r"counts\.json is damaged"):
+        values.load()
+    assert len(list(tmp_path.rglob("*.*"))) == 2

@@ -1,5 +1,6 @@
 """Datasets of the catalog that Kedro's own do not cover: tables and folders that are there whole or not at all."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -9,7 +10,7 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 from contexture.corpus.errors import explain, is_disk_full
-from contexture.folders import replace
+from contexture.folders import replace, whole_file
 
 #: Spark writes this file last.
 SUCCESS = "_SUCCESS"
@@ -27,6 +28,36 @@ class _LocalPath(AbstractDataset[Any, Any]):
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._path)}
+
+
+class TextFile(_LocalPath):
+    """A text in a file, UTF-8."""
+
+    def load(self) -> Any:
+        """The text; DatasetError where the file is missing."""
+        if not self._exists():
+            raise DatasetError(f"{self._path} is not there: run the stage that makes it first")
+        return self._path.read_text(encoding="utf-8")
+
+    def save(self, data: Any) -> None:
+        """Write the text beside its place, then rename it."""
+        with whole_file(self._path) as file:
+            file.write(data.encode())
+
+
+class JsonFile(TextFile):
+    """JSON values in a file."""
+
+    def load(self) -> Any:
+        """The values; DatasetError where the file is missing or damaged."""
+        try:
+            return json.loads(super().load())
+        except ValueError as error:
+            raise DatasetError(f"{self._path} is damaged ({error}): run the stage that makes it again") from error
+
+    def save(self, data: Any) -> None:
+        """Write the values."""
+        super().save(json.dumps(data))
 
 
 class TableFolder(_LocalPath):

@@ -1,0 +1,44 @@
+"""Files that appear whole or not at all; folders are tested with what writes them."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from contexture.folders import whole_file
+
+
+def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "scores.json"
+    for content in (b"first", b"2nd"):
+        with whole_file(file) as stream:
+            stream.write(content)
+            assert not file.exists() or file.read_bytes() == b"first"
+        assert file.read_bytes() == content
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_of_a_file_that_failed_nothing_is_left_but_the_older_one(tmp_path: Path) -> None:
+    file = tmp_path / "scores.json"
+    file.write_bytes(b"older")
+    with pytest.raises(KeyboardInterrupt), whole_file(file) as stream:
+        stream.write(b"half")
+        raise KeyboardInterrupt
+    assert file.read_bytes() == b"older" and list(tmp_path.iterdir()) == [file]
+
+
+def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+    link, pipe = tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(tmp_path / "file")
+    with whole_file(link) as stream:
+        stream.write(b"by the link")
+    assert link.is_symlink() and (tmp_path / "file").read_bytes() == b"by the link"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    with whole_file(pipe) as stream:
+        stream.write(b"through the pipe")
+    reader.join()
+    assert read == [b"through the pipe"] and pipe.is_fifo()
