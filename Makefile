@@ -6,8 +6,6 @@
 BIN := .venv/bin
 SETUP := @sh scripts/setup.sh
 STEP := @sh scripts/step.sh
-# Tests on every core, the files' own fixtures made once.
-CORES := --numprocesses auto --dist loadgroup
 UI_PORT := 5000
 VIZ_PORT := 4141
 
@@ -27,11 +25,11 @@ demo:  ## Set up .venv, then a short way through everything on the made-up world
 
 test:  ## Set up .venv, then run the quick tests
 	$(SETUP) workbench dev
-	$(STEP) "the quick tests" $(BIN)/pytest -m "not slow" $(CORES)
+	$(STEP) "the quick tests" $(BIN)/pytest -m "not slow" --numprocesses auto
 
 test-all:  ## Set up .venv, then run every test
 	$(SETUP) workbench dev
-	$(STEP) "all tests" $(BIN)/pytest $(CORES)
+	$(STEP) "all tests" $(BIN)/pytest --numprocesses auto
 
 lint:  ## Check style, types and which room imports which
 	$(SETUP) workbench dev

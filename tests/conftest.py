@@ -4,9 +4,11 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from xdist.scheduler import LoadFileScheduling
 
 from contexture.corpus.java import ensure_java
 
@@ -17,12 +19,16 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = "1"  # the cores are busy: threads of one process would wait for those of another
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one file are done by one worker, and all that need Spark by the same one, so that it is started once."""
-    for item in items:
-        group = "spark" if "spark" in getattr(item, "fixturenames", ()) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+class SparkOnOneWorker(LoadFileScheduling):
+    """Tests of one file are done by one worker, and all files that need Spark by the same one: it is started once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "spark" if "SparkSession" in (PROJECT / file).read_text(encoding="utf-8") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkOnOneWorker:
+    return SparkOnOneWorker(config, log)
 
 
 @pytest.fixture(scope="session")

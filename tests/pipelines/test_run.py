@@ -38,7 +38,7 @@ from tests.pipelines.conftest import (
 )
 
 RUNS = ["base", "mlm", "mspp_ie", "mspp_ae"]
-VARIANTS = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise"}
+VARIANTS = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise", "base_ie"}
 BASELINES = {"word_overlap", "file_order", "random_order"}
 TRAININGS = ["mspp.pretrain", "mspp.finetune_answer_selection"]
 #: What trainings read.

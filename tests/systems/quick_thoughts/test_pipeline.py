@@ -26,8 +26,9 @@ from tests.pipelines.conftest import (
     run_without_spark,
 )
 
-RUNS = {"uni", "bi", "bow", "fixed", "skip_thought", "random"}
-TRAINED = {"uni", "bi", "combine", "bow", "mc", "skip_thought", "random"}
+NEW = {"random", "random_bi", "random_bow", "random_fixed", "random_single"}
+RUNS = {"uni", "bi", "bow", "fixed", "skip_thought"} | NEW
+TRAINED = {"uni", "bi", "combine", "bow", "mc", "skip_thought", "random_combine", "random_mc"} | NEW - {"random_fixed"}
 VARIANTS = {*TRAINED, "word_average", "ensemble"}
 #: Task → the metrics of a probe of it.
 PROBES = {
@@ -55,7 +56,7 @@ SYSTEM: dict[str, Any] = {
                     {"steps": 4, "weights": {"skip_thought" if name == "skip_thought" else "quick_thoughts": 1}}
                 ]
             }
-            for name in RUNS - {"random"}
+            for name in RUNS - NEW
         },
     },
     "tasks": {"sentences": SENTENCES},
@@ -109,8 +110,8 @@ def test_models_have_the_words_and_vectors_that_they_are_said_to_have(project: P
     assert vectors.shape == (trained_words(words), 12) and (vectors != 0).any(axis=1).mean() > 0.9
     for name in RUNS:
         folder = project / f"data/06_models/quick_thoughts/pretrained/{name}/seed-0"
-        assert load_encoder(folder).dimension == (8 if name == "skip_thought" else 16)
-        assert [one.name for one in snapshots(folder)] == ([] if name == "random" else ["00000002", "00000004"])
+        assert load_encoder(folder).dimension == (8 if name in ("skip_thought", "random_single") else 16)
+        assert [one.name for one in snapshots(folder)] == ([] if name in NEW else ["00000002", "00000004"])
     fixed = load_encoder(project / "data/06_models/quick_thoughts/pretrained/fixed/seed-0")
     np.testing.assert_array_equal(fixed.query.words.weight.detach().numpy(), vectors)
 

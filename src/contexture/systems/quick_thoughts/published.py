@@ -19,6 +19,11 @@ LABELS = {
     "skip_thought": "Skip-Thought",
     "word_average": "Word average",
     "random": "Random encoder",
+    "random_bi": "Random, like bi-QT",
+    "random_combine": "Random, like combine-QT",
+    "random_bow": "Random, like BoW-QT",
+    "random_mc": "Random, like MC-QT",
+    "random_single": "Random, like Skip-Thought",
 }
 #: The protocols of the probes; the paper's numbers are by the first.
 PROBES = ("skip_thoughts", "senteval")
@@ -30,16 +35,20 @@ CAPTIONS, ANALOGIES = "image_captions", "analogies"
 #: Appendix C: Skip-Thought's time of training over that of Quick-Thoughts, with the same encoder.
 SPEED_UP = 4.8
 
-#: (variant, baseline): what the report compares seed by seed.
+#: (variant, baseline): what the report compares seed by seed. Each first with a new encoder of the same kind and length:
+#: wider vectors alone are better ones.
 COMPARISONS = (
-    ("combine", "random"),
+    ("combine", "random_combine"),
     ("combine", "word_average"),
     ("combine", "skip_thought"),
+    ("mc", "random_mc"),
+    ("mc", "combine"),
     ("uni", "random"),
     ("uni", "skip_thought"),
-    ("bow", "random"),
+    ("bi", "random_bi"),
+    ("bow", "random_bow"),
     ("bow", "word_average"),
-    ("mc", "combine"),
+    ("skip_thought", "random_single"),
 )
 #: Variants that no seed changes: one measurement stands for every seed.
 UNSEEDED = frozenset({"word_average"})

@@ -38,6 +38,8 @@ COMPARISONS = (
     ("ict_bfs_wlp", "mlm"),
     ("ict_bfs_wlp", "bm25"),
     ("static_ict", "static_none"),
+    ("static_ict_bfs_wlp", "static_none"),
+    ("bow_mlp_ict_bfs_wlp", "bow_mlp_none"),
     ("static_ict+bm25", "bm25"),
 )
 
