@@ -311,7 +311,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours: no variant is called fixed;"),
         ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time: no variant is called unit; the"),
         ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['league', 'mspp', "),
-        ("league.guests.mspp", ["mspp_ei"], r"no variant is called mspp_ei; there are \['joint_ae', "),
+        ("league.guests.mspp", ["mspp_ei"], r"no variant is called mspp_ei; there are \['base_ie', "),
         ("tour.msp", {"variants": []}, r"tour: no system 'msp'; there are"),
         ("tour.mspp.variants", ["mspp_ei"], r"no variant is called mspp_ei; there are"),
         # Ablations.

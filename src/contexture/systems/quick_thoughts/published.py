@@ -35,8 +35,8 @@ CAPTIONS, ANALOGIES = "image_captions", "analogies"
 #: Appendix C: Skip-Thought's time of training over that of Quick-Thoughts, with the same encoder.
 SPEED_UP = 4.8
 
-#: (variant, baseline): what the report compares seed by seed. Each first with a new encoder of the same kind and length:
-#: wider vectors alone are better ones.
+#: (variant, baseline): what the report compares seed by seed. Each first with a new encoder of the same kind and
+#: length, as wider vectors alone are better ones.
 COMPARISONS = (
     ("combine", "random_combine"),
     ("combine", "word_average"),
