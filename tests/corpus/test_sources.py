@@ -89,7 +89,11 @@ def test_nul_bytes_are_dropped(tmp_path: Path, source: SourceName) -> None:
 @EACH
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"", "is empty"), (gzip.compress(b"x"), "holds gz data. Rename it to"), (b"\xff\xfe\0\0x\0\0\0", "is UTF-32")],
+    [
+        (b"", "is empty"),
+        (gzip.compress(b"x", mtime=0), "holds gz data. Rename it to"),
+        (b"\xff\xfe\0\0x\0\0\0", "is UTF-32"),
+    ],
 )
 def test_no_content_for_any(tmp_path: Path, source: SourceName, content: bytes, words: str) -> None:
     path = put(tmp_path, source)

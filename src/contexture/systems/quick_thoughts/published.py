@@ -19,11 +19,11 @@ LABELS = {
     "skip_thought": "Skip-Thought",
     "word_average": "Word average",
     "random": "Random encoder",
-    "random_bi": "Random, like bi-QT",
-    "random_combine": "Random, like combine-QT",
-    "random_bow": "Random, like BoW-QT",
-    "random_mc": "Random, like MC-QT",
-    "random_single": "Random, like Skip-Thought",
+    "random_bi": "Random bi-QT",
+    "random_combine": "Random combine-QT",
+    "random_bow": "Random BoW-QT",
+    "random_mc": "Random MC-QT",
+    "random_single": "Random Skip-Thought",
 }
 #: The protocols of the probes; the paper's numbers are by the first.
 PROBES = ("skip_thoughts", "senteval")
