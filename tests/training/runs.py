@@ -1,6 +1,5 @@
 """Runs of training in tests: started like those of the entry point, killed, and compared."""
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,7 @@ def launch(
 
     def arguments(work: Path) -> list[str]:
         file.write_text(json.dumps(config.plain()))
-        given = argparse.Namespace(
-            config=file, run=run, seed=seed, examples=examples, vocabulary=vocabulary, start=start
-        )
-        return rank_arguments(given, work)
+        return rank_arguments(file, run, seed, examples, vocabulary, start)(work)
 
     return launch_pretraining(
         config.pretraining(run), seed, files_of(config, examples, vocabulary, start), folder, arguments
