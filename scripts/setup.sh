@@ -67,10 +67,10 @@ uv_install() {
     pip_install --no-deps torch &
     trap 'kill $!; exit 130' INT TERM
     # Spark comes as sources: a wheel of them that is unpacked at once need not be compressed.
-    uv_pip --no-deps pyspark --config-settings-package "pyspark:--build-option=--compression=stored" || spark=failed
-    wait $! && [ -z "${spark:-}" ] || return
+    uv_pip --no-deps pyspark --config-settings-package "pyspark:--build-option=--compression=stored" && spark=0 || spark=1
+    wait $! && torch=0 || torch=1
     trap - INT TERM
-    uv_pip "$@"
+    [ $spark$torch = 00 ] && uv_pip "$@"
 }
 uv_pip() {
     $python -m uv pip install --quiet --python $python --constraint constraints.txt "$@" </dev/null
