@@ -140,14 +140,14 @@ def test_bags_of_words_are_scored_by_cosine_but_in_the_paper(environment: str, n
 def test_systems_of_the_paper_have_their_own_tokenizers() -> None:
     """Two towers with RoBERTa's are refused where they run, and nobody else with them."""
     found = checked("paper")
-    found.check_tokenizers({"mspp", "quick_thoughts", "None"})
+    found.check_systems({"mspp", "quick_thoughts", "None"})
     said = "two_tower is meant for the subwords of bert-base-uncased, vocabulary.published is roberta-base"
     with pytest.raises(ConfigurationError, match=said):
-        found.check_tokenizers({"mspp", "two_tower"})
+        found.check_systems({"mspp", "two_tower"})
     told = replace(found, vocabulary=replace(found.vocabulary, published="/models/bert-base-uncased"))
-    told.check_tokenizers({"two_tower"})
+    told.check_systems({"two_tower"})
     with pytest.raises(ConfigurationError, match=r"--pipelines mspp --params vocabulary\.published=roberta"):
-        told.check_tokenizers({"mspp"})
+        told.check_systems({"mspp"})
 
 
 def broken(change: dict[str, Any], tmp_path: Path, base: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """All parameters of the project, checked when a run starts."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from pydantic.dataclasses import dataclass
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.demo.config import DemoConfig
 from contexture.encoders.config import TransformerConfig
+from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.strict import STRICT
 from contexture.systems.ablation import ablated
@@ -23,6 +24,9 @@ from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.training.config import Positive, placed
 from contexture.vocabulary.tokenizers import VocabularyConfig
 from contexture.vocabulary.words import WordsConfig
+
+#: Settings of an encoder that only tell how a new one is made.
+HOW_NEW = {"start", "init_from", "initialization"}
 
 
 class ConfigurationError(ValueError):
@@ -102,15 +106,38 @@ class Parameters:
             systems[name] = replace(tour.system.restricted(tour.variants), guests=guests)
         return replace(self, systems=systems, tour={})
 
-    def check_tokenizers(self, systems: Collection[str]) -> None:
-        """Raise ConfigurationError where one of these systems is meant for other subwords than those of the run."""
+    def check_systems(self, systems: Collection[str]) -> None:
+        """Raise ConfigurationError where one of these systems cannot be run as things lie.
+
+        It is meant for other subwords than those of the run, or begins with a folder that holds no fitting encoder.
+        """
         for name in sorted(set(systems) & set(self.systems)):
+            check_starts(name, self.systems[name])
             wanted, there = self.systems[name].tokenizer, self.vocabulary.published
             if wanted is not None and Path(there or "").name != Path(wanted).name:
                 raise ConfigurationError(
                     f"{name} is meant for the subwords of {wanted}, vocabulary.published is {there}, and a run has "
                     f"one tokenizer: run it alone, --pipelines {name} --params vocabulary.published={wanted}"
                 )
+
+
+def check_starts(name: str, system: SystemConfig) -> None:
+    """Raise ConfigurationError where a run of a system continues a folder that holds no encoder of its kind."""
+    for run in system.pretrain.runs:
+        if (place := system.folder_before(run)) is None:
+            continue
+        said = f"{name}.pretrain.runs.{run}.start: {place}"
+        for seed in range(system.seeds):
+            try:
+                there = asdict(saved(of_seed(place, seed)).config)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise ConfigurationError(f"{said} holds no encoder for seed {seed} ({error}); train it first") from None
+            key = system.encoder_of(run)
+            wanted = asdict(system.encoders[key])
+            differ = [part for part in wanted if part not in HOW_NEW and there.get(part) != wanted[part]]
+            if differ:
+                lines = "; ".join(f"{part} is {there.get(part)} there, {wanted[part]} here" for part in differ)
+                raise ConfigurationError(f"{said} is not an encoder like {name}.encoders.{key}: {lines}")
 
 
 def check_ablation(name: str, system: SystemConfig) -> None:

@@ -41,9 +41,9 @@ class CheckParameters:
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Raises RunRefusedError for a system that is meant for another tokenizer than the run's."""
+        """Raises RunRefusedError for a system whose tokenizer or first encoder is not there."""
         try:
-            current().check_tokenizers({str(node.namespace).split(".")[0] for node in pipeline.nodes})
+            current().check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
         except ConfigurationError as error:
             raise RunRefusedError(str(error)) from None
 

@@ -17,10 +17,12 @@ from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
 from mlflow import MlflowClient
 from pyspark.sql import SparkSession
+from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
 from contexture.hooks import git_tags
 from contexture.pipeline_registry import register_pipelines
+from contexture.pipelines.console import RunRefusedError
 from contexture.pipelines.parameters import check, current
 from contexture.pipelines.trainings import shares
 from contexture.settings import CONFIG_LOADER_ARGS
@@ -111,6 +113,28 @@ def test_models_lie_where_they_are_said_to(demo: Path) -> None:
         assert load_encoder(demo / "data/06_models/mspp" / name).embed(["a town"], "query").shape == (1, 16)
         assert (found[name].parent / "tokenizer.json").exists() and (found[name].parent / "identity.json").exists()
     assert (demo / "data/03_primary/tasks/answer_selection/task.json").exists()
+
+
+def test_a_run_continues_an_encoder_of_another_place(demo: Path, make_project: Callable[[], Path]) -> None:
+    """It is refused before anything is done where there is no such encoder, or one of another kind."""
+    folder = make_project()
+    copy_data(demo, folder, *READ, "06_models/mspp/pretrained/mspp_ie")
+    (folder / "data/06_models").rename(folder / "elsewhere")
+    params = copy.deepcopy(SMALLEST)
+    runs = params["mspp"]["pretrain"]["runs"]
+    runs["further"] = {"start": "elsewhere/mspp/pretrained/mspp_ie", "schedule": []}
+    run_without_spark(folder, params, node_names=["mspp.pretrain"])
+    file = "mspp/pretrained/{}/seed-0/model.safetensors"
+    begun = load_file(folder / "elsewhere" / file.format("mspp_ie"))
+    kept = load_file(folder / "data/06_models" / file.format("further"))
+    assert begun.keys() == kept.keys() and all(torch.equal(begun[name], kept[name]) for name in begun)
+    params["mspp"]["encoders"]["transformer"]["layers"] = 2
+    said = r"mspp\.encoders\.transformer: layers is 1 there, 2 here$"
+    with pytest.raises(RunRefusedError, match=said):
+        run_without_spark(folder, params, node_names=["mspp.pretrain"])
+    runs["further"]["start"] = "elsewhere/mspp/pretrained/mspp_ae"
+    with pytest.raises(RunRefusedError, match=r"further\.start: elsewhere/.* holds no encoder for seed 0"):
+        run_without_spark(folder, params, node_names=["mspp.pretrain"])
 
 
 def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:

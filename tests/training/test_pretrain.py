@@ -19,8 +19,9 @@ from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import summary_of
 from contexture.training.snapshots import snapshots
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.training.runs import Killed, assert_same, killed_at, launch, train, weights
-from tests.training.toys import STEADY, mixed, schedule, system
+from tests.training.toys import STEADY, WORDS, mixed, schedule, system
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +174,10 @@ def test_a_run_continues_another(config: SystemConfig, examples: Path, tokenizer
     train(TypeAdapter(SystemConfig).validate_python(short), "base", examples, tokenizer, tmp_path / "short")
     with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: begin"):
         launch(told, "more", examples, tokenizer, tmp_path / "refused", start=tmp_path / "short")
+    (tmp_path / "other").mkdir()
+    train_tokenizer([" ".join(WORDS[:9])] * 3, VocabularyConfig(size=300), other := tmp_path / "other")
+    with pytest.raises(ValueError, match=r"base reads other tokens than the examples of run more"):
+        launch(told, "more", examples, other, tmp_path / "refused", start=tmp_path / "base")
 
 
 def test_new_heads_know_how_often_tokens_occur(

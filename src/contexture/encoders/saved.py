@@ -36,6 +36,11 @@ def is_encoder(folder: Path) -> bool:
     return (folder / SETTINGS).exists()
 
 
+def of_seed(place: Path, seed: int) -> Path:
+    """The folder of an encoder, where `place` is one, or holds one for each seed in folders `seed-<n>`."""
+    return place if is_encoder(place) else place / f"seed-{seed}"
+
+
 def encoder_checksum(folder: Path) -> str:
     """SHA-256 of an encoder's settings, which hold that of its weights: by it vectors know what made them."""
     return hashlib.sha256((folder / SETTINGS).read_bytes()).hexdigest()

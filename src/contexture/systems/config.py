@@ -5,6 +5,7 @@ All systems are told the same things; what is one paper's own is its page and, w
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -111,15 +112,16 @@ class SystemConfig:
         for name, run in self.pretrain.runs.items():
             if run.encoder is not None and run.encoder not in self.encoders:
                 raise ValueError(f"pretrain.runs.{name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
-            if run.start is not None and run.start not in self.pretrain.runs:
-                raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from")
+            if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
+                raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
             named = {*run.streams, *(run.batch_size if isinstance(run.batch_size, dict) else ())}
             if unknown := sorted(named - set(self.streams)):
                 raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
         order = self.order
-        for name, run in self.pretrain.runs.items():
-            if run.start is not None and self.encoder_of(name) != (before := self.encoder_of(run.start)):
-                raise ValueError(f"pretrain.runs.{name}: {run.start}, from which it starts, is of encoder {before!r}")
+        for name in self.pretrain.runs:
+            start = self.before(name)
+            if start is not None and self.encoder_of(name) != (encoder := self.encoder_of(start)):
+                raise ValueError(f"pretrain.runs.{name}: {start}, from which it starts, is of encoder {encoder!r}")
             self.pretraining(name)
         for name, variant in self.measured.items():
             known = set(order)
@@ -139,7 +141,7 @@ class SystemConfig:
         found: list[str] = []
         left = dict(self.pretrain.runs)
         while left:
-            ready = [name for name, run in left.items() if run.start is None or run.start in found]
+            ready = [name for name in left if (start := self.before(name)) is None or start in found]
             if not ready:
                 raise ValueError(f"pretrain.runs: {sorted(left)} start from one another")
             found += ready
@@ -156,16 +158,26 @@ class SystemConfig:
         found = self.measured[variant]
         return [] if found.model is not None else (found.runs or [variant])
 
+    def before(self, run: str) -> str | None:
+        """The run of this system that a run continues."""
+        start = self.pretrain.runs[run].start
+        return start if start in self.pretrain.runs else None
+
+    def folder_before(self, run: str) -> Path | None:
+        """The folder of an encoder of another system, or of no system, that a run continues."""
+        start = self.pretrain.runs[run].start
+        return Path(start) if start is not None and start not in self.pretrain.runs else None
+
     def encoder_of(self, run: str) -> str:
         """The name of the encoder of a run: its own, that of the run it starts from, or the first."""
-        recipe = self.pretrain.runs[run]
-        if recipe.encoder is None and recipe.start is not None:
-            return self.encoder_of(recipe.start)
+        recipe, start = self.pretrain.runs[run], self.before(run)
+        if recipe.encoder is None and start is not None:
+            return self.encoder_of(start)
         return recipe.encoder or next(iter(self.encoders))
 
     def line(self, run: str) -> list[str]:
         """A run, the one that it starts from, and so on."""
-        start = self.pretrain.runs[run].start
+        start = self.before(run)
         return [run] + (self.line(start) if start else [])
 
     def pretraining(self, run: str) -> Pretraining:
@@ -214,7 +226,7 @@ class SystemConfig:
             raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(self.measured)}")
         needed = {run for name in variants for run in self.runs_of(name)} | ({self.search} - {None})
         for name in reversed(self.order):
-            if name in needed and (start := self.pretrain.runs[name].start):
+            if name in needed and (start := self.before(name)):
                 needed.add(start)
         runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
         return replace(

@@ -143,7 +143,8 @@ class PretrainRun:
     objectives: dict[str, dict[str, Any]] = Field(default_factory=dict)
     # Name among `encoders`; null: the first.
     encoder: str | None = None
-    # Run of the same system whose encoder it continues; null: new weights.
+    # What it continues: a run of the same system; or the folder of a saved encoder, such as another system's run, whose
+    # own seed is taken where it has folders `seed-<n>`. null: new weights.
     start: str | None = None
     # Stream → how it is read here, where not as elsewhere in the system.
     streams: dict[str, dict[str, Any]] = Field(default_factory=dict)

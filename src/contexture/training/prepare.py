@@ -56,10 +56,10 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
     """
     torch.manual_seed(mix(seed, 0))
     head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.names)
+    vocabulary = Vocabulary.load(files.vocabulary)
     if files.start is not None:
-        encoder = continued(files.start, config, head)
+        encoder = continued(files.start, config, vocabulary, head)
     else:
-        vocabulary = Vocabulary.load(files.vocabulary)
         # A head that no objective of this run trains may be trained by one that continues it.
         keeps = head or not config.recipe.names
         needs = needs_of(config.streams, config.lengths)
@@ -99,9 +99,14 @@ def open_streams(
     return found, passes
 
 
-def continued(start: Path, config: Pretraining, head: bool) -> Encoder:
-    """The encoder in a folder, if its tables hold what this run's batches need."""
+def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
+    """The encoder in a folder, if it reads the tokens of this run's batches and its tables hold what they need."""
     encoder = load_encoder(start, head or None)
+    if encoder.vocabulary.tokenizer.to_str() != vocabulary.tokenizer.to_str():
+        raise ValueError(
+            f"{start} reads other tokens than the examples of run {config.run}, which {vocabulary.folder} made: "
+            "train both on one vocabulary"
+        )
     network = encoder.document
     if isinstance(network, Transformer):
         needs, there = needs_of(config.streams, config.lengths), network.model.config

@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from contexture.config import ComputeConfig
+from contexture.encoders.saved import of_seed
 from contexture.pipelines.trainings import train_all
 from contexture.systems.config import SystemConfig
 from contexture.training.fleet import Job
@@ -21,9 +22,8 @@ def pretrain_all(
     jobs = []
     for seed in range(config.seeds):
         for run in config.order:
-            folder = seed_folder(place, run, seed)
-            start = config.pretrain.runs[run].start
-            before = seed_folder(place, start, seed) if start else None
+            folder, start, other = seed_folder(place, run, seed), config.before(run), config.folder_before(run)
+            before = seed_folder(place, start, seed) if start else of_seed(other, seed) if other else None
             name = f"pretrain {system} {run} seed {seed}"
             after = f"pretrain {system} {start} seed {seed}" if start else None
             arguments = (config, run, seed, examples, vocabulary, before, folder)
