@@ -12,15 +12,17 @@ def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
     """Put the vocabulary's vectors in the place of new embeddings, as large as those on average.
 
     Of vectors longer than the embeddings the first entries are taken, which matter most where they were made from the
-    corpus; where they are shorter, the other entries stay new. A token without a vector keeps its new embedding.
+    corpus; where they are shorter, the other entries stay new. A token without a vector keeps its new embedding, and
+    entries that are 0 in all of these stay so.
 
     Raises ValueError, naming the file, where the vocabulary has no vectors.
     """
     table = network.words.weight
-    vectors = torch.from_numpy(np.array(vocabulary.vectors[: len(table), : table.shape[1]]))
+    width = int(table.any(dim=0).sum())
+    vectors = torch.from_numpy(np.array(vocabulary.vectors[: len(table), :width]))
     there = (vectors != 0).any(dim=1)
     with torch.no_grad():
-        scale = table.square().mean().sqrt() / vectors[there].square().mean().sqrt()
+        scale = table[:, :width].square().mean().sqrt() / vectors[there].square().mean().sqrt()
         table[: len(vectors), : vectors.shape[1]][there] = vectors[there] * scale
 
 

@@ -26,6 +26,8 @@ from contexture.vocabulary.tokenizers import SpecialTokens
 
 #: Standard deviation of new weights in BERT.
 BERT_STD = 0.02
+#: Standard deviation of the words of narrow models, and the part of their width that positions and types begin with.
+WORD_STD, PLACES = 0.05, 8
 
 
 class Transformer(Network):
@@ -195,16 +197,25 @@ def initialise_for_width(model: Any) -> None:
     """Draw the weights anew so that a narrow model, trained for little time, learns to compare sentences at all.
 
     BERT's 0.02 is made for a width of 768: in a narrow model it leaves what attention brings from other tokens at a few
-    percent of a state. Hence 1/√(inputs) in the layers, and words further apart than positions and types. Queries and
-    keys start equal, so that attention begins by matching like with like: which sentences share their words is a
-    product of both sides, whose gradient vanishes at a start where neither is known. With BERT's own initialisation
-    a two-layer model stayed at chance on MSPP for as long as it was tried.
+    percent of a state. Hence 1/√(inputs) in the layers. Queries and keys start equal, so that attention begins by
+    matching like with like: which sentences share their words is a product of both sides, whose gradient vanishes at a
+    start where neither is known. Words have the first dimensions, positions and types the last eighth, which the first
+    layer's queries and keys do not read: the same words match wherever they stand, and what is brought from
+    them says in which sentence that was. With BERT's own initialisation a two-layer model stayed at chance on MSPP for
+    as long as it was tried.
     """
+    places = max(1, model.config.hidden_size // PLACES)
+    embeddings, first = model.bert.embeddings, model.bert.encoder.layer[0].attention.self
     for layer in model.modules():
         if isinstance(layer, nn.Linear) and layer is not model.cls.predictions.decoder:
             nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
-    nn.init.normal_(model.bert.embeddings.word_embeddings.weight, std=0.05)
+    nn.init.normal_(embeddings.word_embeddings.weight, std=WORD_STD)
+    nn.init.normal_(embeddings.token_type_embeddings.weight, std=WORD_STD)
     with torch.no_grad():
+        embeddings.word_embeddings.weight[:, -places:] = 0
+        for table in (embeddings.position_embeddings, embeddings.token_type_embeddings):
+            table.weight[:, :-places] = 0
+        first.query.weight[:, -places:] = 0
         for block in model.bert.encoder.layer:
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
 
