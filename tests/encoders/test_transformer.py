@@ -141,6 +141,16 @@ def test_a_new_encoder_finds_a_word_wherever_it_stands(vocabulary: Vocabulary) -
     assert torch.equal(states[0, -8:] == states[1, -8:], torch.zeros(8, dtype=torch.bool))
 
 
+def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to(vocabulary: Vocabulary) -> None:
+    config = TransformerConfig(hidden_size=64, heads=2, intermediate_size=64, initialization="static", dropout=0.0)
+    network = network_of(build(config, vocabulary, head=False))
+    batch = inputs(0)
+    there = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
+    states = network.base.embeddings(**there, token_type_ids=batch["token_type_ids"])
+    with torch.no_grad():
+        torch.testing.assert_close(network(batch), states.mean(dim=1), atol=1e-4, rtol=1e-3)
+
+
 def test_words_that_start_from_vectors_leave_room_for_their_places(tmp_path: Path, vocabulary: Vocabulary) -> None:
     copy = tmp_path / "vocabulary"
     vocabulary.copy(copy)

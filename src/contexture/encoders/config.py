@@ -71,8 +71,10 @@ class TransformerConfig(EncoderConfig):
     # Width of the feed-forward layers.
     intermediate_size: Size = 512
     # How new weights are drawn. scaled: by the width, with queries equal to keys, so that a narrow model learns in
-    # minutes. bert: all with the standard deviation 0.02 (Devlin et al., 2019), which is made for a width of 768.
-    initialization: Literal["scaled", "bert"] = "scaled"
+    # minutes. static: the same, but the layers add nothing at first, so that a text begins as the mean of its
+    # embeddings, as with kind: static. bert: all with the standard deviation 0.02 (Devlin et al., 2019), which is made
+    # for a width of 768.
+    initialization: Literal["scaled", "static", "bert"] = "scaled"
     # Dropout on hidden states and attention probabilities.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     # What stands for a text: the state of [CLS] (papers), the largest entries, or the mean over the tokens, which small

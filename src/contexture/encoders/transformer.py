@@ -47,7 +47,7 @@ class Transformer(Network):
         self.projection: nn.Linear | None = None
         if config.embedding_size is not None:
             self.projection = nn.Linear(hidden, config.embedding_size)
-            std = hidden**-0.5 if config.initialization == "scaled" else BERT_STD
+            std = BERT_STD if config.initialization == "bert" else hidden**-0.5
             nn.init.normal_(self.projection.weight, std=std)
             nn.init.zeros_(self.projection.bias)
 
@@ -182,8 +182,10 @@ def build_transformer(
     """
     if config.init_from is None:
         model: Any = BertForMaskedLM(scratch_config(config, needs, words, tokens))
-        if config.initialization == "scaled":
+        if config.initialization != "bert":
             initialise_for_width(model)
+        if config.initialization == "static":
+            silence_layers(model)
     else:
         published = AutoConfig.from_pretrained(config.init_from)
         check_fits(published, needs.positions, tokens, config.init_from)
@@ -218,6 +220,13 @@ def initialise_for_width(model: Any) -> None:
         first.query.weight[:, -places:] = 0
         for block in model.bert.encoder.layer:
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
+
+
+def silence_layers(model: Any) -> None:
+    """Let every layer begin with adding nothing to what it reads: texts start as means of embeddings."""
+    for block in model.bert.encoder.layer:
+        nn.init.zeros_(block.attention.output.dense.weight)
+        nn.init.zeros_(block.output.dense.weight)
 
 
 def start_from_frequencies(network: Transformer, ids: npt.NDArray[np.int64]) -> None:

@@ -133,4 +133,4 @@ def counted(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
 
 def scaled(config: EncoderConfig) -> bool:
     """Whether an encoder has states of tokens and begins with new weights that are made for little training."""
-    return isinstance(config, TransformerConfig) and config.init_from is None and config.initialization == "scaled"
+    return isinstance(config, TransformerConfig) and config.init_from is None and config.initialization != "bert"
