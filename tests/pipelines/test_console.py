@@ -552,6 +552,12 @@ def test_the_whole_output_of_a_run_that_fails(small: Path) -> None:
     assert log_of(small).count("Traceback (most recent call last)") >= 2
 
 
+def test_what_kedro_refuses_is_said_in_one_line(small: Path) -> None:
+    refused = kedro_run(small, "--pipeline", "fails", "--pipelines", "fails")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert lines(refused.stderr) == ["error: Options '--pipeline' and '--pipelines' cannot be used together"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import cycle
@@ -97,13 +98,23 @@ def described(error: BaseException) -> str:
     return text if text and telling else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
+def show_refusal(self: KedroCliError, file: Any = None) -> None:
+    """Print why a command is refused, by us or by Kedro, on standard error.
+
+    Kedro's own way looks for the exception being handled: since 8.5.1 click shows an error when that is over.
+    """
+    say(wrapped(f"error: {self.format_message()}"), sys.stderr)
+    if self.VERBOSE_ERROR:
+        traceback.print_exception(self)
+
+
 class RunRefusedError(KedroCliError):
-    """A run that is refused: the message alone is shown."""
+    """A run that is refused: its log says so, too."""
 
     def show(self, file: Any = None) -> None:
         """Print the message on standard error."""
         LOG.error("%s", self.format_message())
-        say(wrapped(f"error: {self.format_message()}"), sys.stderr)
+        show_refusal(self)
 
 
 class ConsoleHandler(logging.Handler):
@@ -214,6 +225,7 @@ class Console:
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         logging.captureWarnings(True)
+        KedroCliError.show = show_refusal  # type: ignore[method-assign]
 
     def _start(self, nodes: Iterable[Node]) -> None:
         self.began = self.clock()
