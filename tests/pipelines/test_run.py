@@ -330,5 +330,7 @@ def test_trainings_at_a_time(monkeypatch: pytest.MonkeyPatch, pipelines: dict[st
     assert shares(compute) == (7, 1)
     assert shares(type(compute)(threads=3)) == (2, 3)
     assert shares(type(compute)(processes=3)) == (3, 1)
+    monkeypatch.setattr("contexture.pipelines.trainings._DRIVERS", ["null"])  # as if a GPU's driver stood in /dev
+    assert shares(type(compute)(processes=3)) == (3, 1)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     assert shares(type(compute)(processes=3)) == (1, torch.get_num_threads())

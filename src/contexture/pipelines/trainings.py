@@ -16,6 +16,9 @@ from contexture.progress import DelayedBar, progress
 from contexture.tasks.base import Each
 from contexture.training.fleet import Job, run_jobs
 
+#: What the drivers of GPUs show. Without any, torch need not be asked: a run begins three seconds earlier.
+_DRIVERS = ("nvidiactl", "kfd", "dxg")
+
 
 def train_all(jobs: Sequence[tuple[Job, Path, dict[str, str]]], compute: ComputeConfig, what: str) -> None:
     """Do all jobs, each given with the folder that it makes and the tags of its run."""
@@ -50,10 +53,11 @@ def side_by_side(compute: ComputeConfig, what: str) -> Each:
 
 def shares(compute: ComputeConfig) -> tuple[int, int]:
     """Trainings at a time, and threads of each: on a GPU one with all, on CPUs as many as there are cores for."""
-    import torch
+    if any(Path("/dev", driver).exists() for driver in _DRIVERS):
+        import torch
 
-    if torch.cuda.is_available():
-        return 1, torch.get_num_threads()
+        if torch.cuda.is_available():
+            return 1, torch.get_num_threads()
     return compute.processes or max(1, (os.cpu_count() or 1) // compute.threads), compute.threads
 
 

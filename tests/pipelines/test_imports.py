@@ -1,0 +1,51 @@
+"""What is loaded when a run reaches its first node: Kedro, MLflow and what they bring, and not what trains or draws."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HEAVY = ["torch", "pytorch_lightning", "transformers", "faiss", "sklearn", "matplotlib", "nltk"]
+
+RUN = """
+import json, os, sys
+from pathlib import Path
+from kedro.framework.hooks import hook_impl
+from kedro.framework.session import KedroSession
+from kedro.framework.startup import bootstrap_project
+
+class Stop:
+    @hook_impl(tryfirst=True)
+    def before_dataset_loaded(self, node):
+        print(json.dumps([node.name, *sys.modules]), flush=True)
+        os._exit(0)
+
+if __name__ == "__main__":
+    bootstrap_project(Path.cwd())
+    with KedroSession.create(Path.cwd()) as session:
+        session._hook_manager.register(Stop())
+        session.run(pipeline_names=[sys.argv[1]], tags=sys.argv[2:])
+"""
+
+
+def at_first_node(project: Path, pipeline: str, *tags: str) -> list[str]:
+    """The name of the first node of a run, and the modules that are loaded when it begins."""
+    (project / "run.py").write_text(RUN)
+    command = [sys.executable, "run.py", pipeline, *tags]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "first"), [(("corpus",), "locate_sources"), (("mspp", "pretrain"), "mspp.pretrain")])
+def test_the_first_node_finds_nothing_heavy_loaded(
+    asked: tuple[str, ...], first: str, make_project: Callable[[], Path]
+) -> None:
+    node, *modules = at_first_node(make_project(), *asked)
+    assert node == first
+    assert [name for name in HEAVY if name in modules] == []
