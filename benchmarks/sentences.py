@@ -23,6 +23,7 @@ import pysbd
 import syntok.segmenter as syntok
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 from tests.text import gold
+from tests.text.nltk_punkt import nltk_punkt
 
 from contexture.text.punkt import Punkt
 from contexture.text.punkt_training import train
@@ -39,9 +40,10 @@ def splitters(lang: str, texts: list[str]) -> Iterator[tuple[str, Spans]]:
     characters = min(sum(map(len, texts)), 4_000_000)
     yield f"Contexture, trained ({seconds / characters * 1e6:.1f} s a million characters)", Splitter(language).spans
     words = load_language(lang)
-    punkt = Punkt(words["abbreviations"], words["common_words"], words["after_numbers"], words["sentence_ends"])
-    yield "Contexture, Punkt alone", punkt.spans
-    yield "NLTK Punkt, the same parameters", lambda text: list(punkt.nltk.span_tokenize(text))
+    parameters = words["abbreviations"], words["common_words"], words["after_numbers"], words["sentence_ends"]
+    yield "Contexture, Punkt alone", Punkt(*parameters).spans
+    same = nltk_punkt(*parameters)
+    yield "NLTK Punkt, the same parameters", lambda text: list(same.span_tokenize(text))
     untrained = PunktSentenceTokenizer()
     yield "NLTK Punkt, untrained", lambda text: list(untrained.span_tokenize(text))
     segmenter = pysbd.Segmenter(language=lang, clean=False, char_span=True)

@@ -2,26 +2,28 @@
 
 NLTK makes token objects of the words around every stop. Most decisions need none: after a plain word that is no
 abbreviation, after a closing bracket and at "?" and "!" Punkt always breaks; after abbreviations, initials and
-numbers it asks for the next word alone. What is left, words of unusual make, NLTK itself decides.
+numbers it asks for the next word alone. What is left, words of unusual make, is decided by Punkt's tokens as NLTK
+does it, but without NLTK: to import it takes two seconds, in each of Spark's workers.
 """
 
-import functools
 import re
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any
 
-OCCURS_IN_LOWER_CASE = 1 << 6  # Punkt's flag for a word seen in lower case in the midst of a sentence
+import regex
+
 NUMBER = "##number##"  # Punkt's name for any number
 QUOTES = "‘’‚‛“”„‟«»‹›"
 CLOSERS = "\"')]}" + QUOTES + "」』）】》〉"  # in one or another language every quotation mark closes
 
 _ALONE = ")\";}]*:@'({[" + QUOTES + "「」『』（）【】《》〈〉"  # marks that are words of their own
-_PUNCTUATION = ";:,.!?"  # Punkt: no sentence starts with them
+_PUNCTUATION = frozenset(";:,.!?")  # Punkt: no sentence starts with them
 _SPACES = r" \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # as NLTK's regular expressions have it
 _OTHER_SPACES = "\t\n\r\x0b\x0c"
 _AS_SPACE = str.maketrans(_OTHER_SPACES, " " * len(_OTHER_SPACES))
 _REALIGNED = re.compile(rf"[{re.escape(CLOSERS)}]+?(?:[{_SPACES}]+|(?=--)|$)", re.MULTILINE)
-_LONGEST = 10_000  # characters; NLTK, which gives up after five seconds, is not asked about a longer word
+_LONGEST = 10_000  # characters; a longer word ends a sentence: NLTK, too, gives up on it, after five seconds
 # Letters and digits, and what may stand between them.
 _WORD = r"[^\W_]+(?:[.,/&+–—%°-][^\W_]+)*[%°]?"
 _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
@@ -43,19 +45,24 @@ class Punkt:
         self._abbreviations = frozenset(filter(is_abbreviation, abbreviations))
         self._common = frozenset(common_words)
         self._after_numbers = frozenset(after_numbers)
-        self._ends = ends
+        self._ends = frozenset(ends)
         self._marks = frozenset(_ALONE + ends) - {"."}
-        kinds = self._marks, frozenset(ends), self._marks - set(ends)
+        kinds = self._marks, self._ends, self._marks - self._ends
         marks, stops, alone = (re.escape("".join(sorted(kind))) for kind in kinds)
         self._candidate = re.compile(rf"[{stops}](?=[{marks}]|[{_SPACES}]+()[^{_SPACES}])")
         self._last_word = re.compile(rf"(?:[^{stops}]*[{alone}])?({_WORD})")
         self._one_sentence = re.compile(rf"[^{_SPACES}{stops}]*[{stops}]?(?=[{_SPACES}]|\Z)")
         self._plain_word = re.compile(rf"[^\W\d_]+(?=[{marks}]|,?[{_SPACES}]|,?\Z|,[{marks}])")
+        # A run of hyphens or stops; a word, up to what may follow one; any other character.
+        runs = r"-{2,}|\.{2,}|(?:\.\s){2,}\."
+        after = rf"\s|\Z|[{marks}]|{runs}"
+        word = rf"[^\s`&#,\-{re.escape(_ALONE)}]\S*?(?={after}|,(?:{after}))"
+        self._token = regex.compile(rf"{runs}|{word}|\S")
 
     def spans(self, text: str, asked: set[int] | None = None) -> list[tuple[int, int]]:
-        """Start and end of each sentence: what `nltk.span_tokenize(text)` gives.
+        """Start and end of each sentence: what NLTK's `span_tokenize(text)` gives.
 
-        To `asked` are added the ends that NLTK itself decided upon.
+        To `asked` are added the ends that took a look at Punkt's tokens.
         """
         spans: list[tuple[int, int]] = []
         breaks = self._breaks(text, set() if asked is None else asked)
@@ -74,18 +81,6 @@ class Punkt:
         if start < last:
             spans.append((start, last))
         return spans
-
-    @functools.cached_property
-    def nltk(self) -> Any:
-        """NLTK's PunktSentenceTokenizer with the same parameters."""
-        # NLTK takes two seconds to import: only where it is needed.
-        from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
-
-        parameters = PunktParameters()
-        parameters.abbrev_types.update(self._abbreviations)
-        parameters.collocations.update((NUMBER, word) for word in self._after_numbers)
-        parameters.ortho_context = _Contexts(dict.fromkeys(self._common, OCCURS_IN_LOWER_CASE))
-        return PunktSentenceTokenizer(parameters, lang_vars=language_variables(self._ends))
 
     def _breaks(self, text: str, asked: set[int]) -> list[tuple[int, int]]:
         """Where sentences end, and where what comes after each starts."""
@@ -129,7 +124,7 @@ class Punkt:
             return True
         if answer is None:
             asked.add(end + 1)
-            return self._ask_nltk(text, start, end, after)
+            return self._by_tokens(text, start, end, after)
         return answer
 
     def _is_abbreviation(self, word: str) -> bool:
@@ -154,12 +149,59 @@ class Punkt:
             return None
         return kind != _ABBREVIATION and first not in _PUNCTUATION and not first.islower()
 
-    def _ask_nltk(self, text: str, start: int, end: int, after: int) -> bool:
+    def _by_tokens(self, text: str, start: int, end: int, after: int) -> bool:
+        """Punkt's decision by the tokens of the word and of the one after it, whatever they are made of."""
         word = _NEXT_WORD.match(text, after, after + _LONGEST) if after > end + 1 else None
         stop = word.end() if word else after + 1
         if stop - start > _LONGEST:
             return True
-        return bool(self.nltk.text_contains_sentbreak(text[start:stop]))
+        tokens = [token for line in text[start:stop].split("\n") for token in self._token.findall(line)]
+        return any(self._ends_sentence(*pair) for pair in pairwise(tokens))
+
+    def _ends_sentence(self, token: str, after: str) -> bool:
+        """Whether a token ends a sentence, by the one after it: sections 4.1 to 4.3 of the paper."""
+        is_end = self._is_end(token)
+        if not token.endswith("."):
+            return is_end
+        following = _type(after)
+        if self._is_end(after) and len(following) > 1:
+            following = following.removesuffix(".")
+        number, initial = _type(token).removesuffix(".") == NUMBER, _INITIAL_TOKEN.match(token)
+        if number and following in self._after_numbers:
+            return False
+        starts = self._starts(after, following)
+        if starts and not is_end and not initial and (not token.endswith("..") or _is_ellipsis(token)):
+            return True
+        if not initial and not number:
+            return is_end
+        unknown_name = starts is None and initial and after[0].isupper() and following not in self._common
+        return is_end and starts is not False and not unknown_name
+
+    def _is_end(self, token: str) -> bool:
+        """Whether a sentence ends with a token by itself."""
+        if token in self._ends:
+            return True
+        word = token[:-1].lower()
+        known = word in self._abbreviations or word.rpartition("-")[2] in self._abbreviations
+        return token.endswith(".") and not token.endswith("..") and not known
+
+    def _starts(self, token: str, kind: str) -> bool | None:
+        """Whether a token starts a sentence; None where its letters do not tell."""
+        if token in _PUNCTUATION:
+            return False
+        if token[0].isupper() and kind in self._common:
+            return True
+        return False if token[0].islower() else None
+
+
+def _type(token: str) -> str:
+    """A token in lower case; NUMBER for any number, its stop included."""
+    kind: str = _NUMBER_TOKEN.sub(NUMBER, token.lower())
+    return kind
+
+
+def _is_ellipsis(token: str) -> bool:
+    return len(token) > 1 and not token.strip(".")
 
 
 def language_variables(ends: str) -> Any:
@@ -179,6 +221,9 @@ def language_variables(ends: str) -> Any:
 
 
 _ABBREVIATION, _INITIAL, _ORDINAL = range(3)
+# By the engine that NLTK has, whose letters are not quite those of `re`.
+_INITIAL_TOKEN = regex.compile(r"[^\W\d]\.\Z")
+_NUMBER_TOKEN = regex.compile(r"^-?[.,]?\d[\d,.-]*\.?\Z")
 _NEXT_WORD = re.compile(rf"[^{_SPACES}]+")
 _ABBREVIATION_FORM = re.compile(r"(?!.$)[^\W\d_](?:[^\W_]|(?:\.-?|-)(?=[^\W_]))*")
 
@@ -186,10 +231,3 @@ _ABBREVIATION_FORM = re.compile(r"(?!.$)[^\W\d_](?:[^\W_]|(?:\.-?|-)(?=[^\W_]))*
 def is_abbreviation(word: str) -> bool:
     """Whether a word, without its last stop, has the form of an abbreviation: two letters or more, no odd marks."""
     return _ABBREVIATION_FORM.fullmatch(word) is not None
-
-
-class _Contexts(dict[str, int]):
-    """Punkt's word contexts, without the entry that its own kind adds for every unknown word it meets."""
-
-    def __missing__(self, word: str) -> int:
-        return 0

@@ -1,0 +1,20 @@
+"""NLTK's Punkt with the parameters of ours: what ours is held equal to."""
+
+from collections.abc import Collection
+
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+from contexture.text.punkt import NUMBER, is_abbreviation, language_variables
+
+OCCURS_IN_LOWER_CASE = 1 << 6  # in the midst of a sentence
+
+
+def nltk_punkt(
+    abbreviations: Collection[str], common_words: Collection[str], after_numbers: Collection[str], ends: str
+) -> PunktSentenceTokenizer:
+    """The parameters as `Punkt` takes them."""
+    parameters = PunktParameters()
+    parameters.abbrev_types.update(filter(is_abbreviation, abbreviations))
+    parameters.collocations.update((NUMBER, word) for word in after_numbers)
+    parameters.ortho_context.update(dict.fromkeys(common_words, OCCURS_IN_LOWER_CASE))
+    return PunktSentenceTokenizer(parameters, lang_vars=language_variables(ends))
