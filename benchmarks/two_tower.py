@@ -43,7 +43,7 @@ from contexture.encoders.config import Lengths as Limits
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import row_lengths
-from contexture.metrics.bm25 import Bm25
+from contexture.metrics.bm25 import Bm25, write_bm25
 from contexture.metrics.config import IndexConfig
 from contexture.metrics.search_index import compare_indexes
 from contexture.metrics.vectors import write_vectors
@@ -280,7 +280,9 @@ def both(place: Path) -> tuple[Encoder, Any]:
 def search(given: argparse.Namespace, place: Path) -> None:
     """The table of searches."""
     texts, rng = Texts(given.vocabulary, seed=2), np.random.default_rng(2)
-    bm25, asked = Bm25(joined(texts.queries(given.vectors), texts.passages(given.vectors))), texts.queries(_QUERIES)
+    (place / "bm25").mkdir()
+    write_bm25(joined(texts.queries(given.vectors), texts.passages(given.vectors)), place / "bm25")
+    bm25, asked = Bm25(place / "bm25"), texts.queries(_QUERIES)
     began = time.perf_counter()
     bm25.search(asked, 100)
     per_second = len(asked) / (time.perf_counter() - began)

@@ -14,7 +14,8 @@ from contexture.metrics.search_index import search_exact
 from contexture.metrics.vectors import open_vectors
 from contexture.tasks.retrieval import candidates as candidates_module
 from contexture.tasks.retrieval.candidates import Retriever, texts_checksum
-from contexture.tasks.retrieval.ranks import question_ranks
+from contexture.tasks.retrieval.parquet_rows import ParquetRows
+from contexture.tasks.retrieval.ranks import READ, question_ranks
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
 #: Each sentence in its passage; every question is about three words of one.
@@ -32,6 +33,12 @@ QUESTIONS = pd.DataFrame(
         "answers": [[title] for title in PASSAGES],
     }
 )
+
+
+def rows(folder: Path, candidates: pd.DataFrame = CANDIDATES, group: int = 3) -> ParquetRows:
+    """Candidates in a file, so many in a group of rows."""
+    candidates.to_parquet(folder / "candidates.parquet", row_group_size=group)
+    return ParquetRows(folder / "candidates.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +62,12 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def ranks(retriever: Retriever, questions: pd.DataFrame, vectors: Path) -> pd.DataFrame:
-    stored = retriever.candidates(CANDIDATES, vectors)
-    return question_ranks(questions, CANDIDATES, search_exact(stored, retriever.questions(questions), 4)[1])
+    vectors.parent.mkdir(exist_ok=True)
+    candidates = rows(vectors.parent)
+    stored = retriever.candidates(candidates, vectors)
+    return question_ranks(
+        questions, candidates.batches(READ), search_exact(stored, retriever.questions(questions), 4)[1]
+    )
 
 
 def test_answers_are_found(encoder: Path, tmp_path: Path) -> None:
@@ -67,7 +78,7 @@ def test_answers_are_found(encoder: Path, tmp_path: Path) -> None:
 
 def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) -> None:
     wrong, retriever = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1]), Retriever([str(encoder)])
-    scores = retriever.questions(wrong) @ retriever.candidates(CANDIDATES, tmp_path / "v")[:].T
+    scores = retriever.questions(wrong) @ retriever.candidates(rows(tmp_path), tmp_path / "v")[:].T
     expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
     found = ranks(retriever, wrong, tmp_path / "v")["rank"]
     # Passages without a word of the question score 0 alike: their order is that of the table.
@@ -78,7 +89,7 @@ def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) ->
 def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encoder: Path, tmp_path: Path) -> None:
     alone, both = (Retriever([str(encoder)] * count) for count in (1, 2))
     lengths = {
-        name: np.linalg.norm(retriever.candidates(CANDIDATES, tmp_path / name)[:], axis=1)
+        name: np.linalg.norm(retriever.candidates(rows(tmp_path), tmp_path / name)[:], axis=1)
         for name, retriever in (("alone", alone), ("both", both))
     }
     assert not np.allclose(lengths["alone"], 1) and np.allclose(lengths["both"], 1)
@@ -102,30 +113,31 @@ def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monk
 
 def test_vectors_are_made_once(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
     retriever = Retriever([str(encoder)])
-    first = retriever.candidates(CANDIDATES, tmp_path / "v")
-    again = retriever.candidates(CANDIDATES.set_index(pd.Index([4, 3, 2, 1])), tmp_path / "v")
+    first = retriever.candidates(rows(tmp_path), tmp_path / "v")
+    again = retriever.candidates(rows(tmp_path, group=1), tmp_path / "v")
     assert embedded == [4]
     assert np.array_equal(first[:], again[:])
     assert again.identity == {
-        "model": {"encoder": encoder_checksum(encoder)}, "unit": False, "texts": texts_checksum(CANDIDATES)
+        "model": {"encoder": encoder_checksum(encoder)}, "unit": False, "texts": texts_checksum(rows(tmp_path))
     }  # fmt: skip
 
 
 def test_another_model_and_other_texts_are_embedded_anew(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
-    Retriever([str(encoder)]).candidates(CANDIDATES, tmp_path / "v")
+    Retriever([str(encoder)]).candidates(rows(tmp_path), tmp_path / "v")
     other = toy_encoder(tmp_path / "other", scale=3.0)
     retriever = Retriever([str(other)])
-    made = retriever.candidates(CANDIDATES, tmp_path / "v")
+    made = retriever.candidates(rows(tmp_path), tmp_path / "v")
     assert embedded == [4, 4] and made.identity["model"] == {"encoder": encoder_checksum(other)}
     for changed in (CANDIDATES.iloc[::-1], CANDIDATES.iloc[:3], CANDIDATES.assign(candidate_id=list("abcd"))):
-        made = retriever.candidates(changed, tmp_path / "v")
-        assert made.identity["texts"] == texts_checksum(changed) and len(made) == len(changed)
+        found = rows(tmp_path, changed)
+        made = retriever.candidates(found, tmp_path / "v")
+        assert made.identity["texts"] == texts_checksum(found) and len(made) == len(changed)
     assert embedded == [4, 4, 4, 3, 4]
 
 
-def test_ids_and_parts_do_not_run_together() -> None:
+def test_ids_and_parts_do_not_run_together(tmp_path: Path) -> None:
     def checksum(*row: str) -> str:
-        return texts_checksum(pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"]))
+        return texts_checksum(rows(tmp_path, pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"])))
 
     assert len({checksum("a", "bc", "d"), checksum("a", "b", "cd"), checksum("ab", "c", "d")}) == 3
     assert checksum("a", "b", "c") == checksum("a", "b", "c")
@@ -133,11 +145,12 @@ def test_ids_and_parts_do_not_run_together() -> None:
 
 def test_no_candidates_are_refused_and_nothing_is_overwritten(encoder: Path, tmp_path: Path) -> None:
     retriever = Retriever([str(encoder)])
-    retriever.candidates(CANDIDATES, tmp_path / "v")
+    retriever.candidates(rows(tmp_path), tmp_path / "v")
+    none = rows(tmp_path, CANDIDATES.iloc[:0])
     for folder in (tmp_path / "v", tmp_path / "new"):
         before = contents(tmp_path)
         with pytest.raises(ValueError, match="no candidates"):
-            retriever.candidates(CANDIDATES.iloc[:0], folder)
+            retriever.candidates(none, folder)
         assert contents(tmp_path) == before
     assert len(open_vectors(tmp_path / "v")) == 4
 

@@ -7,44 +7,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from contexture.tasks.retrieval.open_domain import corpus_pairs, grow
+from contexture.folders import UNFINISHED
+from contexture.tasks.retrieval import open_domain
+from contexture.tasks.retrieval.open_domain import draw_pairs, grow
 from contexture.tasks.retrieval.ranks import gold_rows
-from tests.tasks.retrieval.test_ranks import CANDIDATES, candidate_table, question_table
-
-OTHERS = candidate_table([f"new {i}" for i in range(40)]).assign(candidate_id=[f"w{i}" for i in range(40)])
-
-
-def test_the_open_domain_adds_pairs_that_are_never_right() -> None:
-    grown = grow(CANDIDATES, OTHERS, 10, seed=1)
-    pd.testing.assert_frame_equal(grown[:5], CANDIDATES)
-    assert grown["candidate_id"].is_unique
-    assert len(grown) == 15
-    assert gold_rows(question_table(["c4"]), grown)[0].tolist() == [4]
-    pd.testing.assert_frame_equal(grow(CANDIDATES, OTHERS, 6, seed=1), grown[:11])  # fewer: the first of them
-    pd.testing.assert_frame_equal(grow(CANDIDATES, OTHERS[::-1], 10, seed=1), grown)  # not the order of the corpus
-    assert grow(CANDIDATES, OTHERS, 10, seed=2)["candidate_id"].tolist() != grown["candidate_id"].tolist()
-
-
-def test_pairs_that_are_there_already_are_not_added() -> None:
-    same = CANDIDATES[:2].assign(candidate_id=["w90", "w91"])
-    others = pd.concat([same, OTHERS[:3], OTHERS[:3].assign(candidate_id=["w97", "w98", "w99"])])
-    grown = grow(CANDIDATES, others, 3, seed=0)[5:]
-    assert set(grown["sentence"]) == {"new 0", "new 1", "new 2"}
-    assert set(grown["candidate_id"]) <= {"w0", "w1", "w2", "w97", "w98", "w99"}
-    with pytest.raises(ValueError, match="cannot add 4 pairs to the candidates: the corpus holds 3 others"):
-        grow(CANDIDATES, others, 4, seed=0)
-    with pytest.raises(ValueError, match=r"candidate c\d is also the id of another pair"):
-        grow(CANDIDATES, OTHERS.assign(candidate_id=[f"c{i}" for i in range(40)]), 40, seed=0)
-
+from tests.tasks.retrieval.test_ranks import CANDIDATES, batches, question_table
 
 PASSAGES = {
     "Whales": ["Whales sing of distant islands.", "Dr. Ash heard them."],
     "Ferries": ["Ferries cross the cold strait."],
     "Gulls": ["Gulls wait on wooden piers.", "They wait.", "They wait."],
 }
+COLUMNS = ["candidate_id", "sentence", "passage"]
 
 
-def passages(folder: Path, copies: int = 1) -> Path:
+def passages(folder: Path, copies: int = 1, order: int = 1) -> Path:
     """A table of passages in several files, as the sampling stage writes it; copies differ in their last sentence."""
     folder.mkdir()
     for copy in range(copies):
@@ -57,37 +34,112 @@ def passages(folder: Path, copies: int = 1) -> Path:
             }
             for title, sentences in PASSAGES.items()
         ]
-        pq.write_table(pa.Table.from_pylist(rows), folder / f"part-{copy}.parquet")
+        pq.write_table(pa.Table.from_pylist(rows[::order]), folder / f"part-{copy * order + copies:03d}.parquet")
     return folder
 
 
-def test_pairs_of_the_corpus_are_its_sentences_in_their_passages(tmp_path: Path) -> None:
-    pairs = corpus_pairs(passages(tmp_path / "passages"), 50, 0, "en")
-    assert pairs["candidate_id"].is_unique and pairs["candidate_id"].str.startswith("corpus:0-").all()
-    assert list(pairs) == ["candidate_id", "passage_id", "title", "passage", "sentence"]
-    pairs = pairs.sort_values("candidate_id")
-    for title, sentences in PASSAGES.items():
-        of_passage = pairs[pairs["title"] == title]
-        assert of_passage["sentence"].tolist() == [*sentences, "Copy 0."]
-        assert set(of_passage["passage"]) == {" ".join([*sentences, "Copy 0."])}
-        assert set(of_passage["passage_id"]) == {f"corpus:0-{title}#0"}
+def pairs_of(folder: Path) -> pd.DataFrame:
+    """All pairs of `passages`, in the order of the corpus."""
+    table = pd.concat([pd.read_parquet(file) for file in sorted(folder.iterdir())])
+    rows = []
+    for passage in table.itertuples():
+        sentences = PASSAGES[str(passage.title)]
+        last = str(passage.text).removeprefix(" ".join(sentences) + " ")
+        for number, said in enumerate([*sentences, last]):
+            rows.append((f"corpus:{passage.passage_id}/{number}", said, passage.text))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def grown(folder: Path, count: int, seed: int = 0, candidates: pd.DataFrame = CANDIDATES) -> pd.DataFrame:
+    """The candidates and what joins them from `folder / "passages"`."""
+    candidates.to_parquet(folder / "known.parquet")
+    return pd.read_parquet(grow(folder / "known.parquet", folder / "passages", count, seed, "en", folder / "grown"))
+
+
+def test_the_open_domain_adds_pairs_that_are_never_right(tmp_path: Path) -> None:
+    others = pairs_of(passages(tmp_path / "passages", copies=8))
+    found = grown(tmp_path, 10, seed=1)
+    pd.testing.assert_frame_equal(found[:5], CANDIDATES[COLUMNS])
+    assert found["candidate_id"].is_unique and len(found) == 15 and list(found) == COLUMNS
+    assert gold_rows(question_table(["c4"]), batches(found))[0][0].tolist() == [4]
+    added = others.set_index("candidate_id").loc[found["candidate_id"][5:]].reset_index()
+    pd.testing.assert_frame_equal(added, found[5:].reset_index(drop=True))
+    pd.testing.assert_frame_equal(grown(tmp_path, 6, seed=1), found[:11])  # fewer: the first of them
+    assert grown(tmp_path, 10, seed=2)["candidate_id"].tolist() != found["candidate_id"].tolist()
+
+
+def test_the_draw_is_that_of_the_ids_not_of_their_order(tmp_path: Path) -> None:
+    passages(tmp_path / "passages", copies=8)
+    found = grown(tmp_path, 10, seed=1)
+    added = found["candidate_id"][5:].tolist()
+    assert added == sorted(added, key=lambda name: open_domain.draw(1, name))
+    left = set(pairs_of(tmp_path / "passages")["candidate_id"]) - set(added)
+    # What was drawn sooner, and was not added, says what another of its passage does.
+    assert all("Gulls#0/" in name for name in left if open_domain.draw(1, name) < open_domain.draw(1, added[-1]))
+    (tmp_path / "other").mkdir()
+    passages(tmp_path / "other" / "passages", copies=8, order=-1)  # rows and files the other way round
+    pd.testing.assert_frame_equal(grown(tmp_path / "other", 10, seed=1), found)
+
+
+def test_pairs_that_are_there_already_are_not_added(tmp_path: Path) -> None:
+    """Nor is one that reads as another does: each passage of gulls says twice that they wait."""
+    others = pairs_of(passages(tmp_path / "passages", copies=2))
+    known = others[:3].assign(candidate_id=["k0", "k1", "k2"])
+    found = grown(tmp_path, 13, candidates=known)[3:]
+    assert not found.duplicated(["sentence", "passage"]).any()
+    expected = others[3:].drop_duplicates(["sentence", "passage"])
+    assert set(found["sentence"] + found["passage"]) == set(expected["sentence"] + expected["passage"])
+    before = (tmp_path / "grown" / "candidates.parquet").read_bytes()
+    with pytest.raises(ValueError, match="cannot add 14 pairs to the candidates: the corpus holds 13 others"):
+        grown(tmp_path, 14, candidates=known)
+    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == before  # what was there stays
+
+
+def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
+    folder = passages(tmp_path / "passages")
+    with pytest.raises(ValueError, match="candidate corpus:0-Whales#0/0 is also the id of another pair"):
+        grown(tmp_path, 8, candidates=CANDIDATES.assign(candidate_id=["corpus:0-Whales#0/0", *"abcd"]))
+    table = pq.read_table(folder)
+    again = pa.array([f"{text} Twice." for text in table["text"].to_pylist()])
+    pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", again), folder / "part-999.parquet")
+    with pytest.raises(ValueError, match="is also the id of another pair"):
+        grown(tmp_path, 12)
 
 
 def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_path: Path) -> None:
     row = {"passage_id": "0#0", "title": "t", "text": "Of one sentence.", "sentence_lengths": [1, 2, 1]}
-    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "part-0.parquet")
-    pairs = corpus_pairs(tmp_path, 3, 0, "en")
-    assert pairs["sentence"].tolist() == ["Of one sentence."] * 3
-    assert len(grow(CANDIDATES.assign(title=""), pairs, 1, 0)) == len(CANDIDATES) + 1
+    (tmp_path / "passages").mkdir()
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "passages" / "part-0.parquet")
+    assert grown(tmp_path, 1)["sentence"].tolist() == [*CANDIDATES["sentence"], "Of one sentence."]
     with pytest.raises(ValueError, match="the corpus holds 1 others"):
-        grow(CANDIDATES.assign(title=""), pairs, 2, 0)
+        grown(tmp_path, 2)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_as_few_pairs_are_read_as_are_drawn(seed: int, tmp_path: Path) -> None:
-    """Of a large corpus only a part is kept, and `grow` draws from it what it would draw from all."""
-    folder = passages(tmp_path / "passages", copies=100)
-    candidates = CANDIDATES.assign(title="t")
-    few, every = (corpus_pairs(folder, count, seed, "en") for count in (20, 900))
-    assert len(few) == 125 and len(every) == 900
-    assert grow(candidates, few, 20, seed).equals(grow(candidates, every, 20, seed))
+def test_it_does_not_matter_how_much_is_in_memory(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few are read and brought into order at a time, and kept while some are drawn."""
+    folder = passages(tmp_path / "passages", copies=40)
+    every = draw_pairs(folder, 400, seed)
+    assert len(every) == 360
+    expected = grown(tmp_path, 30, seed)
+    monkeypatch.setattr(open_domain, "PASSAGES_AT_ONCE", 2)
+    monkeypatch.setattr(open_domain, "PAIRS_AT_ONCE", 7)
+    few = draw_pairs(folder, 50, seed)
+    assert len(few) == 50 and sorted(few["draw"]) == sorted(every["draw"])[:50]
+    pd.testing.assert_frame_equal(grown(tmp_path, 30, seed), expected)
+
+
+def test_a_killed_draw_leaves_nothing_that_looks_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passages(tmp_path / "passages")
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(open_domain, "_check_ids", die)  # the last that is done
+        with pytest.raises(KeyboardInterrupt):
+            grown(tmp_path, 5)
+    assert not (tmp_path / "grown").exists()
+    assert len(grown(tmp_path, 5)) == 10
+    assert not list(tmp_path.glob(f"*{UNFINISHED}"))
+    assert [file.name for file in (tmp_path / "grown").iterdir()] == ["candidates.parquet"]

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,8 +21,13 @@ def question_table(*answers: list[str]) -> pd.DataFrame:
 CANDIDATES = candidate_table(["same", "other", "same", "third", "fourth"])
 
 
+def batches(candidates: pd.DataFrame, rows: int = 2) -> list[pa.RecordBatch]:
+    found: list[pa.RecordBatch] = pa.Table.from_pandas(candidates, preserve_index=False).to_batches(rows)
+    return found
+
+
 def ranks(found: list[list[int]], *answers: list[str]) -> list[tuple[int, int]]:
-    table = question_ranks(question_table(*answers), CANDIDATES, np.array(found))
+    table = question_ranks(question_table(*answers), batches(CANDIDATES), np.array(found))
     assert table["question_id"].tolist() == [f"q{i}" for i in range(len(answers))]
     return list(zip(table["rank"], table["sentence_rank"], strict=True))
 
@@ -53,7 +59,7 @@ def test_equals_a_count_by_sets(candidates: int, per_sentence: int, seed: int) -
     found = np.stack([rng.permutation(candidates) for _ in range(6)])[:, :100]
     answers = [rng.choice(candidates, rng.integers(1, min(3, candidates) + 1), replace=False) for _ in found]
     questions = question_table(*([f"c{row}" for row in rows] for rows in answers))
-    table = recalls(question_ranks(questions, candidate_table(sentences), found))
+    table = recalls(question_ranks(questions, batches(candidate_table(sentences)), found))
     for question, (line, rows) in enumerate(zip(found.tolist(), answers, strict=True)):
         wanted = {sentences[row] for row in rows}
         for k in RECALL_AT:
@@ -61,31 +67,33 @@ def test_equals_a_count_by_sets(candidates: int, per_sentence: int, seed: int) -
             assert table[f"sentence_recall_at_{k}"][question] == bool({sentences[row] for row in line[:k]} & wanted)
 
 
-def test_rows_are_places_whatever_the_index_says() -> None:
-    candidates = CANDIDATES.set_index(pd.Index([9, 9, 8, 7, 6]))
+def test_rows_are_places_whatever_the_index_says_and_however_many_are_read_at_a_time() -> None:
     questions = question_table(["c4"], ["c1", "c0"]).set_index(pd.Index([3, 3]))
-    assert [rows.tolist() for rows in gold_rows(questions, candidates)] == [[4], [1, 0]]
     arrays = questions.assign(answers=[np.array(names) for names in questions["answers"]])  # as Parquet gives them
-    assert [rows.tolist() for rows in gold_rows(arrays, candidates)] == [[4], [1, 0]]
+    for rows in (1, 2, 5):
+        for asked in (questions, arrays):
+            found, sentences = gold_rows(asked, batches(CANDIDATES, rows))
+            assert [rows.tolist() for rows in found] == [[4], [1, 0]]
+            assert (sentences[:, None] == sentences).sum() == 5 + 2  # two of them read alike
 
 
 def test_what_gold_must_not_be() -> None:
     with pytest.raises(ValueError, match="no candidates"):
-        gold_rows(question_table(["c0"]), CANDIDATES[:0])
+        gold_rows(question_table(["c0"]), batches(CANDIDATES[:0]))
     with pytest.raises(ValueError, match="question q1 has no answer"):
-        gold_rows(question_table(["c0"], []), CANDIDATES)
+        gold_rows(question_table(["c0"], []), batches(CANDIDATES))
     with pytest.raises(ValueError, match="question q1 is answered by c9, which is not among"):
-        gold_rows(question_table(["c0"], ["c1", "c9"], ["c2"]), CANDIDATES)
+        gold_rows(question_table(["c0"], ["c1", "c9"], ["c2"]), batches(CANDIDATES))
     with pytest.raises(ValueError, match="candidate c0 occurs twice"):
-        gold_rows(question_table(["c0"]), pd.concat([CANDIDATES, CANDIDATES]))
+        gold_rows(question_table(["c0"]), batches(pd.concat([CANDIDATES, CANDIDATES]), 4))
 
 
 def test_too_shallow_a_search_is_no_recall() -> None:
     for found in (np.zeros((1, 4), np.int64), np.zeros((2, 5), np.int64)):
         with pytest.raises(ValueError, match=r"expected the 5 best candidates of 1 questions, got an array \(\d, \d\)"):
-            question_ranks(question_table(["c0"]), CANDIDATES, found)
+            question_ranks(question_table(["c0"]), batches(CANDIDATES), found)
 
 
 def test_no_questions_no_rows() -> None:
-    table = question_ranks(question_table(), CANDIDATES, np.empty((0, 5), np.int64))
+    table = question_ranks(question_table(), batches(CANDIDATES), np.empty((0, 5), np.int64))
     assert recalls(table).shape == (0, 11)

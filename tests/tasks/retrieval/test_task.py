@@ -11,12 +11,12 @@ import pytest
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder
-from contexture.metrics.bm25 import Bm25
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.retrieval.evaluation import unseen
 from contexture.tasks.retrieval.ranks import METRICS
 from contexture.tasks.retrieval.task import RetrievalTask
+from tests.metrics.test_bm25 import built
 from tests.tasks.retrieval import toys
 from tests.tasks.retrieval.test_open_domain import passages
 
@@ -176,7 +176,8 @@ def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None
 
 def test_bm25_finds_what_shares_its_words(results: Results) -> None:
     questions, candidates = toys.tables()
-    _, rows = Bm25((candidates["sentence"] + " " + candidates["passage"]).tolist()).search(questions["question"], 1)
+    index = built((candidates["sentence"] + " " + candidates["passage"]).tolist())
+    _, rows = index.search(questions["question"], 1)
     right = [f"c{row}" == answers[0] for (row,), answers in zip(rows, questions["answers"], strict=True)]
     values = {(record["variant"], record["protocol"], record["metric"]): record["value"] for record in results.records}
     assert values["bm25", "frozen", "recall_at_1"] == pytest.approx(np.mean(right))

@@ -11,9 +11,12 @@ from contexture.encoders.config import Role
 from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.vectors import Array, Vectors, check_identity, unit, write_vectors
+from contexture.tasks.retrieval.parquet_rows import ParquetRows
 
 #: The parts of a candidate.
 PARTS = ["sentence", "passage"]
+#: What is read of candidates, in this order.
+COLUMNS = ["candidate_id", *PARTS]
 
 
 class Retriever:
@@ -32,15 +35,19 @@ class Retriever:
         """Vectors of questions, (Q, D)."""
         return self._embed(questions["question"].tolist(), "query")
 
-    def candidates(self, candidates: pd.DataFrame, folder: Path) -> Vectors:
-        """Vectors of all candidates, kept in `folder`; those there of the same model and texts are not made again."""
-        texts = texts_of(candidates)
+    def candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
+        """Vectors of all candidates, kept in `folder`; those there of the same model and texts are not made again.
+
+        `candidates`: candidate_id, sentence, passage; the texts of one shard of vectors are in memory at a time.
+        """
+
+        def embed(rows: range) -> Array:
+            return self._embed(candidates.part(rows, PARTS), "document")
+
         identity = {"model": self.model.identity, "unit": self.unit, "texts": texts_checksum(candidates)}
-        dimension = self._embed(texts[:1], "document").shape[1] if texts else 0
+        dimension = embed(range(1)).shape[1] if len(candidates) else 0
         folder.parent.mkdir(parents=True, exist_ok=True)
-        stored = write_vectors(
-            folder, len(texts), dimension, lambda rows: self._embed(texts[rows.start : rows.stop], "document"), identity
-        )
+        stored = write_vectors(folder, len(candidates), dimension, embed, identity)
         check_identity(stored, identity)
         return stored
 
@@ -54,10 +61,10 @@ def texts_of(candidates: pd.DataFrame) -> list[tuple[str, str]]:
     return list(candidates[PARTS].itertuples(index=False, name=None))
 
 
-def texts_checksum(candidates: pd.DataFrame) -> str:
+def texts_checksum(candidates: ParquetRows) -> str:
     """SHA-256 of the candidates' ids and texts, in their order."""
     found = hashlib.sha256()
-    for row in candidates[["candidate_id", *PARTS]].itertuples(index=False, name=None):
+    for row in candidates.tuples(COLUMNS):
         for text in row:
             content = text.encode()
             found.update(len(content).to_bytes(8))  # so that parts do not run together

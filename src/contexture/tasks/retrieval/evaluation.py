@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from contexture.metrics.bm25 import Bm25
+from contexture.folders import work_folder
+from contexture.metrics.bm25 import Bm25, write_bm25
 from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.search_index import compare_indexes, search_exact
@@ -18,15 +19,18 @@ from contexture.metrics.top import Rows
 from contexture.metrics.vectors import Vectors
 from contexture.reporting.records import RECALL_AT
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.retrieval.candidates import Retriever
+from contexture.tasks.retrieval.candidates import PARTS, Retriever
 from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
-from contexture.tasks.retrieval.ranks import METRICS, question_ranks, recalls
+from contexture.tasks.retrieval.parquet_rows import ParquetRows
+from contexture.tasks.retrieval.ranks import METRICS, READ, question_ranks, recalls
 from contexture.tasks.retrieval.reqa import split_questions
 
 NAME = "retrieval"
 FROZEN = "frozen"
 #: Behind the name of a variant whose ranking is fused with BM25's.
 HYBRID = "+bm25"
+#: Where the index of BM25 lies in the folder of a pool.
+WORDS = "bm25"
 #: Weights of the encoder's ranking that are tried, and as many held-out questions as choosing one needs.
 WEIGHTS, ENOUGH = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20
 #: The columns of the table of ranks.
@@ -37,16 +41,26 @@ COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
 class Pool:
     """Candidates among which answers are looked for."""
 
-    candidates: pd.DataFrame
+    #: A Parquet file: candidate_id, sentence, passage.
+    file: Path
     #: Where their vectors lie, a folder a model.
     folder: Path
     #: Whether they are joined by pairs of the corpus.
     is_open: bool = False
 
     @property
+    def candidates(self) -> ParquetRows:
+        """The file, opened."""
+        return ParquetRows(self.file)
+
+    @property
     def depth(self) -> int:
         """So many are found for each question."""
         return min(max(RECALL_AT), len(self.candidates))
+
+    def ranks(self, questions: pd.DataFrame, found: Rows) -> pd.DataFrame:
+        """Where the answers of the questions are among those that were found, see `question_ranks`."""
+        return question_ranks(questions, self.candidates.batches(READ), found)
 
 
 @dataclass(frozen=True)
@@ -96,7 +110,7 @@ def evaluate_retrieval(
     seeds = sorted({one.seed for one in contestants})
     speeds: list[dict[str, Any]] = []
     for pool, (rows, seconds) in zip(pools, words, strict=True):
-        found = question_ranks(questions, pool.candidates, rows)
+        found = pool.ranks(questions, rows)
         tables += [
             _run(found[unseen(questions, share, seed)], "bm25", seed, share, pool)
             for share in (None, *shares)
@@ -128,12 +142,12 @@ def _measure(
     for pool in pools:
         vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
         rows = search_exact(vectors, queries, pool.depth)[1]
-        ranks = question_ranks(tested, pool.candidates, rows)
+        ranks = pool.ranks(tested, rows)
         tables.append(_run(ranks, one.variant, one.seed, measured.share, pool))
         if words is not None and not pool.is_open:
             weight = _weight(measured, questions, pool, retriever, vectors, words)
             fused = fuse(rows, words[unseen(questions, measured.share, one.seed)], weight, pool.depth)[1]
-            ranks = question_ranks(tested, pool.candidates, fused)
+            ranks = pool.ranks(tested, fused)
             tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
         if indexed and not pool.is_open:
             indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
@@ -151,9 +165,9 @@ def _weight(
         return EVEN
     rows = search_exact(vectors, retriever.questions(questions[held]), pool.depth)[1]
     reached = {
-        weight: recalls(
-            question_ranks(questions[held], pool.candidates, fuse(rows, words[held], weight, pool.depth)[1])
-        )["recall_at_10"].mean()
+        weight: recalls(pool.ranks(questions[held], fuse(rows, words[held], weight, pool.depth)[1]))[
+            "recall_at_10"
+        ].mean()
         for weight in WEIGHTS
     }
     return max(reached, key=lambda weight: (reached[weight], -abs(weight - EVEN)))
@@ -198,8 +212,9 @@ def _run(ranks: pd.DataFrame, variant: str, seed: int, share: float | None, pool
 
 def _bm25(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[Rows, float]:
     """What BM25 found for all questions, and the seconds that it searched."""
-    texts = pool.candidates["sentence"] + " " + pool.candidates["passage"]
-    index = Bm25(texts.tolist(), settings.bm25)
+    with work_folder(pool.folder / WORDS) as work:
+        write_bm25(map(" ".join, pool.candidates.tuples(PARTS)), work, settings.bm25)
+    index = Bm25(pool.folder / WORDS)
     began = time.perf_counter()
     _, found = index.search(questions["question"].tolist(), pool.depth)
     return found, time.perf_counter() - began

@@ -1,6 +1,10 @@
-"""The folder that a search reads: an encoder, the passages of a corpus, their vectors, and BM25 over their words."""
+"""The folder that a search reads: an encoder, the passages of a corpus, their vectors, and BM25 over their words.
+
+Passages are read a few at a time, whatever their number.
+"""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,13 +14,15 @@ from contexture.encoders.base import on_device
 from contexture.encoders.files import load_encoder
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import discard_other, work_folder
-from contexture.metrics.bm25 import Bm25
+from contexture.metrics.bm25 import write_bm25
 from contexture.metrics.config import Bm25Config
-from contexture.metrics.vectors import Array, write_vectors
+from contexture.metrics.vectors import write_vectors
+from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE, ParquetRows
 from contexture.tasks.retrieval.passage_search import ENCODER, PASSAGES, VECTORS, WORDS
 
-#: Passages that are read together to show one of them.
-PASSAGES_AT_ONCE = 1000
+#: The parts of a passage that are searched, and its id.
+PARTS = ["title", "text"]
+COLUMNS = ["passage_id", *PARTS]
 
 
 def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25Config | None = None) -> None:
@@ -25,26 +31,33 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25
     Vectors that were made before a kill are kept. Raises ValueError where there is no passage, or no word in any.
     """
     words = words or Bm25Config()
-    rows = sum(pq.ParquetFile(file).metadata.num_rows for file in passages.glob("*.parquet"))
+    files = sorted(passages.glob("*.parquet"))
+    rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
     if not rows:
         raise ValueError(f"{passages} holds no passage: there is nothing to search")
-    size = sum(file.stat().st_size for file in passages.glob("*.parquet"))
     made_by = {"encoder": encoder_checksum(encoder)}
+    size = sum(file.stat().st_size for file in files)
     identity = made_by | {"passages": rows, "bytes": size, "words": asdict(words)}
     discard_other(folder, identity)
     with work_folder(folder, identity) as work:
         shutil.copytree(encoder, work / ENCODER, dirs_exist_ok=True)
-        table = pq.read_table(passages, columns=["passage_id", "title", "text"])
-        pq.write_table(table, work / PASSAGES, row_group_size=PASSAGES_AT_ONCE)
-        model = on_device(load_encoder(encoder))
-
-        def documents(chosen: range) -> list[tuple[str, str]]:
-            part = table.slice(chosen.start, len(chosen))
-            return list(zip(part["title"].to_pylist(), part["text"].to_pylist(), strict=True))
-
-        def rows_of(chosen: range) -> Array:
-            return model.embed(documents(chosen), "document")
-
-        write_vectors(work / VECTORS, rows, model.document.size, rows_of, made_by)
+        _copy(files, work / PASSAGES)
+        stored, model = ParquetRows(work / PASSAGES), on_device(load_encoder(encoder))
+        write_vectors(
+            work / VECTORS,
+            rows,
+            model.document.size,
+            lambda chosen: model.embed(stored.part(chosen, PARTS), "document"),
+            made_by,
+        )
         with work_folder(work / WORDS) as part:
-            Bm25([" ".join(document) for document in documents(range(rows))], words).save(part)
+            write_bm25(map(" ".join, stored.tuples(PARTS)), part, words)
+
+
+def _copy(files: Sequence[Path], copy: Path) -> None:
+    """What is shown of the passages, in one file."""
+    schema = pq.read_schema(files[0])
+    with pq.ParquetWriter(copy, schema.empty_table().select(COLUMNS).schema) as writer:
+        for file in files:
+            for batch in pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=COLUMNS):
+                writer.write_batch(batch.select(COLUMNS), row_group_size=ROWS_A_GROUP)

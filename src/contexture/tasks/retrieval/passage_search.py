@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from contexture.encoders.config import StaticConfig
@@ -24,6 +23,7 @@ from contexture.metrics.exact_search import search_every
 from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.top import NOTHING, Rows, Scores
 from contexture.metrics.vectors import Array, check_identity, open_vectors
+from contexture.tasks.retrieval.parquet_rows import ParquetRows
 
 #: The parts of a search folder.
 ENCODER, PASSAGES, VECTORS, WORDS = "encoder", "passages.parquet", "vectors", "words"
@@ -61,12 +61,15 @@ class PassageSearch:
         if not (folder / PASSAGES).exists():
             raise ValueError(f"{folder} is no search index: make one with kedro run --tags index")
         self.by: By = by or ("both" if (folder / WORDS).exists() else "vectors")
-        self.passages = _Passages(folder / PASSAGES)
+        try:
+            self.passages = ParquetRows(folder / PASSAGES)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise ValueError(f"{folder / PASSAGES} is damaged ({error}): build the index again") from error
         self.rankings: dict[str, _VectorSearch | Bm25] = {}
         if self.by != "words":
             self.rankings["vectors"] = _VectorSearch(folder, index or IndexConfig())
         if self.by != "vectors":
-            self.rankings["words"] = Bm25.open(folder / WORDS)
+            self.rankings["words"] = Bm25(folder / WORDS)
         for name, ranking in self.rankings.items():
             if len(ranking) != len(self.passages):
                 raise ValueError(
@@ -86,30 +89,6 @@ class PassageSearch:
         return [
             Hit(float(score), **passage, by_vectors=by_vectors.get(row), by_words=by_words.get(row))
             for row, score, passage in zip(shown, scores[0], self.passages.take(shown), strict=False)
-        ]
-
-
-class _Passages:
-    """The table of passages on disk, of which only those parts are read that hold what is asked for."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            self.file = pq.ParquetFile(path, memory_map=True)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise ValueError(f"{path} is damaged ({error}): build the index again") from error
-        known = self.file.metadata
-        self.starts = np.cumsum([0, *(known.row_group(group).num_rows for group in range(known.num_row_groups))])
-
-    def __len__(self) -> int:
-        return int(self.starts[-1])
-
-    def take(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Passages in the order of `rows`."""
-        groups = (np.searchsorted(self.starts, rows, side="right") - 1).tolist()
-        parts = {group: self.file.read_row_group(group) for group in set(groups)}
-        return [
-            parts[group].slice(row - int(self.starts[group]), 1).to_pylist()[0]
-            for row, group in zip(rows, groups, strict=True)
         ]
 
 

@@ -4,52 +4,70 @@ A candidate is a (sentence, passage) pair. A question is answered at k if its go
 found (the paper's footnote 3). The laxer count takes any pair whose sentence reads as that of a gold pair does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+from pandas.util import hash_array
 
 from contexture.metrics.top import NOTHING, Rows
 from contexture.reporting.records import RECALL_AT
 
+Hashes = npt.NDArray[np.uint64]
+#: The columns of candidates that are read.
+READ = ["candidate_id", "sentence"]
 #: The columns of `recalls` and the metric names of the records: the gold pair, then the laxer count.
 METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in RECALL_AT]
 
 
-def gold_rows(questions: pd.DataFrame, candidates: pd.DataFrame) -> list[Rows]:
-    """Return the rows in `candidates` of every question's answers.
+def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> tuple[list[Rows], Hashes]:
+    """Find every question's answers among the candidates.
 
     Args:
         questions: question_id, answers (list of candidate ids).
-        candidates: candidate_id; row numbers are places in this table, whatever its index.
+        candidates: candidate_id, sentence; read once, a batch at a time. Row numbers go on from batch to batch.
+
+    Returns:
+        The rows of each question's answers, and a hash of each candidate's sentence.
 
     Raises:
-        ValueError: for no candidates, a candidate id that occurs twice, a question without an answer or with one that
-            is not among the candidates, naming it.
+        ValueError: for no candidates, an answer that occurs twice among them, a question without an answer or with one
+            that is not among the candidates, naming it.
     """
-    if candidates.empty:
-        raise ValueError("there are no candidates to retrieve: the table of candidates is empty")
-    places = pd.Index(candidates["candidate_id"])
-    if not places.is_unique:
-        raise ValueError(f"candidate {places[places.duplicated()][0]} occurs twice: give each an id of its own")
     answers = questions["answers"].reset_index(drop=True).explode()
-    rows = places.get_indexer(pd.Index(answers))
+    known = pd.Index(answers.dropna().unique())
+    places = np.full(len(known) + 1, NOTHING, np.int64)  # the last is that of what is not known
+    hashes, count = list[Hashes](), 0
+    for batch in candidates:
+        which = known.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
+        there = np.flatnonzero(which >= 0)
+        names, times = np.unique(which[there], return_counts=True)
+        if len(twice := names[(times > 1) | (places[names] != NOTHING)]):
+            raise ValueError(f"candidate {known[twice[0]]} occurs twice: give each an id of its own")
+        places[which[there]] = there + count
+        hashes.append(hash_array(batch["sentence"].to_numpy(zero_copy_only=False), categorize=False))
+        count += len(batch)
+    if not count:
+        raise ValueError("there are no candidates to retrieve: the table of candidates is empty")
+    rows = places[known.get_indexer(pd.Index(answers))]
     if (rows < 0).any():
         place = int(np.argmax(rows < 0))
         question, answer = questions["question_id"].iloc[answers.index[place]], answers.iloc[place]
         what = "has no answer" if pd.isna(answer) else f"is answered by {answer}, which is not among the candidates"
         raise ValueError(f"question {question} {what}: make questions and candidates from the same files")
     bounds = np.flatnonzero(np.diff(answers.index.to_numpy(), prepend=-1))
-    return np.split(rows.astype(np.int64), bounds[1:]) if len(rows) else []
+    return np.split(rows, bounds[1:]) if len(rows) else [], np.concatenate(hashes)
 
 
-def question_ranks(questions: pd.DataFrame, candidates: pd.DataFrame, found: Rows) -> pd.DataFrame:
+def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch], found: Rows) -> pd.DataFrame:
     """Return where the first right candidate of every question was found.
 
     Args:
         questions: question_id, answers (list of candidate ids).
-        candidates: candidate_id, sentence; all that were searched.
-        found: [Q, K] rows of `candidates`, best first, −1 where nothing was found.
+        candidates: candidate_id, sentence; all that were searched, read once, a batch at a time.
+        found: [Q, K] rows of the candidates, best first, −1 where nothing was found.
 
     Returns:
         One row a question: question_id, rank of the gold pair and sentence_rank of the gold sentence in any passage,
@@ -58,17 +76,16 @@ def question_ranks(questions: pd.DataFrame, candidates: pd.DataFrame, found: Row
     Raises:
         ValueError: for what `gold_rows` refuses, and if `found` has other questions or too few places for R@100.
     """
-    gold = gold_rows(questions, candidates)
-    depth = min(max(RECALL_AT), len(candidates))
+    gold, sentences = gold_rows(questions, candidates)
+    depth = min(max(RECALL_AT), len(sentences))
     if len(found) != len(gold) or found.shape[1] < depth:
         raise ValueError(f"expected the {depth} best candidates of {len(gold)} questions, got an array {found.shape}")
-    sentences, _ = pd.factorize(candidates["sentence"])
-    found_sentences = np.where(found < 0, NOTHING, sentences[found])
+    there = found != NOTHING
     return pd.DataFrame(
         {
             "question_id": questions["question_id"].to_numpy(),
-            "rank": _first(found, gold),
-            "sentence_rank": _first(found_sentences, [sentences[rows] for rows in gold]),
+            "rank": _first(found, gold, there),
+            "sentence_rank": _first(sentences[found], [sentences[rows] for rows in gold], there),
         }
     )
 
@@ -83,8 +100,8 @@ def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"question_id": ranks["question_id"], **values})
 
 
-def _first(found: Rows, gold: Sequence[Rows]) -> Rows:
-    """Rank from 1 of the first of the gold numbers in each line, 0 where there is none."""
+def _first(found: Rows | Hashes, gold: Sequence[Rows | Hashes], there: npt.NDArray[np.bool_]) -> Rows:
+    """Rank from 1 of the first of the gold numbers that is there in each line, 0 where there is none."""
     right = [np.isin(line, numbers) for line, numbers in zip(found, gold, strict=True)]
-    hits = np.array(right, np.bool_).reshape(found.shape)
+    hits = np.array(right, np.bool_).reshape(found.shape) & there
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, 0)

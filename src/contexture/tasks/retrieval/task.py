@@ -14,6 +14,7 @@ from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_o
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.retrieval.config import DEMO, RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
+from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
 from contexture.tasks.retrieval.squad import read_squad
 
@@ -52,7 +53,7 @@ class RetrievalTask:
                 report["missing"] = {name: str(error)}
             else:
                 questions.to_parquet(work / QUESTIONS)
-                candidates.to_parquet(work / CANDIDATES)
+                candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
                 report["counts"] = reqa_counts(questions, candidates)
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
@@ -100,16 +101,17 @@ class RetrievalTask:
         `passages` is the folder of the table of passages: the open domain is left out without it.
         """
         from contexture.tasks.retrieval.evaluation import Pool, evaluate_retrieval
-        from contexture.tasks.retrieval.open_domain import corpus_pairs, grow
+        from contexture.tasks.retrieval.open_domain import grow
 
-        if (tables := _tables(data)) is None:
+        if not (data / QUESTIONS).exists():
             return Results()
-        questions, candidates = tables
+        questions = pd.read_parquet(data / QUESTIONS)
+        closed = data / CANDIDATES
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-        pools = [Pool(candidates, place / "closed")]
+        pools = [Pool(closed, place / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
-            others = corpus_pairs(passages, count, OPEN_SEED, report["lang"])
-            pools.append(Pool(grow(candidates, others, count, OPEN_SEED), place / "open", is_open=True))
+            grown = grow(closed, passages, count, OPEN_SEED, report["lang"], place / "open_domain")
+            pools.append(Pool(grown, place / "open", is_open=True))
         return evaluate_retrieval(settings, contestants, questions, pools, report["name"], each)
 
 

@@ -1,0 +1,56 @@
+"""The rows of a Parquet file, of which no more are in memory than are asked for."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+#: Rows that are written, and hence read, together where some of them are asked for.
+ROWS_A_GROUP = 1000
+#: Rows that are read at a time where all of them are.
+ROWS_AT_ONCE = 16_000
+
+
+class ParquetRows:
+    """A Parquet file, opened; OSError or ArrowInvalid where it is missing or damaged."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = pq.ParquetFile(path)
+        known = self._file.metadata
+        self._starts = np.cumsum([0, *(known.row_group(group).num_rows for group in range(known.num_row_groups))])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def part(self, rows: range, columns: list[str]) -> list[tuple[Any, ...]]:
+        """Consecutive rows, one or more, as tuples of the columns."""
+        first, last = (int(np.searchsorted(self._starts, row, side="right")) - 1 for row in (rows[0], rows[-1]))
+        groups = self._file.read_row_groups(range(first, last + 1), columns=columns)
+        return list(_tuples(groups.slice(rows[0] - int(self._starts[first]), len(rows)), columns))
+
+    def take(self, rows: Sequence[int]) -> list[dict[str, Any]]:
+        """Any rows, in the order given."""
+        groups = (np.searchsorted(self._starts, rows, side="right") - 1).tolist()
+        parts = {group: self._file.read_row_group(group) for group in set(groups)}
+        return [
+            parts[group].slice(row - int(self._starts[group]), 1).to_pylist()[0]
+            for row, group in zip(rows, groups, strict=True)
+        ]
+
+    def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """All rows in their order, some at a time."""
+        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS_AT_ONCE, columns=columns)
+        return batches
+
+    def tuples(self, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+        """All rows in their order as tuples of the columns."""
+        for batch in self.batches(columns):
+            yield from _tuples(batch, columns)
+
+
+def _tuples(rows: pa.Table | pa.RecordBatch, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    # In their order here, which need not be that in the file.
+    return zip(*(rows[column].to_pylist() for column in columns), strict=True)
