@@ -199,6 +199,8 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed(vocab
     states = encoder.states(batch)
     hook.remove()
     assert states.shape == (8, 24, 8) and sum(computed) <= 1.1 * sum(lengths)
+    told = encoder.states(batch | {"lengths": lengths})
+    assert torch.equal(told, states)
     for row, length in enumerate(lengths):
         alone = encoder.states({name: one[row : row + 1, :length] for name, one in batch.items()})[0]
         torch.testing.assert_close(states[row, :length], alone)

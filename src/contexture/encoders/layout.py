@@ -16,7 +16,8 @@ from torch import Tensor
 
 from contexture.encoders.config import LayoutConfig
 
-Batch = dict[str, Tensor]
+#: Tensors by name; `lengths` may tell the real tokens of each row as plain numbers.
+Batch = dict[str, Any]
 Ints = npt.NDArray[np.int64]
 
 #: What one more chunk costs, as a share of the largest chunk: little work on a CPU, launches of kernels on a GPU.

@@ -96,20 +96,25 @@ class Transformer(Network):
         """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
 
         Rows of like length are computed together, in as many parts as save work: padding is a quarter of a batch of
-        joint inputs.
+        joint inputs. Where the batch tells the tokens of its rows as `lengths`, plain numbers, nobody waits for a GPU.
         """
         inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
-        inputs["input_ids"] = self._known(batch)
-        rows, width = inputs["input_ids"].shape
-        places = torch.arange(1, width + 1, device=inputs["input_ids"].device)
-        lengths = (inputs["attention_mask"] * places).amax(dim=1).cpu().numpy()
+        ids = inputs["input_ids"] = self._known(batch)
+        rows, width = ids.shape
+        if "lengths" in batch:
+            lengths = np.asarray(batch["lengths"])
+        else:
+            places = torch.arange(1, width + 1, device=ids.device)
+            lengths = (inputs["attention_mask"] * places).amax(dim=1).cpu().numpy()
         chunks = chunks_of_like_length(lengths, rows * width)
+        order = torch.from_numpy(np.concatenate(chunks))
+        order = (order.pin_memory() if ids.is_cuda else order).to(ids.device, non_blocking=True)
         parts = []
-        for chunk in chunks:
-            longest, mine = int(lengths[chunk].max()), torch.from_numpy(chunk).to(inputs["input_ids"].device)
+        for chunk, mine in zip(chunks, torch.split(order, [len(chunk) for chunk in chunks]), strict=True):
+            longest = int(lengths[chunk].max())
             found = self.base(**{name: one[mine, :longest] for name, one in inputs.items()}).last_hidden_state
             parts.append(nn.functional.pad(found, (0, 0, 0, width - longest)))
-        return torch.cat(parts)[np.concatenate(chunks).argsort()]
+        return torch.cat(parts)[order.argsort()]
 
     def token_logits(self, states: Tensor) -> Tensor:
         """States (N, H) of the positions that count → logits (N, V)."""

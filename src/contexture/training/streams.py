@@ -18,7 +18,7 @@ from torch.utils.data import Dataset
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
-from contexture.encoders.layout import Ints, Sentences
+from contexture.encoders.layout import Ints, Sentences, row_lengths
 from contexture.training.config import StreamConfig
 
 
@@ -81,7 +81,12 @@ class Stream(ABC):
 
 
 class TokenStream(Stream):
-    """A stream of batches of tokens."""
+    """A stream of batches of tokens, with the `lengths` of their rows as plain numbers, which stay on the host."""
+
+    def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
+        """See `Stream.batch`."""
+        found = super().batch(step, part, rank)
+        return found | {"lengths": row_lengths(found).tolist()}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """States (B, T, H)."""

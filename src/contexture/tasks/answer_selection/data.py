@@ -9,7 +9,7 @@ import torch
 
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import HeadKind, LayoutConfig
-from contexture.encoders.layout import Batch, Sentences, joint_layout, pair_layout
+from contexture.encoders.layout import Batch, Sentences, joint_layout, pair_layout, row_lengths
 
 IGNORED = -100
 Rows = npt.NDArray[np.int64]
@@ -25,7 +25,10 @@ class AnswerInputs:
         self.labels = answers["label"].to_numpy(dtype=np.int64)
 
     def batch(self, groups: Sequence[Rows]) -> Batch:
-        """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot."""
+        """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot.
+
+        `lengths` are the tokens of each row, plain numbers.
+        """
         size = self.group_size
         lengths = np.full((len(groups), size + 1), -1, dtype=np.int64)
         labels = np.full((len(groups), size), IGNORED, dtype=np.int64)
@@ -37,7 +40,8 @@ class AnswerInputs:
             tokens += texts
         sentences = Sentences(np.concatenate(tokens), lengths)
         lay_out = pair_layout if self.head == "ie_1" else joint_layout
-        return lay_out(sentences, self.specials, self.layout) | {"labels": torch.from_numpy(labels)}
+        batch = lay_out(sentences, self.specials, self.layout)
+        return batch | {"labels": torch.from_numpy(labels), "lengths": row_lengths(batch).tolist()}
 
 
 def _ids(texts: pd.Series, encoder: Encoder) -> list[Rows]:
