@@ -7,21 +7,23 @@
 """
 
 import argparse
+import hashlib
 import logging
 import os
 import sys
-from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from contexture.folders import work_folder
+from contexture.encoders.saved import encoder_checksum
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import TASKS, task_of
 from contexture.tasks.base import Contestant
-from contexture.training.launcher import end_with_starter, launch_pretraining
+from contexture.training.launcher import end_with_starter, launch, launch_pretraining
 from contexture.training.prepare import Files
-from contexture.training.pretrain import pretrain
+from contexture.training.ranks import started_together
 
 
 def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
@@ -45,15 +47,11 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     common.add_argument("--config", type=Path, required=True, help="JSON file that the examples stage wrote")
     common.add_argument("--seed", type=int, default=0)
     common.add_argument("--output", type=Path, required=True, help="folder to write; must not be half-written")
-    for name, text in (
-        ("pretrain", "pre-train one encoder on the configured number of devices"),
-        ("pretrain-rank", "one process of a run on several devices; started by `pretrain`"),
-    ):
-        command = commands.add_parser(name, parents=[common], help=text)
-        command.add_argument("--run", required=True, help="name among pretrain.runs")
-        command.add_argument("--examples", type=Path, required=True, help="folder of the system's examples")
-        command.add_argument("--vocabulary", type=Path, required=True, help="folder of the tokenizer")
-        command.add_argument("--start", type=Path, help="folder of the run that this one continues")
+    command = commands.add_parser("pretrain", parents=[common], help="pre-train one encoder")
+    command.add_argument("--run", required=True, help="name among pretrain.runs")
+    command.add_argument("--examples", type=Path, required=True, help="folder of the system's examples")
+    command.add_argument("--vocabulary", type=Path, required=True, help="folder of the tokenizer")
+    command.add_argument("--start", type=Path, help="folder of the run that this one continues")
     command = commands.add_parser("finetune", parents=[common], help="fine-tune an encoder on a task")
     command.add_argument("--variant", required=True, help="name among the variants")
     command.add_argument("--task", required=True, choices=sorted(TASKS))
@@ -64,52 +62,84 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command."""
+    """Run one command, on the configured number of devices: what starts their processes, or one of these."""
     given = parse(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    end_with_starter()
     config = read_config(given.config)
-    if given.command == "finetune":
-        finetune(config, given)
-        return
+    {"pretrain": _pretrain, "finetune": _finetune}[given.command](config, given)
+    if started_together():
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
+
+
+def _pretrain(config: SystemConfig, given: argparse.Namespace) -> None:
     if given.run not in config.pretrain.runs:
         raise SystemExit(f"{given.config}: no run {given.run!r}; there are {sorted(config.pretrain.runs)}")
-    recipe, files = config.pretraining(given.run), files_of(config, given.examples, given.vocabulary, given.start)
-    if given.command == "pretrain":
-        told = rank_arguments(given.config, given.run, given.seed, given.examples, given.vocabulary, given.start)
-        launch_pretraining(recipe, given.seed, files, given.output, told)
-        return
-    end_with_starter()
-    pretrain(recipe, given.seed, files, given.output)
-    logging.shutdown()
-    sys.stdout.flush()
-    os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
+    files = files_of(config, given.examples, given.vocabulary, given.start)
+    told = pretrain_arguments(given.config, given.run, given.seed, given.examples, given.vocabulary, given.start)
+    launch_pretraining(config.pretraining(given.run), given.seed, files, given.output, told)
 
 
-def rank_arguments(
-    config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
-) -> Callable[[Path], list[str]]:
-    """What each process of a run on several devices is told, by the folder to write."""
-    found = ["pretrain-rank", "--config", str(config), "--run", run, "--seed", str(seed)]
-    found += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
-    found += ["--start", str(start)] if start else []
-    return lambda work: [*found, "--output", str(work)]
-
-
-def finetune(config: SystemConfig, given: argparse.Namespace) -> None:
-    """Fine-tune one model of a variant."""
+def _finetune(config: SystemConfig, given: argparse.Namespace) -> None:
     if given.task not in config.tasks:
         raise SystemExit(f"{given.config}: the system is not measured on {given.task}, only on {sorted(config.tasks)}")
     if given.variant not in config.measured:
         raise SystemExit(f"{given.config}: no variant {given.variant!r}; there are {sorted(config.measured)}")
-    task, settings = task_of(given.task), config.task(given.task)
     head = config.measured[given.variant].head
-    options = task.options(settings, head)
+    options = task_of(given.task).options(config.task(given.task), head)
     option = given.option or (options[0] if options else None)
     if option not in options:
         raise SystemExit(f"{given.task} fine-tunes {options} of {given.variant}, not {option!r}")
     contestant = Contestant(given.variant, given.seed, tuple(given.encoders), None, head)
-    with work_folder(given.output) as work:
-        task.finetune(settings, option, contestant, given.data, work)
+    told = finetune_arguments(given.config, given.task, option, contestant, given.data)
+    launch_finetuning(config, given.task, option, contestant, given.data, given.output, told)
+
+
+def pretrain_arguments(
+    config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
+) -> list[str]:
+    """What each process of a run on several devices is told, beside the folder to write."""
+    found = ["pretrain", "--config", str(config), "--run", run, "--seed", str(seed)]
+    found += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
+    return [*found, "--start", str(start)] if start else found
+
+
+def finetune_arguments(config: Path, task: str, option: str, contestant: Contestant, data: Path) -> list[str]:
+    """The same of fine-tuning."""
+    found = ["finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
+    found += ["--variant", contestant.variant, "--seed", str(contestant.seed)]
+    return [*found, "--encoders", *contestant.encoders]
+
+
+def launch_finetuning(
+    config: SystemConfig,
+    task: str,
+    option: str,
+    contestant: Contestant,
+    data: Path,
+    folder: Path,
+    arguments: list[str] | None = None,
+) -> bool:
+    """Fine-tune one model into `folder`, see `launch`: one of the same settings, encoder and data is kept."""
+    settings = config.task(task)
+
+    def identity() -> dict[str, Any]:
+        files = sorted(file for file in data.iterdir() if file.is_file())
+        return {
+            "settings": asdict(settings),
+            "option": option,
+            "seed": contestant.seed,
+            "head": contestant.head,
+            "encoders": [encoder_checksum(Path(one)) for one in contestant.encoders],
+            "data": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files},
+        }
+
+    def train(work: Path) -> None:
+        task_of(task).finetune(settings, option, contestant, data, work)
+
+    return launch(folder, identity, settings.devices, train, arguments)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from contexture.systems.config import SystemConfig
-from contexture.train import files_of, rank_arguments
+from contexture.train import files_of, pretrain_arguments
 from contexture.training import checkpoints
 from contexture.training.launcher import launch_pretraining
 from contexture.training.streams import MixedBatches
@@ -30,13 +30,10 @@ def launch(
 ) -> bool:
     """Pre-train into `folder`; whether there was something to train."""
     file = folder.with_name(f"{folder.name}.json")
-
-    def arguments(work: Path) -> list[str]:
-        file.write_text(json.dumps(config.plain()))
-        return rank_arguments(file, run, seed, examples, vocabulary, start)(work)
-
+    file.write_text(json.dumps(config.plain()))
+    told = pretrain_arguments(file, run, seed, examples, vocabulary, start)
     return launch_pretraining(
-        config.pretraining(run), seed, files_of(config, examples, vocabulary, start), folder, arguments
+        config.pretraining(run), seed, files_of(config, examples, vocabulary, start), folder, told
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from contexture.encoders.base import build_encoder
 from contexture.systems.config import SystemConfig
@@ -129,6 +130,15 @@ def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, token
     for index in range(4):
         for name, batch in later[index].items():
             assert texts(batch) == texts(whole[index + 4][name])
+
+
+def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: Path) -> None:
+    """They come as they were told, and in their order."""
+    found, passes = streams(system(micro_batch_size=6), examples, tokenizer)
+    batches = MixedBatches(found, lambda _: list(found), range(4), passes)
+    loaded = list(DataLoader(batches, batch_size=None, num_workers=2))
+    assert len(loaded) == 8 and set(loaded[0]) == {"joint", "pairs", "contiguous", "sentences"}
+    torch.testing.assert_close(loaded, list(batches), rtol=0, atol=0)
 
 
 def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer: Path) -> None:

@@ -1,11 +1,13 @@
 """Trainings of a node: side by side, shown, and each a child run of MLflow's."""
 
+import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from contexture.config import ComputeConfig
@@ -13,6 +15,7 @@ from contexture.folders import IDENTITY
 from contexture.pipelines.console import say
 from contexture.pipelines.tracking import child_run
 from contexture.progress import DelayedBar, progress
+from contexture.systems.config import SystemConfig
 from contexture.tasks.base import Each
 from contexture.training.fleet import Job, run_jobs
 
@@ -59,6 +62,15 @@ def shares(compute: ComputeConfig) -> tuple[int, int]:
         if torch.cuda.is_available():
             return 1, torch.get_num_threads()
     return compute.processes or max(1, (os.cpu_count() or 1) // compute.threads), compute.threads
+
+
+@contextmanager
+def config_file(config: SystemConfig) -> Iterator[Path]:
+    """The settings of a system in a file, for processes that train on a device each."""
+    with TemporaryDirectory() as place:
+        file = Path(place) / "config.json"
+        file.write_text(json.dumps(config.plain()), encoding="utf-8")
+        yield file
 
 
 def _show(bar: DelayedBar, done: float) -> None:

@@ -210,7 +210,7 @@ class PretrainConfig:
     optimizer: OptimizerConfig
     # What a stage may spend that tells neither steps nor a budget of its own.
     budget: Budget | None = None
-    # Devices of this machine to train on; more than one starts a process for each.
+    # Devices to train on, with a process for each: of this machine, or of several, see docs/scaling.md.
     devices: Positive = 1
     # Rows of a forward pass on one device, of streams whose rows are independent of one another; gradients accumulate
     # up to batch_size. null: all at once.
@@ -228,8 +228,9 @@ class PretrainConfig:
     checkpoint_every: Positive = 500
     # Encoders kept on the way, evenly spaced, to see quality grow over training time; 0 keeps none.
     snapshots: Annotated[int, Field(ge=0)] = 0
-    # Processes that prepare batches; 0 prepares them in the training process.
-    loader_workers: Annotated[int, Field(ge=0)] = 0
+    # Processes that prepare batches for each device; 0 prepares them in the training process. null: 4 where a GPU
+    # trains, else 0.
+    loader_workers: Annotated[int, Field(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         for name, run in self.runs.items():

@@ -16,6 +16,7 @@ from contexture.objectives.base import Objective
 from contexture.training.config import OptimizerConfig, Precision
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
+from contexture.training.ranks import own_rank
 from contexture.training.recorder import Recorder
 from contexture.training.trainer import fit
 
@@ -24,10 +25,10 @@ STREAM = "examples"
 
 
 class FinetuneStream(Protocol):
-    """Batches of a task's examples, each a function of the step."""
+    """Batches of a task's examples, each a function of the step and the device."""
 
     def batch(self, step: int) -> Mapping[str, Any]:
-        """The batch of an optimizer step."""
+        """The part of this device in the batch of an optimizer step."""
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
         """What the objective judges."""
@@ -89,7 +90,9 @@ class _Looks(pl.Callback):
 
     def _look(self, trainer: pl.Trainer, module: pl.LightningModule) -> Best:
         assert isinstance(module, ScheduledObjectives)
-        found = Best(self.measure(), module.step)
+        # The first device measures for all, so that all stop together, with the same weights.
+        value: float = trainer.strategy.broadcast(self.measure() if trainer.is_global_zero else math.nan)
+        found = Best(value, module.step)
         for logger in trainer.loggers:
             logger.log_metrics({self.metric: found.value}, step=found.step)
         if self._better(found, self.best):
@@ -118,8 +121,9 @@ def finetune(
     folder: Path,
     seed: int,
     label: str,
+    devices: int = 1,
 ) -> Best:
-    """Train `encoder` and `objective` for at most `steps`; both hold the best weights afterwards.
+    """Train `encoder` and `objective` for at most `steps`; both hold the best weights afterwards, on every device.
 
     Args:
         encoder: what is fine-tuned.
@@ -128,7 +132,8 @@ def finetune(
         steps: optimizer steps at most.
         evaluate_every: steps between two looks; the last step is looked at, too.
         patience: looks without a better value in training before it stops.
-        measure: the value of encoder and objective as they are, on data held out.
+        measure: the value of encoder and objective as they are, on data held out; the first device's process alone
+            is asked.
         better: whether a higher or a lower value is the better one.
         metric: what the value is called in the curves, such as `dev/map`.
         from_start: whether the weights that training starts from are looked at, too, and kept where none is better;
@@ -138,6 +143,7 @@ def finetune(
         folder: where curves go.
         seed: of masks and dropout.
         label: the model's name in the objective's curve, `train/<label>`.
+        devices: processes that train together; see `launcher.launch`.
 
     Raises:
         ValueError: where no value that was measured in training is a number.
@@ -152,9 +158,10 @@ def finetune(
         module,
         batches,
         folder,
-        precision=choose_precision(precision, module, batches[0], folder),
+        precision=choose_precision(precision, module, batches[0], folder, own_rank()),
         log_every=every,
         callbacks=[Recorder(folder, every), looks],
+        devices=devices,
     )
     if looks.best is None or looks.trained is None:
         raise ValueError(f"{label}: the loss was never finite: lower the learning rate, or use fp32")

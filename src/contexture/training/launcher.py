@@ -1,4 +1,4 @@
-"""Start a pre-training run: in this process on one device, or in one process per device.
+"""Start a training: in this process on one device, or in one process per device.
 
 `torch.distributed.run` starts the same entry point (`python -m contexture.train`) that a machine without Kedro uses.
 Lightning's own multi-process launch would run the whole calling program once per device.
@@ -12,19 +12,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import torch
 
 from contexture.encoders.saved import encoder_checksum
-from contexture.folders import finished, work_folder
+from contexture.folders import UNFINISHED, finished, work_folder
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files
 from contexture.training.pretrain import pretrain
+from contexture.training.ranks import Word, started_together
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
@@ -32,28 +34,89 @@ GRACE_SECONDS = 20
 ENTRY_POINT = "contexture.train"
 #: Where a process of a run finds the number of the one that started all of them.
 STARTER = "CONTEXTURE_STARTER"
+#: What the first process tells the others.
+BEGIN, KEPT = "begin", "kept"
 
 
 def launch_pretraining(
-    config: Pretraining, seed: int, files: Files, folder: Path, arguments: Callable[[Path], list[str]] | None = None
+    config: Pretraining, seed: int, files: Files, folder: Path, arguments: Sequence[str] | None = None
 ) -> bool:
-    """Pre-train into `folder`, which appears when all is done; a killed run is resumed from its last checkpoint.
+    """Pre-train into `folder`; see `launch`. A killed run is resumed from its last checkpoint."""
 
-    A finished folder of the same settings and files is kept: then False. `arguments` are those of the entry point, by
-    the folder to work in, which several devices need.
+    def train(work: Path) -> None:
+        pretrain(config, seed, files, work)
+
+    return launch(folder, lambda: identity_of(config, seed, files), config.settings.devices, train, arguments)
+
+
+def launch(
+    folder: Path,
+    identity: Callable[[], dict[str, Any]],
+    devices: int,
+    train: Callable[[Path], None],
+    arguments: Sequence[str] | None,
+) -> bool:
+    """Train into `folder`, which appears when all is done; on several devices in a process for each.
+
+    A process that `torch.distributed.run` started, here or by hand on each of several machines, is one of these; the
+    first of them makes the folder. A finished folder of the same identity is kept: then False.
+
+    Args:
+        folder: which all processes see.
+        identity: all that the weights depend on; asked for once.
+        devices: of all machines.
+        train: what each process does, in a folder to work in.
+        arguments: those of the entry point that do the same, but for the folder; several devices need them.
     """
-    identity = identity_of(config, seed, files)
-    if finished(folder, identity):
-        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
+    if started_together():
+        return _one_of_many(folder, identity, devices, train)
+    wanted = identity()
+    if _kept(folder, wanted):
         return False
-    with work_folder(folder, identity) as work:
-        if config.settings.devices == 1:
-            pretrain(config, seed, files, work)
-        else:
-            if arguments is None:
-                raise ValueError(f"run {config.run}: several devices are started by `python -m {ENTRY_POINT} pretrain`")
-            run_distributed(arguments(work), config.settings.devices)
+    if devices > 1:
+        if arguments is None:
+            raise ValueError(f"several devices are started by `python -m {ENTRY_POINT}`")
+        check_devices(devices)
+        run_distributed([*arguments, "--output", str(folder)], devices)
+        return True
+    with work_folder(folder, wanted) as work:
+        train(work)
     return True
+
+
+def _one_of_many(
+    folder: Path, identity: Callable[[], dict[str, Any]], devices: int, train: Callable[[Path], None]
+) -> bool:
+    word = Word(devices)
+    if word.rank:
+        if begins := word.wait() == BEGIN:
+            train(folder.with_name(folder.name + UNFINISHED))
+        return begins
+    wanted = identity()
+    if _kept(folder, wanted):
+        word.give(KEPT)
+        return False
+    with work_folder(folder, wanted) as work:
+        word.give(BEGIN)
+        train(work)
+    return True
+
+
+def _kept(folder: Path, identity: dict[str, Any]) -> bool:
+    kept = finished(folder, identity)
+    if kept:
+        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
+    return kept
+
+
+def check_devices(devices: int) -> None:
+    """Raise ValueError where this machine has GPUs, but not so many."""
+    here = torch.cuda.device_count() if torch.cuda.is_available() else devices
+    if here < devices:
+        raise ValueError(
+            f"devices is {devices}, this machine has {here}: start `torch.distributed.run` on every machine, see "
+            "docs/scaling.md"
+        )
 
 
 def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from contexture.training.config import Pretraining
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
 from contexture.training.prepare import Files, Prepared, prepare
+from contexture.training.ranks import own_rank
 from contexture.training.recorder import Recorder, totals_of
 from contexture.training.seeding import mix
 from contexture.training.snapshots import Snapshots
@@ -33,7 +33,7 @@ def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None
     It begins with the encoder in `files.start`, another run's folder, or with the configured one; where `folder` holds
     a checkpoint it is resumed. Deterministic in (config, seed, files).
     """
-    rank = int(os.environ.get("RANK", "0"))
+    rank = own_rank()
     prepared = prepare(config, seed, files, rank)
     steps = 0
     if prepared.objectives:

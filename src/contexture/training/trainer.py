@@ -15,8 +15,12 @@ from contexture.training import progress
 from contexture.training.curves import CURVES
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import LightningPrecision, allow_tf32
+from contexture.training.ranks import ranks_here
 
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
+
+#: Processes that prepare batches for a GPU.
+GPU_WORKERS = 4
 
 
 class ProgressBar(pl.Callback):
@@ -59,15 +63,20 @@ def fit(
     callbacks: list[pl.Callback],
     accumulated: int = 1,
     devices: int = 1,
-    workers: int = 0,
+    workers: int | None = None,
 ) -> None:
-    """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`."""
+    """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`.
+
+    `workers` processes prepare batches; None: as many as a GPU needs, none for a CPU, which has no time to spare.
+    """
     csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
     allow_tf32()
+    here = ranks_here(devices)
     trainer = pl.Trainer(
         max_epochs=1,
         accelerator="auto",
-        devices=devices,
+        devices=here,
+        num_nodes=devices // here,
         # A stage of the schedule need not use every head.
         strategy="ddp_find_unused_parameters_true" if devices > 1 else "auto",
         precision=precision,
@@ -80,9 +89,10 @@ def fit(
         enable_model_summary=False,
         use_distributed_sampler=False,
     )
-    loader = DataLoader(
-        batches, batch_size=None, num_workers=workers, pin_memory=torch.cuda.is_available(), shuffle=False
-    )
+    gpu = torch.cuda.is_available()
+    if workers is None:
+        workers = GPU_WORKERS if gpu else 0
+    loader = DataLoader(batches, batch_size=None, num_workers=workers, pin_memory=gpu, shuffle=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
         trainer.fit(module.train(), loader)  # loaded weights come in evaluation mode

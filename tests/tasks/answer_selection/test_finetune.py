@@ -16,10 +16,10 @@ from contexture.encoders.transformer import Transformer
 from contexture.metrics.ranking import mean_average_precision, question_metrics
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.answer_selection.data import AnswerInputs
-from contexture.tasks.answer_selection.finetune import finetune_answers
+from contexture.tasks.answer_selection.finetune import AnswerBatches, finetune_answers
 from contexture.tasks.answer_selection.head import AnswerSettings
 from contexture.tasks.answer_selection.model import AnswerModel, load_answer_model, make_room
-from contexture.tasks.answer_selection.scoring import score_model
+from contexture.tasks.answer_selection.scoring import consecutive_groups, score_model
 from contexture.tasks.base import Contestant
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -193,3 +193,19 @@ def test_damaged_models_are_named(file: str, encoder: Path, tmp_path: Path) -> N
     damaged.write_bytes(damaged.read_bytes()[:40])
     with pytest.raises(ValueError, match=r"model holds no whole (answer-selection model|encoder)"):
         load_answer_model(tmp_path / "model")
+
+
+def test_devices_share_a_batch_and_one_that_gets_nothing_learns_nothing(encoder: Path) -> None:
+    """The last batch of an epoch is too short for three."""
+    answers = ANSWERS[ANSWERS["split"] == "train"].reset_index(drop=True)
+    layout = LayoutConfig(candidates=toys.K, sentence_tokens=toys.TOKENS)
+    inputs = AnswerInputs(answers, "ie_k", load_encoder(encoder), layout)
+    groups = consecutive_groups(answers, toys.K)[:8]
+    whole = AnswerBatches(inputs, groups, 6, 1)
+    parts = [AnswerBatches(inputs, groups, 6, 1, rank, 3) for rank in range(3)]
+    for step, sizes in enumerate([(2, 2, 2), (1, 1, 0), (2, 2, 2), (1, 1, 0)]):
+        batches = [part.batch(step) for part in parts]
+        assert tuple(int((batch["labels"] >= 0).any(dim=1).sum()) for batch in batches) == sizes
+        expected = sorted(row.tolist() for row in whole.batch(step)["labels"])
+        assert sorted(row.tolist() for batch in batches for row in batch["labels"] if (row >= 0).any()) == expected
+        assert all(len(batch["input_ids"]) for batch in batches)  # gradients are awaited from every device

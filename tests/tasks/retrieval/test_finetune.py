@@ -1,13 +1,16 @@
 """Fine-tuning on questions."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
+from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
 from contexture.tasks.base import Contestant
 from contexture.tasks.retrieval.config import RetrievalSettings
@@ -146,6 +149,35 @@ def test_fewer_questions_than_a_batch_are_one_batch(words: Path, tmp_path: Path)
     pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 3)
     batches = QuestionBatches(pairs, QUESTIONS, CANDIDATES, encoder, toys.settings(), 1)
     assert all(sorted(batches.batch(step)["document_ids"].tolist()) == [0, 1, 2] for step in range(4))
+
+
+def test_devices_share_a_batch_and_its_negatives(words: Path, tmp_path: Path) -> None:
+    """Of each question, the documents of both devices that are no negatives are those that one device finds."""
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
+    pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 61)  # of 40 candidates: some come twice
+    told = toys.settings(batch_size=60)
+    whole = QuestionBatches(pairs, QUESTIONS, CANDIDATES, encoder, told, 1).batch(0)
+    parts = [
+        QuestionBatches(pairs, QUESTIONS, CANDIDATES, encoder, replace(told, devices=2), 1, rank).batch(0)
+        for rank in range(2)
+    ]
+    everyone = torch.cat([part["document_ids"] for part in parts])
+    assert sorted(everyone.tolist()) == sorted(whole["document_ids"].tolist()) and len(everyone) == 60
+    for batch, others in ((whole, whole["document_ids"]), *((part, everyone) for part in parts)):
+        same = batch["document_ids"][:, None] == others
+        assert torch.equal(batch["no_negatives"], same) and same.sum() > len(same)
+    tokens = [int(row_lengths(part["document"]).sum()) for part in parts]
+    assert abs(tokens[0] - tokens[1]) <= 0.05 * sum(tokens)
+
+
+def test_every_device_has_a_question(words: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words))
+    told = toys.settings(devices=4)
+    pairs = answered(QUESTIONS, CANDIDATES, QUESTIONS.index < 3)
+    with pytest.raises(ValueError, match="3 pairs of a question and its answer are too few for 4 devices"):
+        QuestionBatches(pairs, QUESTIONS, CANDIDATES, encoder, told, 1)
+    with pytest.raises(ValidationError, match="batch_size 16 must be a multiple of devices, 3"):
+        toys.settings(devices=3)
 
 
 @pytest.mark.parametrize("share", [1, 1.5])

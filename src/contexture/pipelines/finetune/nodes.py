@@ -1,15 +1,11 @@
 """Nodes of the stage `finetune`."""
 
-import hashlib
-from dataclasses import asdict
 from pathlib import Path
 
 from contexture.config import ComputeConfig
-from contexture.folders import finished, work_folder
 from contexture.pipelines.contestants import contestants, options
-from contexture.pipelines.trainings import train_all
+from contexture.pipelines.trainings import config_file, train_all
 from contexture.systems.config import SystemConfig
-from contexture.systems.registry import task_of
 from contexture.tasks.base import Contestant
 from contexture.training.fleet import Job
 
@@ -42,24 +38,10 @@ def finetune_all(
 def finetune_one(
     config: SystemConfig, task: str, option: str, contestant: Contestant, data: Path, folder: Path
 ) -> None:
-    """Fine-tune one model, unless it is there of the same settings, encoder and data."""
-    from contexture.encoders.saved import encoder_checksum
+    """Fine-tune one model, unless it is there; on several devices in a process for each."""
+    from contexture.train import finetune_arguments, launch_finetuning
 
-    settings = config.task(task)
-    identity = {
-        "settings": asdict(settings),
-        "option": option,
-        "seed": contestant.seed,
-        "head": contestant.head,
-        "encoders": [encoder_checksum(Path(one)) for one in contestant.encoders],
-        "data": {
-            file.name: hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in sorted(data.iterdir())
-            if file.is_file()
-        },
-    }
-    if finished(folder, identity):
-        return
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with work_folder(folder, identity) as work:
-        task_of(task).finetune(settings, option, contestant, data, work)
+    with config_file(config) as file:
+        told = finetune_arguments(file, task, option, contestant, data)
+        launch_finetuning(config, task, option, contestant, data, folder, told)

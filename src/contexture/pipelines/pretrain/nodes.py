@@ -1,12 +1,10 @@
 """Nodes of the stage `pretrain`."""
 
-import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from contexture.config import ComputeConfig
 from contexture.encoders.saved import of_seed
-from contexture.pipelines.trainings import train_all
+from contexture.pipelines.trainings import config_file, train_all
 from contexture.systems.config import SystemConfig
 from contexture.training.fleet import Job
 
@@ -43,15 +41,13 @@ def pretrain_one(
     folder: Path,
 ) -> None:
     """Train one run with one seed; on several devices in a process for each."""
-    from contexture.train import rank_arguments
+    from contexture.train import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
     from contexture.training.prepare import Files
 
     root = next((kind.parent for kind in examples.values()), Path())
-    with TemporaryDirectory() as place:
-        file = Path(place) / "config.json"
-        file.write_text(json.dumps(config.plain()), encoding="utf-8")
-        told = rank_arguments(file, run, seed, root, vocabulary, start)
+    with config_file(config) as file:
+        told = pretrain_arguments(file, run, seed, root, vocabulary, start)
         launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, told)
 
 

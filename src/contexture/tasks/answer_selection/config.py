@@ -9,8 +9,8 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle, LayoutConfig
 from contexture.strict import STRICT
-from contexture.tasks.settings import TaskSettings
-from contexture.training.config import OptimizerConfig, Positive, Precision, StreamConfig
+from contexture.tasks.settings import FinetuneSettings
+from contexture.training.config import OptimizerConfig, Positive, StreamConfig
 
 #: The input that stands for the made-up world.
 DEMO = "demo"
@@ -25,13 +25,13 @@ class AnswersConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class AnswerSelectionSettings(TaskSettings):
+class AnswerSelectionSettings(FinetuneSettings):
     """How a model is fine-tuned on questions and their candidate answers; frozen encoders need none of it.
 
     The defaults are the MSPP paper's values for WikiQA (section 4.1).
     """
 
-    # Inputs per optimizer step: groups of k candidates, or pairs.
+    # Inputs per optimizer step, over all devices: groups of k candidates, or pairs.
     batch_size: Positive = 32
     # Passes over the training questions at most.
     epochs: Positive = 40
@@ -40,8 +40,6 @@ class AnswerSelectionSettings(TaskSettings):
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6))
     # linear (paper) or released (dropout, dense, tanh, dropout, linear).
     head_style: HeadStyle = "linear"
-    # auto measures both on the device for a moment and takes bf16 where it is worth it.
-    precision: Precision = "auto"
     # How a question and its candidates are laid out in one input; null where the system's own examples say it.
     layout: LayoutConfig | None = None
 

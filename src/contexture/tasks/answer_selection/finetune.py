@@ -17,31 +17,40 @@ from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import Batch
 from contexture.metrics.ranking import mean_average_precision
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
-from contexture.tasks.answer_selection.data import AnswerInputs, Rows
+from contexture.tasks.answer_selection.data import IGNORED, AnswerInputs, Rows
 from contexture.tasks.answer_selection.head import AnswerSelection, AnswerSettings
 from contexture.tasks.answer_selection.model import AnswerModel, make_room
 from contexture.tasks.answer_selection.scoring import consecutive_groups, score
 from contexture.tasks.base import Contestant
 from contexture.training.finetune import finetune
 from contexture.training.pretrain import OBJECTIVE_WEIGHTS
+from contexture.training.ranks import own_rank
 from contexture.training.seeding import mix
 
 LOG = logging.getLogger(__name__)
 
 
 class AnswerBatches:
-    """Batches of training groups, shuffled anew for every epoch."""
+    """Batches of training groups, shuffled anew for every epoch and dealt out to the devices."""
 
-    def __init__(self, inputs: AnswerInputs, groups: list[Rows], batch_size: int, seed: int) -> None:
+    def __init__(
+        self, inputs: AnswerInputs, groups: list[Rows], batch_size: int, seed: int, rank: int = 0, ranks: int = 1
+    ) -> None:
         self.inputs, self.groups, self.batch_size, self.seed = inputs, groups, batch_size, seed
+        self.rank, self.ranks = rank, ranks
         self.per_epoch = -(-len(groups) // batch_size)
 
     def batch(self, step: int) -> Batch:
-        """The batch of an optimizer step, from 0."""
+        """This device's part of the batch of an optimizer step, from 0.
+
+        The last batch of an epoch may be too short for all: who gets nothing reads a group whose labels do not count.
+        """
         epoch, part = divmod(step, self.per_epoch)
         order = np.random.default_rng(mix(self.seed, epoch)).permutation(len(self.groups))
         chosen = order[part * self.batch_size : (part + 1) * self.batch_size]
-        return self.inputs.batch([self.groups[i] for i in chosen])
+        mine = chosen[self.rank :: self.ranks]
+        batch = self.inputs.batch([self.groups[i] for i in (mine if len(mine) else chosen[:1])])
+        return batch if len(mine) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """States (B, T, H)."""
@@ -85,7 +94,7 @@ def finetune_answers(
     groups = consecutive_groups(train, inputs.group_size)
     dev_groups = consecutive_groups(dev, inputs.group_size)
     questions = dev["question_id"].factorize()[0]
-    batches = AnswerBatches(inputs, groups, settings.batch_size, mix(seed, 4))
+    batches = AnswerBatches(inputs, groups, settings.batch_size, mix(seed, 4), own_rank(), settings.devices)
 
     def dev_map() -> float:
         scores = score(encoder, model.task, dev_inputs, dev_groups)
@@ -107,9 +116,11 @@ def finetune_answers(
         folder=folder,
         seed=mix(seed, 5),
         label="answer_selection",
+        devices=settings.devices,
     )
-    LOG.info("%s, seed %d: MAP on dev %.4f after %d steps", contestant.variant, seed, best.value, best.step)
-    model.save(folder)
+    if own_rank() == 0:
+        LOG.info("%s, seed %d: MAP on dev %.4f after %d steps", contestant.variant, seed, best.value, best.step)
+        model.save(folder)
     return best.value
 
 

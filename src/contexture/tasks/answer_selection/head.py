@@ -5,10 +5,12 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import HeadKind, HeadStyle, LayoutConfig
-from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
+from contexture.encoders.heads import EvidenceHead, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
+from contexture.objectives.devices import gathered
 from contexture.strict import STRICT
+from contexture.tasks.answer_selection.data import IGNORED
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -28,8 +30,14 @@ class AnswerSelection(Objective):
         self.head = EvidenceHead(settings.head, encoder.hidden_size, settings.head_style)
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Loss of states (B, T, H) against `labels`: (B, k), or (B, 1) for a pair; −100 marks an empty slot."""
-        return Loss(candidate_loss(self.logits(states, batch), batch["labels"]))
+        """Loss of states (B, T, H) against `labels`: (B, k), or (B, 1) for a pair; −100 marks an empty slot.
+
+        Devices may have different numbers of candidates: averaged over them, it is the mean over those of all.
+        """
+        labels = batch["labels"].flatten()
+        logits = self.logits(states, batch).flatten(0, 1).float()
+        total = nn.functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
+        return Loss(total / gathered((labels != IGNORED).sum()[None]).float().mean())
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
         """(B, k, 2)."""

@@ -9,8 +9,8 @@ from pydantic.dataclasses import dataclass
 
 from contexture.metrics.config import Bm25Config, IndexConfig
 from contexture.strict import STRICT
-from contexture.tasks.settings import TaskSettings
-from contexture.training.config import OptimizerConfig, Positive, Precision
+from contexture.tasks.settings import FinetuneSettings
+from contexture.training.config import OptimizerConfig, Positive
 
 #: The input that stands for the made-up world.
 DEMO = "demo"
@@ -30,7 +30,7 @@ class RetrievalConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class RetrievalSettings(TaskSettings):
+class RetrievalSettings(FinetuneSettings):
     """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them.
 
     The defaults of fine-tuning are the paper's (section 4.1).
@@ -38,7 +38,7 @@ class RetrievalSettings(TaskSettings):
 
     # Shares of the questions to train on, in percent; a tenth of them is held out. None: frozen encoders alone.
     shares: list[Share] = Field(default_factory=list)
-    # Questions per optimizer step.
+    # Questions per optimizer step, over all devices.
     batch_size: Positive = 512
     # Optimizer steps at most.
     steps: Positive = 2000
@@ -47,8 +47,6 @@ class RetrievalSettings(TaskSettings):
     # Looks without a lower loss in training before it stops.
     patience: Positive = 5
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5))
-    # auto measures both on the device for a moment and takes bf16 where it is worth it.
-    precision: Precision = "auto"
     # Tokens, padding included, that are encoded at a time: texts of like length go together.
     tokens_at_once: Positive = 16384
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
@@ -68,6 +66,7 @@ class RetrievalSettings(TaskSettings):
     indexed: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if len({share_name(share) for share in self.shares}) < len(self.shares):
             raise ValueError(f"shares: one stands there twice: {self.shares}")
         if self.indexed is not None and not self.indexes:

@@ -25,7 +25,9 @@ from contexture.tasks.retrieval.candidates import texts_of
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 from contexture.training.finetune import finetune
+from contexture.training.ranks import own_rank
 from contexture.training.seeding import mix
+from contexture.training.streams import dealt
 
 LOG = logging.getLogger(__name__)
 #: Candidates that the questions held out are ranked against, beside their own.
@@ -36,6 +38,7 @@ class QuestionBatches:
     """Batches of (question, answer) pairs, shuffled anew for every epoch.
 
     Other right answers of a question are none of its negatives, nor are other sentences of its answer's passage.
+    Pairs are dealt out to the devices; the negatives of a question are those of all of them.
     """
 
     def __init__(
@@ -46,22 +49,31 @@ class QuestionBatches:
         encoder: Encoder,
         settings: RetrievalSettings,
         seed: int,
+        rank: int = 0,
     ) -> None:
-        """`pairs`: rows of questions and candidates, (N, 2)."""
+        """`pairs`: rows of questions and candidates, (N, 2); ValueError for fewer than devices."""
         self.pairs, self.encoder, self.seed = pairs, encoder, seed
-        self.tokens_at_once, self.batch_size = settings.tokens_at_once, min(settings.batch_size, len(pairs))
+        self.rank, self.ranks = rank, settings.devices
+        if len(pairs) < self.ranks:
+            raise ValueError(f"{len(pairs)} pairs of a question and its answer are too few for {self.ranks} devices")
+        self.tokens_at_once = settings.tokens_at_once
+        self.batch_size = min(settings.batch_size, len(pairs) - len(pairs) % self.ranks)
         self.right = pairs[:, 0] * len(candidates) + pairs[:, 1]
         self.passages = candidates["passage_id"].factorize()[0]
         self.questions = tokenized(questions["question"].tolist(), encoder.vocabulary)
         self.candidates = tokenized(texts_of(candidates), encoder.vocabulary)
 
     def batch(self, step: int) -> dict[str, Any]:
-        """The batch of an optimizer step, from 0: what `InBatchNegatives` reads."""
+        """This device's part of the batch of an optimizer step, from 0: what `InBatchNegatives` reads."""
         epoch, part = divmod(step, len(self.pairs) // self.batch_size)
         order = np.random.default_rng(mix(self.seed, epoch)).permutation(len(self.pairs))
         question, candidate = self.pairs[order[part * self.batch_size : (part + 1) * self.batch_size]].T
-        right = np.isin(question[:, None] * len(self.passages) + candidate, self.right)
-        same_passage = self.passages[candidate][:, None] == self.passages[candidate]
+        lengths = self.candidates.lengths[candidate].sum(axis=1)
+        parts = [dealt(lengths, rank, self.ranks) for rank in range(self.ranks)]
+        everyone = candidate[np.concatenate(parts)]
+        question, candidate = question[parts[self.rank]], candidate[parts[self.rank]]
+        right = np.isin(question[:, None] * len(self.passages) + everyone, self.right)
+        same_passage = self.passages[candidate][:, None] == self.passages[everyone]
         return {
             "query": self.encoder.batch(select(self.questions, question), "query", self.tokens_at_once),
             "document": self.encoder.batch(select(self.candidates, candidate), "document", self.tokens_at_once),
@@ -125,7 +137,7 @@ def finetune_retrieval(
     best = finetune(
         encoder,
         InBatchNegatives(InBatchNegativesConfig(), encoder),
-        QuestionBatches(train, questions, candidates, encoder, settings, mix(seed, 4)),
+        QuestionBatches(train, questions, candidates, encoder, settings, mix(seed, 4), own_rank()),
         steps=settings.steps,
         evaluate_every=settings.evaluate_every,
         patience=settings.patience,
@@ -138,9 +150,11 @@ def finetune_retrieval(
         folder=folder,
         seed=mix(seed, 5),
         label="in_batch_negatives",
+        devices=settings.devices,
     )
-    LOG.info("%s, %g %%, seed %d: loss %.3f after %d steps", contestant.variant, share, seed, best.value, best.step)
-    save_encoder(encoder, folder)
+    if own_rank() == 0:
+        LOG.info("%s, %g %%, seed %d: loss %.3f after %d steps", contestant.variant, share, seed, best.value, best.step)
+        save_encoder(encoder, folder)
 
 
 def answered(questions: pd.DataFrame, candidates: pd.DataFrame, chosen: npt.NDArray[np.bool_]) -> Ints:

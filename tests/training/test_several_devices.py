@@ -1,0 +1,93 @@
+"""Fine-tuning on two devices, and training on two machines, here starters on one: they give what one device gives."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from contexture.systems.config import SystemConfig
+from contexture.tasks.base import Contestant
+from contexture.train import finetune_arguments, launch_finetuning
+from contexture.training.curves import read_curves
+from tests.tasks.answer_selection import toys as answers
+from tests.tasks.retrieval import toys as questions
+from tests.training.runs import assert_same, contents, train, weights
+from tests.training.toys import STEADY, configured, schedule, system, two_towers
+
+pytestmark = pytest.mark.slow  # processes that import torch
+
+#: Of each task: its system, what is measured of it, an option, its settings, its data, and the metric of its looks.
+TASKS: dict[str, tuple[SystemConfig, str, str, dict[str, Any], Callable[[Path], Path], str]] = {
+    # Inputs of one or two candidates: devices have different numbers of them, also of inputs at the end of an epoch.
+    "answer_selection": (
+        system(0.0), "mspp_ie", "model", {"batch_size": 6, "epochs": 3, "patience": 1}, answers.write_data, "dev/map"
+    ),
+    "retrieval": (
+        two_towers(0.0), "none", "share-50",
+        {"shares": [50], "batch_size": 512, "steps": 12, "evaluate_every": 3, "patience": 2, "tokens_at_once": 60},
+        questions.write_data, "dev/loss",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+def test_fine_tuning_on_two_devices_gives_what_one_gives(
+    task: str, examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    """No dropout; negatives are those of both devices, and the first one's looks decide for both."""
+    told, variant, option, settings, write, metric = TASKS[task]
+    data, start = write(tmp_path / "data"), tmp_path / "start"
+    train(told, "none", examples, tokenizer, start)
+    found = []
+    for devices in (1, 2):
+        own = settings | {"optimizer": STEADY, "precision": "fp32", "devices": devices}
+        config = configured(**told.plain() | {"tasks": {task: own}})
+        file, folder = tmp_path / f"{devices}.json", tmp_path / str(devices)
+        file.write_text(json.dumps(config.plain()))
+        contestant = Contestant(variant, 0, (str(start),), None, config.measured[variant].head)
+        arguments = finetune_arguments(file, task, option, contestant, data)
+        assert launch_finetuning(config, task, option, contestant, data, folder, arguments)
+        assert not launch_finetuning(config, task, option, contestant, data, folder, arguments)
+        found.append((weights(folder), read_curves(folder)[["step", metric]].dropna().reset_index(drop=True)))
+    (one, looks), (two, other_looks) = found
+    assert_same(one, two, atol=1e-5, rtol=1e-4)
+    pd.testing.assert_frame_equal(looks, other_looks, atol=1e-4)
+    assert len(looks) > 1
+
+
+def test_two_machines_give_what_one_device_gives(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """Each node is started by itself, as by `srun`; when both are started again, what is there is kept."""
+    runs = {"run": schedule(4, in_batch_negatives=1)}
+    one = train(two_towers(0.0, optimizer=STEADY, runs=runs), "run", examples, tokenizer, tmp_path / "one")
+    (tmp_path / "config.json").write_text(json.dumps(two_towers(0.0, optimizer=STEADY, runs=runs, devices=2).plain()))
+    assert start_nodes(examples, tokenizer, tmp_path) == ["", ""]
+    assert_same(one, weights(tmp_path / "run"), atol=1e-5, rtol=1e-4)
+    before = contents(tmp_path / "run")
+    said = start_nodes(examples, tokenizer, tmp_path)
+    assert sum("is kept" in one for one in said) == 1
+    assert contents(tmp_path / "run") == before
+
+
+def start_nodes(examples: Path, tokenizer: Path, folder: Path) -> list[str]:
+    """Two nodes of one process each; what each logged of a run that was kept."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        endpoint = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1", "--rdzv-id=job"]
+    command += ["--rdzv-backend=c10d", f"--rdzv-endpoint={endpoint}", "-m", "--", "contexture.train", "pretrain"]
+    command += ["--config", str(folder / "config.json"), "--run", "run", "--output", str(folder / "run")]
+    command += ["--examples", str(examples), "--vocabulary", str(tokenizer)]
+    nodes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    try:
+        said = [node.communicate(timeout=240)[1] for node in nodes]
+    finally:
+        for node in nodes:
+            node.terminate()
+    assert [node.returncode for node in nodes] == [0, 0], said
+    return ["\n".join(line for line in one.splitlines() if "kept" in line) for one in said]
