@@ -1,0 +1,84 @@
+"""Examples of every stream without a corpus, and the sizes at which speed is measured; for other benchmarks here."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tokenizers import Tokenizer, models
+
+from contexture.encoders.config import Lengths, TransformerConfig
+from contexture.systems.mspp.config import JointConfig
+from contexture.systems.two_tower.config import PAIR_TASKS
+from contexture.vocabulary.tokenizers import SpecialTokens
+from contexture.vocabulary.vocabulary import Vocabulary
+
+#: BERT's: layers, hidden size, heads; `small` is that of Turc et al. (2019).
+SIZES = {"base": (12, 768, 12), "small": (4, 512, 8), "tiny": (2, 32, 2)}
+#: Dense bf16 FLOP/s, by what is in a device's name.
+PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
+#: Those of the two-tower paper.
+LENGTHS = Lengths(query=64, document=288)
+WORDS = 30_522
+
+Rows = list[np.ndarray[Any, Any]]
+
+
+def transformer(size: str, **others: Any) -> TransformerConfig:
+    """An encoder of a size of `SIZES`."""
+    layers, hidden, heads = SIZES[size]
+    sizes = {"layers": layers, "hidden_size": hidden, "heads": heads, "intermediate_size": 4 * hidden}
+    return TransformerConfig(kind="transformer", **sizes, **others)
+
+
+def vocabulary() -> Vocabulary:
+    """As many words as BERT knows."""
+    tokens = SpecialTokens(cls=2, sep=3, pad=0, mask=4, unk=1, vocab_size=WORDS)
+    return Vocabulary(Path(), Tokenizer(models.WordLevel({"": 1}, unk_token="")), tokens, WORDS)
+
+
+def write_examples(folder: Path, rows: int) -> None:
+    """A folder for each kind of examples, of so many rows: lengths as in an encyclopedia, words drawn at random."""
+    rng = np.random.default_rng(0)
+    write({"document": names(rows, 1000), "position": np.arange(rows) % 1000, "tokens": sentences(rng, rows)},
+          folder / "sentences")  # fmt: skip
+    k = JointConfig().sampling.candidates
+    joint = sentences(rng, rows * (k + 1))
+    write(
+        {
+            "example_id": names(rows, 1),
+            "sentences": [joint[row * (k + 1) : (row + 1) * (k + 1)] for row in range(rows)],
+            "labels": [np.eye(k, dtype=np.int32)[row % k] for row in range(rows)],
+        },
+        folder / "joint",
+    )
+    for task in PAIR_TASKS:
+        # Passages are packed to fill a document.
+        lengths = rng.integers(LENGTHS.document // 2, LENGTHS.document - 3, rows)
+        pairs = {"query": sentences(rng, rows), "title": texts(rng, rng.integers(1, 6, rows))}
+        pairs |= {"passage": texts(rng, lengths), "document": names(rows, 2)}
+        write({"pair_id": names(rows, 1), **pairs, "document_pairs": np.full(rows, 2)}, folder / "pairs" / task)
+
+
+def sentences(rng: np.random.Generator, count: int) -> Rows:
+    """24 tokens on average, 62 at most."""
+    return texts(rng, np.clip(rng.lognormal(3.0, 0.6, count), 1, 62).astype(int))
+
+
+def texts(rng: np.random.Generator, lengths: np.ndarray[Any, Any]) -> Rows:
+    """Token ids."""
+    tokens = rng.integers(5, WORDS, int(lengths.sum()), dtype=np.int32)
+    return np.split(tokens, np.cumsum(lengths)[:-1])
+
+
+def names(rows: int, each: int) -> list[str]:
+    """Rows that share a name `each` at a time."""
+    return [str(row // each) for row in range(rows)]
+
+
+def write(columns: Mapping[str, Any], folder: Path) -> None:
+    """One Parquet file."""
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table(dict(columns)), folder / "made-up.parquet", row_group_size=8192)

@@ -1,0 +1,43 @@
+"""The benchmarks that no peer is needed for run, at the smallest size."""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from contexture.encoders.base import build_encoder
+from contexture.encoders.config import Lengths
+from contexture.encoders.transformer import layer_flops
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+def benchmark(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module(name)
+
+
+def test_what_training_makes_of_a_device_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gpu = benchmark("gpu", monkeypatch)
+    if torch.cuda.is_available():
+        pytest.skip("a GPU is there: benchmarks/gpu.py measures it")
+    given = {"device": "cpu", "sizes": "tiny", "batch": 8, "steps": 4, "workers": 0, "precision": "fp32", "peak": 1}
+    gpu.main([word for name, value in given.items() for word in (f"--{name}", str(value))])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[0] for row in rows] == ["mspp", "two_tower", "quick_thoughts"]
+    for row in rows:
+        real, computed = (float(row[place].replace(",", "")) for place in (3, 4))
+        assert 0 < real <= computed < 3 * real
+    with pytest.raises(SystemExit, match="there is no CUDA device: --device cpu --sizes tiny tries the script"):
+        gpu.main([])
+
+
+def test_the_share_of_the_peak_is_counted_as_training_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    collate, made_up = (benchmark(name, monkeypatch) for name in ("collate", "made_up"))
+    encoder = build_encoder(made_up.transformer("tiny"), Lengths(8, 8), made_up.vocabulary())
+    lengths = torch.tensor([5, 8, 2])
+    assert collate.flops("tiny", lengths) == pytest.approx(float(layer_flops(encoder.document.base, lengths)))
