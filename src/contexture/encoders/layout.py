@@ -188,13 +188,13 @@ def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
     """
     order = np.argsort(lengths, kind="stable")
     ordered, count = lengths[order], len(order)
-    work, start_of = np.zeros(count + 1), np.zeros(count + 1, dtype=np.int64)
-    for end in range(1, count + 1):
-        first = max(0, end - max(1, budget // max(1, int(ordered[end - 1]))))
-        tokens = np.arange(end - first, 0, -1) * ordered[end - 1]
-        total = work[first:end] + tokens
-        start_of[end] = first + int(total.argmin())
-        work[end] = total.min() + budget * PART_OF_BUDGET
+    work, start_of, fewer = np.zeros(count + 1), np.zeros(count + 1, dtype=np.int64), np.arange(count, 0, -1)
+    for end, longest in enumerate(ordered.tolist(), start=1):
+        first = max(0, end - max(1, budget // max(1, longest)))
+        total = work[first:end] + fewer[count - end + first :] * longest
+        best = int(total.argmin())
+        start_of[end] = first + best
+        work[end] = total[best] + budget * PART_OF_BUDGET
     chunks, end = [], count
     while end:
         chunks.append(order[start_of[end] : end])
