@@ -1,7 +1,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import faiss
 import numpy as np
@@ -173,9 +172,9 @@ def test_an_index_is_built_once_and_again_when_it_must_be(
     built: list[str] = []
     build = search_index._build
 
-    def counted(vectors: Vectors, config: IndexConfig) -> Any:
+    def counted(vectors: Vectors, config: IndexConfig, work: Path) -> None:
         built.append(config.kind)
-        return build(vectors, config)
+        build(vectors, config, work)
 
     monkeypatch.setattr(search_index, "_build", counted)
     rows, queries = random_rows(500, 12), random_rows(5, 12, seed=1)
@@ -252,3 +251,78 @@ def test_centroids_of_few_candidates(tmp_path: Path) -> None:
         assert isinstance(index, ApproximateIndex)
         assert index.index.nlist == max(1, rows // 39)
         assert index.search(random_rows(1, 4), 1)[1].shape == (1, 1)
+
+
+@pytest.mark.parametrize(("block", "at_once"), [(7, 1), (50, 300), (1000, 5000)])
+def test_lists_are_the_same_however_many_vectors_are_in_memory(
+    tmp_path: Path, block: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of one index in memory that is given all vectors at once."""
+    rows, queries = random_rows(900, 12), random_rows(20, 12, seed=1)
+    vectors = stored(tmp_path / "v", rows, 110)
+    monkeypatch.setattr(search_index, "BLOCK", block)
+    monkeypatch.setattr(search_index, "_AT_ONCE", at_once)
+    index = open_index(vectors, IVF)
+    whole = search_index._trained(vectors, IVF.lists)
+    whole.add(rows)
+    for number in range(8):
+        ours, theirs = (
+            [
+                faiss.rev_swig_ptr(lists.get_ids(number), lists.list_size(number)).tolist(),
+                faiss.rev_swig_ptr(lists.get_codes(number), 48 * lists.list_size(number)).tolist(),
+            ]
+            for lists in (index.index.invlists, whole.invlists)  # type: ignore[union-attr]
+        )
+        assert ours == theirs
+    whole.nprobe = IVF.probes
+    assert np.array_equal(index.index.search(queries, 9)[1], whole.search(queries, 9)[1])  # type: ignore[union-attr]
+    assert {file.name for file in (tmp_path / "v.ivf").iterdir()} == {
+        "index.faiss",
+        "sizes.npy",
+        "lists.bin",
+        "index.json",
+    }
+
+
+def test_centroids_of_many_vectors_are_found_from_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[NDArray[np.int64]] = []
+    whole = Vectors.take
+    monkeypatch.setattr(Vectors, "take", lambda self, rows: taken.append(rows) or whole(self, rows))
+    vectors = stored(tmp_path / "v", random_rows(400, 4))
+    for lists in (2, 6):
+        search_index._trained(vectors, lists)
+    few, every = taken
+    assert len(few) == len(set(few.tolist())) == 78 and every.tolist() == list(range(400))
+    assert (np.diff(few) > 0).all() and len(set(np.diff(few).tolist())) > 2  # drawn, not every so-manieth
+
+
+@pytest.mark.parametrize("config", [IVF, HNSW])
+def test_a_killed_build_leaves_nothing_that_looks_whole(
+    tmp_path: Path, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = stored(tmp_path / "v", random_rows(500, 12))
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(faiss, "write_index", die)  # the last that is done
+        with pytest.raises(KeyboardInterrupt):
+            open_index(vectors, config)
+    assert (tmp_path / f"v.{config.kind}.unfinished" / "lists.bin").exists() == (config.kind == "ivf")
+    assert not (tmp_path / f"v.{config.kind}").exists()
+    open_index(vectors, config)
+    assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_lists_that_are_cut_off_or_gone_are_built_again(tmp_path: Path) -> None:
+    vectors, queries = stored(tmp_path / "v", random_rows(500, 12)), random_rows(5, 12, seed=1)
+    expected = open_index(vectors, IVF).search(queries, 5)[1]
+    lists = tmp_path / "v.ivf" / "lists.bin"
+    content = lists.read_bytes()
+    for damaged in (content[:-9], b"\0" + content[1:], None):
+        lists.unlink()
+        if damaged is not None:
+            lists.write_bytes(damaged)
+        assert np.array_equal(open_index(vectors, IVF).search(queries, 5)[1], expected)
+        assert lists.read_bytes() == content

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contexture.metrics.config import Bm25Config
+from contexture.metrics.runs import runs
 from contexture.metrics.top import NOTHING, Rows, Scores, best
 from contexture.progress import progress
 
@@ -130,17 +131,12 @@ def _write_postings(
             np.lib.format.write_array_header_1_0(
                 file, {"descr": np.dtype(kind).str, "fortran_order": False, "shape": (int(starts[-1]),)}
             )
-        first = 0
-        while first < len(holding):
-            # As many words as there is room for, but one at least.
-            room = int(np.searchsorted(starts, starts[first] + POSTINGS_AT_ONCE, side="right")) - 1
-            end = max(room, first + 1)
+        for first, end in runs(starts, POSTINGS_AT_ONCE):
             word, text, times = np.hstack([_between(file, first, end) for file in files])
             order = np.argsort(word, kind="stable")
             word, text, times = word[order], text[order], times[order].astype(np.float32)
             scores.write((idf[word] * (times / (norms[text] + times))).astype(np.float32).tobytes())
             texts.write(text.tobytes())
-            first = end
 
 
 def _between(file: Path, first: int, end: int) -> NDArray[np.int32]:

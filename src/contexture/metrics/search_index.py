@@ -1,7 +1,8 @@
 """Search for the vectors with the largest inner products: exactly, or sooner with FAISS's approximate indexes.
 
-The exact search reads the vectors block by block and keeps no more than one in memory. An approximate index holds all
-of them; its file is a cache beside the vectors, made anew whenever it is missing, damaged or of other vectors.
+The exact search reads the vectors block by block and keeps no more than one in memory. An approximate index is a cache
+beside the vectors, made anew whenever it is missing, damaged or of other vectors. Lists (ivf) are
+written some at a time and mapped; a graph (hnsw) holds all vectors in memory.
 
 Every result is in the order of the scores, and rows of equal scores in the order of their numbers. A score is a
 function of its two vectors alone, so neither shards, blocks nor the other queries change a result.
@@ -18,10 +19,12 @@ from typing import Any
 import faiss
 import numpy as np
 import pandas as pd
+from pandas.util import hash_array
 
 from contexture.folders import work_folder
 from contexture.metrics.config import IndexConfig
 from contexture.metrics.exact_search import BLOCK, checked, inner_products, search_every
+from contexture.metrics.runs import runs
 from contexture.metrics.top import Rows, Scores, best
 from contexture.metrics.vectors import Array, Vectors
 from contexture.progress import progress
@@ -30,7 +33,11 @@ from contexture.progress import progress
 _MARGIN = 16
 # Vectors that a list's centroid is found from; FAISS warns of fewer.
 _PER_LIST = 39
-_INDEX, _DESCRIPTION = "index.faiss", "index.json"
+# Vectors that are in memory at a time when lists are written.
+_AT_ONCE = 4 * BLOCK
+# Of lists: the centroids; how many vectors each has; and list by list the vectors and their numbers.
+_INDEX, _SIZES, _LISTS = "index.faiss", "sizes.npy", "lists.bin"
+_DESCRIPTION = "index.json"
 
 
 def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
@@ -74,7 +81,7 @@ class ExactIndex:
 
 
 class ApproximateIndex:
-    """A FAISS index in memory, over the vectors on disk."""
+    """A FAISS index over the vectors on disk."""
 
     def __init__(self, vectors: Vectors, index: Any) -> None:
         self.vectors, self.index = vectors, index
@@ -98,11 +105,12 @@ def open_index(vectors: Vectors, config: IndexConfig) -> ExactIndex | Approximat
     identity = _identity(vectors, config)
     if not _is_whole(folder, identity):
         with work_folder(folder) as work:
-            faiss.write_index(_build(vectors, config), str(work / _INDEX))
-            description = {**identity, "sha256": _sha256(work / _INDEX)}
+            _build(vectors, config, work)
+            description = {**identity, "sha256": _checksums(work)}
             (work / _DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
     index: Any = faiss.read_index(str(folder / _INDEX))
     if config.kind == "ivf":
+        _map_lists(index, folder)
         index.nprobe = config.probes
     else:
         index.hnsw.efSearch = config.breadth
@@ -157,43 +165,77 @@ def _is_whole(folder: Path, identity: dict[str, Any]) -> bool:
     # FAISS trusts what it reads: a damaged file must not reach it.
     try:
         description = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
-        whole: bool = description == {**identity, "sha256": _sha256(folder / _INDEX)}
+        whole: bool = description == {**identity, "sha256": _checksums(folder)}
     except (OSError, ValueError):
         return False
     return whole
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _checksums(folder: Path) -> dict[str, str]:
+    found = {}
+    for name in (_INDEX, _SIZES, _LISTS):
+        if (folder / name).exists():
+            with (folder / name).open("rb") as file:
+                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
-def _build(vectors: Vectors, config: IndexConfig) -> Any:
-    index = _ivf(vectors, config.lists) if config.kind == "ivf" else _hnsw(vectors, config)
-    with _one_thread():
-        blocks = -(-len(vectors) // BLOCK)
-        for _, block in progress(blocks, f"index ({config.kind})", "block", vectors.blocks(BLOCK)):
-            index.add(block)
-    return index
+def _build(vectors: Vectors, config: IndexConfig, work: Path) -> None:
+    blocks = progress(-(-len(vectors) // BLOCK), f"index ({config.kind})", "block", vectors.blocks(BLOCK))
+    if config.kind == "ivf":
+        index = _trained(vectors, config.lists)
+        with _one_thread():
+            nearest = np.concatenate([index.quantizer.search(block, 1)[1][:, 0] for _, block in blocks])
+        _write_lists(vectors, nearest, np.bincount(nearest, minlength=index.nlist), work)
+    else:
+        index = faiss.IndexHNSWFlat(vectors.dimension, config.neighbours, faiss.METRIC_INNER_PRODUCT)
+        index.hnsw.efConstruction = config.construction
+        with _one_thread():
+            for _, block in blocks:
+                index.add(block)
+    faiss.write_index(index, str(work / _INDEX))
 
 
-def _hnsw(vectors: Vectors, config: IndexConfig) -> Any:
-    index = faiss.IndexHNSWFlat(vectors.dimension, config.neighbours, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = config.construction
-    return index
+def _write_lists(vectors: Vectors, nearest: Rows, sizes: Rows, work: Path) -> None:
+    """Write the vectors in the order of their lists, as FAISS lays them out, those of some lists at a time."""
+    order = np.argsort(nearest, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    np.save(work / _SIZES, sizes)
+    with (work / _LISTS).open("wb") as file:
+        for first, end in runs(starts, _AT_ONCE):
+            rows = order[starts[first] : starts[end]]
+            found = vectors.take(rows)
+            for number in range(first, end):
+                here = slice(*(starts[number : number + 2] - starts[first]))
+                file.write(found[here].tobytes())
+                file.write(rows[here].tobytes())
 
 
-def _ivf(vectors: Vectors, lists: int | None) -> Any:
-    """Empty lists around the centroids of evenly spaced vectors, 39 to 78 a list, as FAISS wants at least 39."""
+def _map_lists(index: Any, folder: Path) -> None:
+    """Give an index of empty lists those that `_write_lists` wrote."""
+    lists: Any = faiss.OnDiskInvertedLists(index.nlist, index.code_size, str(folder / _LISTS))
+    sizes = np.load(folder / _SIZES)
+    lists.set_all_lists_sizes(faiss.swig_ptr(sizes.astype(np.uint64)))
+    lists.totsize, lists.read_only = int(sizes.sum()) * (index.code_size + 8), True
+    lists.do_mmap()
+    index.replace_invlists(lists, True)
+    index.ntotal = int(sizes.sum())
+    lists.this.disown()  # they are the index's now
+
+
+def _trained(vectors: Vectors, lists: int | None) -> Any:
+    """Empty lists around the centroids of some of the vectors: all where these are few, otherwise 39 a list."""
     if lists is None:
         lists = max(1, min(int(4 * np.sqrt(len(vectors))), len(vectors) // _PER_LIST))
     elif lists > len(vectors):
         raise ValueError(f"index.lists is {lists}, but there are only {len(vectors)} candidates: set it to null")
-    step = max(1, len(vectors) // (_PER_LIST * lists))
+    rows, wanted = np.arange(len(vectors)), _PER_LIST * lists
+    if len(vectors) >= 2 * wanted:
+        rows = np.sort(np.argpartition(hash_array(rows), wanted)[:wanted])  # a draw by the rows' numbers
     index = faiss.IndexIVFFlat(
         faiss.IndexFlatIP(vectors.dimension), vectors.dimension, lists, faiss.METRIC_INNER_PRODUCT
     )
-    index.train(vectors.take(np.arange(0, len(vectors), step)))
+    index.train(vectors.take(rows))
     return index
 
 

@@ -16,6 +16,7 @@ from contexture.encoders.config import BagOfWordsMlpConfig, Lengths
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.folders import UNFINISHED
 from contexture.metrics.config import IndexConfig
+from contexture.tasks.retrieval import passage_index
 from contexture.tasks.retrieval.passage_index import build_passage_index
 from contexture.tasks.retrieval.passage_search import Hit, PassageSearch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
@@ -213,6 +214,19 @@ def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp
     (index / "left").write_text("by something else")
     build_passage_index(passages, encoder, index)
     assert contents(index) == before
+
+
+def test_it_does_not_matter_how_many_passages_are_in_memory(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = Path(shutil.copytree(index / "encoder", tmp_path / "encoder"))
+    monkeypatch.setattr(passage_index, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(passage_index, "ROWS_A_GROUP", 1)
+    build_passage_index(toy_passages(tmp_path / "passages"), encoder, tmp_path / "small")
+    whole, small = contents(index), contents(tmp_path / "small")
+    assert pq.ParquetFile(tmp_path / "small" / "passages.parquet").num_row_groups == 4
+    assert pq.read_table(tmp_path / "small" / "passages.parquet") == pq.read_table(index / "passages.parquet")
+    assert small | {"passages.parquet": whole["passages.parquet"]} == whole
 
 
 def test_a_killed_build_leaves_the_old_index_and_is_resumed(
