@@ -214,8 +214,8 @@ def _write_lists(vectors: Vectors, nearest: Rows, sizes: Rows, work: Path) -> No
 def _map_lists(index: Any, folder: Path) -> None:
     """Give an index of empty lists those that `_write_lists` wrote."""
     lists: Any = faiss.OnDiskInvertedLists(index.nlist, index.code_size, str(folder / _LISTS))
-    sizes = np.load(folder / _SIZES)
-    lists.set_all_lists_sizes(faiss.swig_ptr(sizes.astype(np.uint64)))
+    sizes = np.load(folder / _SIZES).astype(np.uint64)  # named: FAISS reads it by its address
+    lists.set_all_lists_sizes(faiss.swig_ptr(sizes))
     lists.totsize, lists.read_only = int(sizes.sum()) * (index.code_size + 8), True
     lists.do_mmap()
     index.replace_invlists(lists, True)
