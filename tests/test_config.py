@@ -288,6 +288,9 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-b"),
         ("mspp.encoders.transformer.init_from", "roberta-base", "start is word_vectors, but the embeddings come from"),
         ("cleaning.main_content", 0.5, "list_items"),
+        ("cleaning.evaluation", ["answers"], r"cleaning\.evaluation: no task 'answers'; there are"),
+        ("cleaning.evaluation", ["sentences"], r"cleaning\.evaluation: sentences has no documents that could be kept"),
+        ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
         ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['contiguous', 'joint', "),
         ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'ret"),
@@ -418,7 +421,8 @@ def test_checking_a_configuration_loads_neither_torch_nor_spark_nor_faiss(module
 
 
 def test_checking_all_parameters_loads_neither_torch_nor_spark_nor_faiss(tmp_path: Path, base: dict[str, Any]) -> None:
-    (tmp_path / "values.json").write_text(json.dumps(base))
+    every = merged(base, {"cleaning": {"evaluation": ["answer_selection", "retrieval"]}})
+    (tmp_path / "values.json").write_text(json.dumps(every))
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom contexture.config import check_parameters\n"
         "check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).toured()\n"

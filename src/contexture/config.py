@@ -1,6 +1,6 @@
 """All parameters of the project, checked when a run starts."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.strict import STRICT
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
-from contexture.systems.registry import SYSTEMS
+from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
+from contexture.tasks.base import AboutDocuments
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.training.config import Positive, placed
@@ -91,6 +92,7 @@ class Parameters:
             self.toured()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
+        check_evaluation(self.cleaning.evaluation)
 
     def toured(self) -> "Parameters":
         """The same with the systems and variants of the tour alone."""
@@ -148,6 +150,17 @@ def check_ablation(name: str, system: SystemConfig) -> None:
         raise placed(error, "systems", name) from None
     except ValueError as error:
         raise ValueError(f"{name}.{error}") from None
+
+
+def check_evaluation(tasks: Sequence[str]) -> None:
+    """Raise ValueError for a task whose documents cannot be kept out of the corpus, or that is named twice."""
+    for name in tasks:
+        if name not in TASKS:
+            raise ValueError(f"cleaning.evaluation: no task {name!r}; there are {sorted(TASKS)}")
+        if not isinstance(task_of(name), AboutDocuments):
+            raise ValueError(f"cleaning.evaluation: {name} has no documents that could be kept out of the corpus")
+        if tasks.count(name) > 1:
+            raise ValueError(f"cleaning.evaluation: {name} stands there twice")
 
 
 def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:

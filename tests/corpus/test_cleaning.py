@@ -8,8 +8,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from pyspark.sql import DataFrame, SparkSession
 
-from contexture.corpus.cleaning import REASONS, clean, count, kept, sample_dropped
+from contexture.corpus.cleaning import REASONS, clean, count, count_documents, kept, sample_dropped
 from contexture.corpus.config import CleaningConfig, CorpusConfig
+from contexture.corpus.evaluation import Evaluation
 from contexture.corpus.main_content import Model, features
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.mediawiki_records import read
@@ -170,6 +171,19 @@ def test_main_content(paragraphs: DataFrame) -> None:
     }
     with pytest.raises(ValueError, match=r"main_content is on, but no model"):
         clean(paragraphs, config, 2)
+
+
+def test_documents_of_an_evaluation_come_first(paragraphs: DataFrame) -> None:
+    """All their paragraphs count as such, and nothing repeats them."""
+    cleaned = clean(paragraphs, CONFIG, 2, evaluation=Evaluation.of(["title EN:3"], [WELL]))
+    reasons = {(row.doc_id, row.paragraph_index): row.dropped for row in cleaned.collect()}
+    assert {place for place, reason in reasons.items() if reason == "evaluation_document"} == {
+        ("en:3", 0), *(("en:2", index) for index in range(6))
+    }  # fmt: skip
+    assert reasons["en:4", 0] is None and reasons["en:5", 0] == "near_duplicate_document"
+    assert count(cleaned)["en"]["dropped"]["evaluation_document"] == 7
+    assert count_documents(cleaned, "evaluation_document") == 2
+    assert len(sample_dropped(cleaned, CONFIG)["evaluation_document"]) == CONFIG.sample
 
 
 def test_an_empty_table(spark: SparkSession) -> None:

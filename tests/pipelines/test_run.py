@@ -99,7 +99,9 @@ def test_all_variants_are_asked_the_same_questions(demo: Path) -> None:
 
 
 def test_the_report_shows_tables_and_curves(demo: Path) -> None:
-    assert "88.5" in check_report(demo, "mspp")  # the published MAP of MSPP IE_k on WikiQA
+    text = check_report(demo, "mspp")
+    assert "88.5" in text  # the published MAP of MSPP IE_k on WikiQA
+    assert "The documents that questions are about were not kept out of the text." in text
     pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
     assert any("pretrain" in name for name in pictures) and any("finetune" in name for name in pictures)
 
@@ -285,6 +287,7 @@ def pipelines() -> dict[str, Pipeline]:
 
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
     assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "tour", "__default__"}
+    assert not any(node.name.startswith("read_") for node in pipelines["corpus"].nodes)
     names = {node.name for node in pipelines["mspp"].nodes}
     assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
     assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {

@@ -1,8 +1,8 @@
 """Which paragraphs of the corpus are left out, and why, each by the first reason that applies.
 
-Reasons about the text itself come first (`quality.TEXT_REASONS`, in one pass of Python: measured twice as quick as the
-same as Spark expressions), then the classifier of main content, then repeated documents, then repeated paragraphs
-of the documents that are left.
+Documents of an evaluation come first, then reasons about the text itself (`quality.TEXT_REASONS`, in one pass of
+Python: measured twice as quick as the same as Spark expressions), then the classifier of main content, then repeated
+documents, then repeated paragraphs of the documents that are left.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,15 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.config import CleaningConfig
 from contexture.corpus.duplicates import few, find_duplicates, on_disk
+from contexture.corpus.evaluation import Evaluation, evaluation_documents
 from contexture.corpus.main_content import Model, probability
 from contexture.text.quality import TEXT_REASONS, Filters, drop_reason
 
+#: Why the paragraphs of a document that an evaluation asks about are dropped.
+EVALUATION_DOCUMENT = "evaluation_document"
 #: Every reason, in the order in which they are tried.
 REASONS = (
+    EVALUATION_DOCUMENT,
     *TEXT_REASONS,
     "not_main_content",
     "duplicate_document",
@@ -30,8 +34,16 @@ _ID = ["doc_id", "paragraph_index"]
 _SHOWN = 1_000  # characters of a paragraph in a sample
 
 
-def clean(paragraphs: DataFrame, config: CleaningConfig, files: int, model: Model | None = None) -> DataFrame:
+def clean(
+    paragraphs: DataFrame,
+    config: CleaningConfig,
+    files: int,
+    model: Model | None = None,
+    evaluation: Evaluation | None = None,
+) -> DataFrame:
     """All paragraphs with two more columns; `files` partitions, sorted by doc_id and paragraph_index in each.
+
+    `model` tells main content, `evaluation` which documents are kept out.
 
     Added are `dropped` (one of REASONS; null: kept) and `duplicate_of` (doc_id of the text it repeats, and
     "#paragraph_index" where that is a paragraph; null where it repeats none). Rows, reasons and order do not depend
@@ -39,7 +51,13 @@ def clean(paragraphs: DataFrame, config: CleaningConfig, files: int, model: Mode
     and there is no model, ModuleNotFoundError for `wrong_language` without its library.
     """
     texts = paragraphs.select(*_ID, "lang", "text")
-    verdicts = few(on_disk(_unfit(paragraphs, config, model)))
+    if evaluation is None:
+        verdicts = few(on_disk(_unfit(paragraphs, config, model)))
+    else:
+        asked = evaluation_documents(paragraphs, evaluation)
+        unfit = _unfit(paragraphs.join(asked, "doc_id", "left_anti"), config, model)
+        reason, none = F.lit(EVALUATION_DOCUMENT).alias("dropped"), F.lit(None).cast("string").alias("duplicate_of")
+        verdicts = few(on_disk(unfit.unionByName(texts.join(asked, "doc_id").select(*_ID, reason, none))))
     if config.duplicate_documents is not None:
         kept = texts.join(verdicts, _ID, "left_anti")
         repeated = few(on_disk(_repeated_documents(kept, config.duplicate_documents)))
@@ -68,6 +86,11 @@ def count(cleaned: DataFrame) -> dict[str, Any]:
             "dropped": {reason: counts[reason] for reason in REASONS if reason in counts},
         }
     return languages
+
+
+def count_documents(cleaned: DataFrame, reason: str) -> int:
+    """Documents of which a paragraph was dropped for this reason."""
+    return cleaned.where(F.col("dropped") == reason).select("doc_id").distinct().count()
 
 
 def sample_dropped(cleaned: DataFrame, config: CleaningConfig) -> dict[str, list[dict[str, Any]]]:

@@ -62,6 +62,8 @@ class CorpusConfig:
 class CleaningConfig:
     """Which paragraphs are dropped. null switches a step off."""
 
+    # tasks whose documents, those that dev and test questions are about, are kept out of the corpus
+    evaluation: list[str] = field(default_factory=list)
     # by what the paragraph says
     filters: Filters = field(default_factory=Filters)
     # drop what the trained classifier holds for main content with a smaller probability than this

@@ -22,8 +22,12 @@ from contexture.systems.config import SystemConfig
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
-    """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for."""
+    """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for.
+
+    Where the documents of an evaluation are kept out of the corpus, its task is read for them.
+    """
     found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
+    found += tasks.create_pipeline(parameters, parameters.cleaning.evaluation)
     if config is None or config.vocabulary == "subwords":
         found += vocabulary.create_pipeline(parameters)
     if config is not None and config.vocabulary_dataset in ("subwords", "subword_vectors"):

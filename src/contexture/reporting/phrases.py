@@ -1,7 +1,8 @@
 """Small pieces of English that tables and pages share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 #: As many are named.
 NAMED = 3
@@ -22,3 +23,14 @@ def all_of(names: Iterable[str]) -> str:
 def within_sentence(label: str) -> str:
     """Labels begin with a capital, but not within a sentence, unless they are names."""
     return label[0].lower() + label[1:] if label[1:].split(" ")[0].islower() else label
+
+
+def kept_out(evaluation: Mapping[str, Any] | None) -> str:
+    """Whether the documents that an evaluation asks about are in the text, of a corpus report's `evaluation`."""
+    if evaluation is None:
+        return "The documents that questions are about were not kept out of the text."
+    documents, paragraphs = f"{evaluation['documents']:,} documents", f"{evaluation['paragraphs']:,} paragraphs"
+    said = [f"{documents} ({paragraphs}) were kept out of the text for {evaluation['tasks']}."]
+    missing = evaluation["missing"]
+    lacking = f"Nothing could be kept out of the text for {all_of(missing)}: the files were missing."
+    return " ".join([*(said if evaluation["tasks"] else []), *([lacking] if missing else [])])

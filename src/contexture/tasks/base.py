@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 import pandas as pd
 
@@ -84,3 +84,14 @@ class Task(Protocol):
         self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path, each: Each = one_by_one
     ) -> Results:
         """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors."""
+
+
+@runtime_checkable
+class AboutDocuments(Protocol):
+    """A task whose questions are about documents, which can be kept out of a corpus (`cleaning.evaluation`)."""
+
+    def documents(self, data: Path) -> pd.DataFrame | None:
+        """What dev and test questions are about: title ("" where there is none) and text, a row a part of a document.
+
+        `data` is the folder that `Task.read` wrote; None where the files were missing.
+        """

@@ -6,22 +6,18 @@ similarity s share all `rows` values of one of the `bands` with probability 1 - 
 
 import math
 from collections.abc import Sequence
-from hashlib import blake2b
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from contexture.text.quality import normalized, tokens
+from contexture.text.word_runs import WordRuns, mixed
 
 #: Words of a shingle.
 SHINGLE = 5
 #: Least probability that two texts of just the similarity asked for become a candidate pair.
 RECALL = 0.99
 _MOST_VALUES = 64  # of a signature
-_MOST_WORDS = 1 << 20  # of the memory of word hashes
-
-Hashes = NDArray[np.uint64]
 
 
 def shingles(text: str) -> set[tuple[str, ...]]:
@@ -60,58 +56,22 @@ class Bands:
         self.bands, self.rows = banding(similarity)
         draw = np.random.Generator(np.random.PCG64(0))
         values = self.bands * self.rows
-        self._places = draw.integers(1, 1 << 63, SHINGLE, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        self._shingles = WordRuns(SHINGLE, draw)
         self._flips = draw.integers(0, 1 << 63, values, dtype=np.uint64)
         self._factors = draw.integers(1, 1 << 63, values, dtype=np.uint64) | np.uint64(1)
-        self._words = _WordHashes()
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Band keys of normalized texts, each with a word at least: shape (texts, bands)."""
         if not texts:
             return np.empty((0, self.bands), np.int64)
-        hashes, starts = self._shingles(texts)
+        # A text of fewer words is one shingle.
+        hashes, counts = self._shingles(words + [""] * (SHINGLE - len(words)) for words in map(tokens, texts))
+        starts = counts.cumsum() - counts
         keys = np.empty((len(texts), self.bands), np.uint64)
         for band in range(self.bands):
             key = np.full(len(texts), band + 1, np.uint64)
             for value in range(band * self.rows, (band + 1) * self.rows):
                 smallest = np.minimum.reduceat((hashes ^ self._flips[value]) * self._factors[value], starts)
-                key = _mixed(key ^ smallest)
+                key = mixed(key ^ smallest)
             keys[:, band] = key
         return keys.view(np.int64)
-
-    def _shingles(self, texts: Sequence[str]) -> tuple[Hashes, NDArray[np.int64]]:
-        """Hashes of the shingles of all texts, one after the other, and where each text's begin."""
-        lists = [self._words.of(tokens(text)) for text in texts]
-        lengths = np.fromiter((len(words) for words in lists), np.int64, len(lists))
-        words = np.fromiter(chain.from_iterable(lists), np.uint64, int(lengths.sum()))
-        ends = lengths.cumsum()
-        # The shingles that begin in the last words of a text would reach into the next.
-        inside = np.ones(len(words), bool)
-        for back in range(1, SHINGLE):
-            inside[ends - back] = False
-        hashes = np.zeros(len(words), np.uint64)
-        for place, factor in enumerate(self._places):
-            hashes[: len(words) - place] += words[place:] * factor
-        counts = lengths - (SHINGLE - 1)
-        return _mixed(hashes[inside]), np.concatenate(([0], counts.cumsum()[:-1]))
-
-
-class _WordHashes(dict[str, int]):
-    """64-bit hashes of words, remembered: most words of a text are frequent ones."""
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        value = self[word] = int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-        return value
-
-    def of(self, words: list[str]) -> list[int]:
-        """The hashes of a text's words, filled up with zeros to one shingle."""
-        return [self[word] for word in words] + [0] * (SHINGLE - len(words))
-
-
-def _mixed(values: Hashes) -> Hashes:
-    """Every bit of the result depends on every bit of a value (the finalizer of SplitMix64)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

@@ -58,6 +58,18 @@ def test_options() -> None:
     assert TASK.options(SETTINGS, None) == []
 
 
+def test_documents_are_those_of_dev_and_test_questions(tmp_path: Path) -> None:
+    answers = toys.answers().assign(title=lambda table: "About " + table["question_id"])
+    answers.to_parquet(tmp_path / "answers.parquet")
+    found = TASK.documents(tmp_path)
+    assert found is not None
+    rows = zip(answers["split"], answers["title"], answers["candidate"], strict=True)
+    assert [*found[["title", "text"]].itertuples(index=False, name=None)] == [
+        (title, text) for split, title, text in rows if split in ("dev", "test")
+    ]
+    assert TASK.documents(tmp_path / "missing") is None
+
+
 def test_every_contestant_protocol_split_and_metric_is_recorded(results: Results) -> None:
     table = pd.DataFrame(results.records)
     assert set(table) == {"variant", "seed", "task", "data", "protocol", "split", "metric", "value"}

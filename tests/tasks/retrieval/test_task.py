@@ -56,6 +56,13 @@ def test_options_are_the_shares() -> None:
     assert TASK.options(toys.settings(shares=[]), None) == []
 
 
+def test_documents_are_all_passages(project: Path, tmp_path: Path) -> None:
+    found = TASK.documents(project / "data")
+    assert found is not None
+    assert [*found["text"]] == [*toys.tables()[1]["passage"].drop_duplicates()] and set(found["title"]) == {""}
+    assert TASK.documents(tmp_path) is None
+
+
 def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
     table = pd.DataFrame(results.records)
     assert set(table) == {"variant", "seed", "task", "data", "protocol", "split", "metric", "value"}

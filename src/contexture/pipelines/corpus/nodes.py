@@ -1,8 +1,11 @@
 """Nodes of the stage `corpus`."""
 
+import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -13,7 +16,10 @@ from contexture.corpus import main_content
 from contexture.corpus import pages as rooms
 from contexture.corpus.card import card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
+from contexture.corpus.evaluation import Evaluation
 from contexture.corpus.sources.protocol import SourceFile
+from contexture.systems.registry import task_of
+from contexture.tasks.base import TASK_FILE, AboutDocuments
 
 LOG = logging.getLogger(__name__)
 
@@ -48,12 +54,46 @@ def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[
 
 
 def clean_paragraphs(
-    corpus: CorpusConfig, cleaning: CleaningConfig, paragraphs: DataFrame, classifier: dict[str, Any]
+    corpus: CorpusConfig, cleaning: CleaningConfig, paragraphs: DataFrame, classifier: dict[str, Any], *tasks: Path
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The paragraphs worth learning from; counts of the others by reason, and some of them to read."""
+    """The paragraphs worth learning from; counts of the others by reason, and some of them to read.
+
+    `tasks` are the folders of the data of `cleaning.evaluation`.
+    """
     model = main_content.load(classifier["model"]) if classifier else None
-    judged = rules.clean(paragraphs, cleaning, corpus.files, model)
-    return rules.kept(judged), {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
+    evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
+    judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
+    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
+    if cleaning.evaluation:
+        dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in found["languages"].values()]
+        found["evaluation"] = {
+            "tasks": ", ".join(task for task in cleaning.evaluation if task not in missing),
+            "documents": rules.count_documents(judged, rules.EVALUATION_DOCUMENT) if evaluation else 0,
+            "paragraphs": sum(dropped),
+            "missing": missing,
+        }
+    return rules.kept(judged), found
+
+
+def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Evaluation | None, dict[str, str]]:
+    """What the documents of these tasks are known by, and, by task, why there are none; nothing for no tasks."""
+    import pandas as pd
+
+    tables = []
+    missing: dict[str, str] = {}
+    for name, folder in zip(tasks, folders, strict=True):
+        task = task_of(name)
+        assert isinstance(task, AboutDocuments)  # `config.check_evaluation`
+        if (table := task.documents(folder)) is None:
+            told = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
+            missing[name] = "; ".join(told.values())
+            LOG.warning("no document could be kept out of the corpus for %s: %s", name, missing[name])
+        else:
+            tables.append(table)
+    if not tables:
+        return None, missing
+    documents = pd.concat(tables)
+    return Evaluation.of(documents["title"], documents["text"]), missing
 
 
 def report_corpus(
@@ -78,6 +118,8 @@ def report_corpus(
     LOG.info("corpus: %s", counts)
     if not counts["paragraphs_out"]:
         raise ValueError(f"the corpus holds no paragraph: {counts}; is corpus.input the right file?")
+    if "evaluation" in cleaned:
+        counts["evaluation"] = cleaned["evaluation"]
     if classifier:
         counts["main_content"] = classifier["quality"]["held_out"]
     return counts, render_corpus_card(content, counts, cleaned["sample"])

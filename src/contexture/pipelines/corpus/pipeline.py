@@ -23,7 +23,7 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
             node(fixed(nodes.learn_main_content, cleaning), found, "main_content", name="learn_main_content"),
             node(
                 fixed(nodes.clean_paragraphs, corpus, cleaning),
-                [found, "main_content"],
+                [found, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
                 [kept, "cleaning_report"],
                 name="clean_paragraphs",
             ),

@@ -53,7 +53,7 @@ def write_report(
     `given`: the results of all tasks, then their data, then the counts of the examples by kind, then encoders.
     """
     from contexture.reporting.page import ReportContext
-    from contexture.reporting.phrases import named
+    from contexture.reporting.phrases import kept_out, named
     from contexture.reporting.report import render_report
 
     results, data = given[: len(tasks)], given[len(tasks) : 2 * len(tasks)]
@@ -84,7 +84,7 @@ def write_report(
         system=system,
         title=resolve(f"{module}:TITLE"),
         note=resolve(f"{module}:NOTE"),
-        run=what_was_run(config, text, read),
+        run=what_was_run(config, text, kept_out(corpus_report.get("evaluation")), read),
         counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
         files={
             f"data/08_reporting/{system}/{METRICS}": "every number of this page",
@@ -209,7 +209,9 @@ def series() -> "dict[str, Series]":
     return found
 
 
-def what_was_run(config: SystemConfig, text: str, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def what_was_run(
+    config: SystemConfig, text: str, evaluation: str, tasks: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
     """The lines at the head of the report."""
     encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items()]
     steps = [f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
@@ -217,6 +219,7 @@ def what_was_run(config: SystemConfig, text: str, tasks: Mapping[str, Mapping[st
     steps += [f"{run} {one.amount:.3g} {one.unit}" for run, budgets in spent.items() for one in budgets if one]
     return {
         "Text": text,
+        "Evaluation's documents": evaluation,
         "Encoders": "; ".join(encoders),
         "Pre-training, steps or budget": ", ".join(steps) or "none",
         "Measured on": ", ".join(f"{task} ({found['name']})" for task, found in tasks.items()),

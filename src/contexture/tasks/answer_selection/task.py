@@ -53,6 +53,13 @@ class AnswerSelectionTask:
     def check(self, settings: Any, data: Path) -> None:
         """Nothing can be wrong with the data that `read` let pass."""
 
+    def documents(self, data: Path) -> pd.DataFrame | None:
+        """The candidates of dev and test questions and the titles of their documents; see `AboutDocuments`."""
+        if (answers := _answers(data)) is None:
+            return None
+        held_out = answers.loc[answers["split"].ne("train"), ["title", "candidate"]]
+        return held_out.rename(columns={"candidate": "text"})
+
     def options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
         """One model of those that have a head."""
         return [] if head is None else ["model"]

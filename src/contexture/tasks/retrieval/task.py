@@ -72,6 +72,13 @@ class RetrievalTask:
                     "share out of retrieval's shares, or give more questions"
                 )
 
+    def documents(self, data: Path) -> pd.DataFrame | None:
+        """All passages, as all are candidates of every question, whichever are trained on; see `AboutDocuments`."""
+        if not (data / CANDIDATES).exists():
+            return None
+        passages = pd.read_parquet(data / CANDIDATES, columns=["passage_id", "title", "passage"])
+        return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
+
     def options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
         """One model a share."""
         return [option_name(share) for share in settings.shares]
