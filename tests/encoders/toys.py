@@ -46,10 +46,12 @@ CONFIGS: dict[str, EncoderConfig] = {
     "transformer_mean": TransformerConfig(**_SIZES, pooling="mean"),
     "transformer_max": TransformerConfig(**_SIZES, pooling="max"),
     "transformer_idf": TransformerConfig(**_SIZES, pooling="idf"),
+    "transformer_idf_projected": TransformerConfig(**_SIZES, pooling="idf", embedding_size=4),
 }
 KINDS = list(CONFIGS)
 #: Those that put special tokens around a text.
-WITH_SPECIALS = {"bag_of_words_mlp", "transformer_cls", "transformer_mean", "transformer_max", "transformer_idf"}
+WITH_SPECIALS = {"bag_of_words_mlp", "transformer_cls", "transformer_mean", "transformer_max"}
+WITH_SPECIALS |= {"transformer_idf", "transformer_idf_projected"}
 
 _FOLDER = tempfile.TemporaryDirectory()  # removed when the tests end
 

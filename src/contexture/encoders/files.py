@@ -15,6 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, load_model, save_file, save_model
 from tokenizers import Tokenizer
+from torch import nn
 from transformers import AutoModel, AutoModelForMaskedLM
 
 from contexture.encoders.base import Encoder, build_network
@@ -88,6 +89,8 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
             _export_static(network, folder, limit, normalized)
         return
     network.model.save_pretrained(folder)
+    if network.projection is not None:
+        _save_projection(network.projection, folder / PROJECTION)
     if network.token_weights is not None:
         save_file({"weight": network.token_weights.cpu()}, folder / TOKEN_WEIGHTS)
         return  # sentence-transformers knows no pooling that weighs subwords
@@ -103,17 +106,20 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
         "pooling_mode_max_tokens": network.pooling == "max",
     }
     _write_json(folder / POOLING / "config.json", pooling)
-    if network.projection is None:
-        return
+
+
+def _save_projection(projection: nn.Linear, folder: Path) -> None:
+    """As sentence-transformers has a linear layer."""
+    folder.mkdir(exist_ok=True)
     dense = {
-        "in_features": width,
-        "out_features": network.size,
+        "in_features": projection.in_features,
+        "out_features": projection.out_features,
         "bias": True,
         "activation_function": "torch.nn.modules.linear.Identity",
     }
-    _write_json(folder / PROJECTION / "config.json", dense)
-    weights = {f"linear.{name}": tensor.contiguous().cpu() for name, tensor in network.projection.state_dict().items()}
-    save_file(weights, folder / PROJECTION / WEIGHTS)
+    _write_json(folder / "config.json", dense)
+    weights = {f"linear.{name}": tensor.contiguous().cpu() for name, tensor in projection.state_dict().items()}
+    save_file(weights, folder / WEIGHTS)
 
 
 def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
