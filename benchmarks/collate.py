@@ -25,11 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from made_up import LENGTHS, PEAKS, SIZES, transformer, vocabulary, write_examples
+from made_up import LENGTHS, PEAKS, transformer, vocabulary, write_examples
 from torch import Tensor
 
 from contexture.encoders.base import build_encoder
 from contexture.encoders.layout import row_lengths
+from contexture.encoders.transformer import Transformer, layer_flops
 from contexture.systems.registry import STREAMS
 from contexture.train import read_config
 from contexture.training.places import resolve
@@ -96,9 +97,11 @@ def measure(name: str, stream: Stream, steps: int, profiled: bool) -> None:
 
 def flops(size: str, lengths: Tensor) -> float:
     """Forward and backward FLOPs of the layers for rows of `lengths` (B,) real tokens."""
-    layers, hidden, _ = SIZES[size]
-    parameters = layers * (12 * hidden**2 + 13 * hidden)
-    return float(6 * parameters * lengths.sum() + 12 * layers * hidden * lengths.square().sum())
+    with torch.device("meta"):  # nothing is allocated
+        encoder = build_encoder(transformer(size), LENGTHS, vocabulary())
+    network = encoder.document
+    assert isinstance(network, Transformer)
+    return float(layer_flops(network.base, lengths))
 
 
 if __name__ == "__main__":

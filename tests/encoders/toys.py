@@ -50,8 +50,7 @@ CONFIGS: dict[str, EncoderConfig] = {
 }
 KINDS = list(CONFIGS)
 #: Those that put special tokens around a text.
-WITH_SPECIALS = {"bag_of_words_mlp", "transformer_cls", "transformer_mean", "transformer_max"}
-WITH_SPECIALS |= {"transformer_idf", "transformer_idf_projected"}
+WITH_SPECIALS = {"bag_of_words_mlp", *(kind for kind in KINDS if kind.startswith("transformer"))}
 
 _FOLDER = tempfile.TemporaryDirectory()  # removed when the tests end
 

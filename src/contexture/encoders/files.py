@@ -110,7 +110,6 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
 
 def _save_projection(projection: nn.Linear, folder: Path) -> None:
     """As sentence-transformers has a linear layer."""
-    folder.mkdir(exist_ok=True)
     dense = {
         "in_features": projection.in_features,
         "out_features": projection.out_features,
