@@ -125,8 +125,8 @@ def find_java() -> Java:
     )
 
 
-def ensure_java() -> None:
-    """Point JAVA_HOME of this process at a Java that Spark can use; to be called before Spark starts.
+def ensure_java() -> Java:
+    """Point JAVA_HOME of this process at a Java that Spark can use, and return it; to be called before Spark starts.
 
     Raises JavaNotFoundError if there is none.
     """
@@ -134,6 +134,7 @@ def ensure_java() -> None:
     if os.environ.get("JAVA_HOME") != str(java.home):
         os.environ["JAVA_HOME"] = str(java.home)
         logger.info("Java %s, found by %s: JAVA_HOME is now %s", java.version, java.found, java.home)
+    return java
 
 
 def main() -> None:

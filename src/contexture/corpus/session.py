@@ -11,7 +11,10 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from contexture.corpus.class_data import sharing_options
 from contexture.corpus.java import ensure_java
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def start_spark(settings: Mapping[str, Any], log: Path | None = None) -> SparkSession:
@@ -20,8 +23,10 @@ def start_spark(settings: Mapping[str, Any], log: Path | None = None) -> SparkSe
     What Java and Spark's Python workers say on their standard error is added to the file `log`, where one is named.
     Raises RuntimeError if Java does not start then.
     """
-    ensure_java()
+    java = ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if SparkContext._gateway is None:  # of options that contradict one another Java takes the last
+        settings = {**settings, _JAVA_OPTIONS: f"{sharing_options(java)} {settings.get(_JAVA_OPTIONS, '')}".strip()}
     builder = SparkSession.builder.appName("contexture")
     for key, value in settings.items():
         builder = builder.config(key, value)
