@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.folders import whole_file
+from contexture.folders import finished, whole_file, work_folder
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
@@ -42,3 +42,29 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
         stream.write(b"through the pipe")
     reader.join()
     assert read == [b"through the pipe"] and pipe.is_fifo()
+
+
+def test_an_older_folder_outlives_a_kill_between_the_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(content: str) -> None:
+        with work_folder(tmp_path / "encoder", {"content": content}) as work:
+            (work / "weights").write_text(content)
+
+    write("first")
+    renamed: list[Path] = []
+    rename = Path.rename
+
+    def killed(path: Path, target: Path) -> Path:
+        if renamed:
+            raise KeyboardInterrupt
+        renamed.append(path)
+        return rename(path, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "rename", killed)
+        write("second")
+    assert renamed == [tmp_path / "encoder"] and not (tmp_path / "encoder").exists()
+    assert finished(tmp_path / "encoder", {"content": "first"})
+    assert (tmp_path / "encoder" / "weights").read_text() == "first"
+    write("second")
+    assert (tmp_path / "encoder" / "weights").read_text() == "second"
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder"]

@@ -1,13 +1,17 @@
 """Folders and files that appear whole or not at all."""
 
 import json
+import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+LOG = logging.getLogger(__name__)
 UNFINISHED = ".unfinished"
+OLD = ".old"
+SET_ASIDE = ".set-aside"
 IDENTITY = "identity.json"
 
 
@@ -15,21 +19,19 @@ IDENTITY = "identity.json"
 def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
     """`<folder>.unfinished` to work in; renamed to `folder` when the block ends without an error.
 
-    What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed: then it must
-    have been made with the same one, otherwise ValueError names what differs. Work that was refused before it began
-    has nothing to resume.
+    What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed. What was begun
+    with another one is set aside, and the log names what differs. Work that was refused before it began has nothing
+    to resume.
     """
+    put_back(folder)
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / IDENTITY
     wanted = json.loads(json.dumps(identity))
-    if identity is not None and marker.exists() and len(list(work.iterdir())) > 1:
-        found = json.loads(marker.read_text(encoding="utf-8"))
-        if found != wanted:
-            raise ValueError(
-                f"{work} was begun with other settings ({'; '.join(differences(found, wanted))}): restore them to "
-                "resume it, or delete it to start anew"
-            )
-    else:
+    begun = identity is not None and marker.exists() and len(list(work.iterdir())) > 1
+    found = json.loads(marker.read_text(encoding="utf-8")) if begun else None
+    if begun and found != wanted:
+        _set_aside(work, folder, differences(found, wanted))
+    if not begun or found != wanted:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         if identity is not None:
@@ -38,6 +40,17 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
             new.replace(marker)
     yield work
     replace(work, folder)
+
+
+def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
+    aside = folder.with_name(folder.name + SET_ASIDE)
+    shutil.rmtree(aside, ignore_errors=True)
+    work.rename(aside)
+    LOG.warning(
+        "%s was begun with other settings (%s): it is set aside as %s, until it is resumed under its old name or "
+        "something else is set aside",
+        *(work, "; ".join(differing), aside.name),
+    )
 
 
 @contextmanager
@@ -63,6 +76,7 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
 
 def finished(folder: Path, identity: dict[str, Any]) -> bool:
     """Whether `folder` is whole and was made with this identity, so that it need not be made again."""
+    put_back(folder)
     marker = folder / IDENTITY
     if not marker.exists():
         return False
@@ -92,9 +106,16 @@ def differences(found: Any, wanted: Any, key: str = "") -> list[str]:
 
 def replace(work: Path, folder: Path) -> None:
     """Put a finished folder in its place; an older one goes first out of the way, then away."""
-    old = folder.with_name(folder.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
+    old = folder.with_name(folder.name + OLD)
     if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
     work.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def put_back(folder: Path) -> None:
+    """Give an older folder its name again, where a run was killed between the two renames of `replace`."""
+    old = folder.with_name(folder.name + OLD)
+    if old.exists() and not folder.exists():
+        old.rename(folder)

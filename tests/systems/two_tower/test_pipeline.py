@@ -16,9 +16,12 @@ from contexture.encoders.files import load_encoder
 from contexture.tasks.retrieval.ranks import METRICS
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
-TRAINED = {"ict_bfs_wlp", "ict", "bfs", "wlp", "mlm", "bow_mlp_ict_bfs_wlp"}
-RUNS = TRAINED | {"none", "bow_mlp_none"}
-OPEN_DOMAIN = {"ict", "ict_bfs_wlp"}
+STATIC = {"static_ict", "static_ict_bfs_wlp"}
+TRAINED = {"ict_bfs_wlp", "ict", "bfs", "wlp", "mlm", "bow_mlp_ict_bfs_wlp"} | STATIC
+RUNS = TRAINED | {"none", "bow_mlp_none", "static_none"}
+#: Fused with BM25's ranking.
+HYBRID = {f"{name}+bm25" for name in STATIC}
+OPEN_DOMAIN = {"ict", "ict_bfs_wlp", "static_ict"}
 SHARES = [20, 80]
 PROTOCOLS = {"frozen", "20%", "80%"}
 SAMPLING = {"files": 2}
@@ -26,6 +29,7 @@ SYSTEM: dict[str, Any] = {
     "streams": {"pairs": {"sampling": SAMPLING}, "passages": {"sampling": SAMPLING}},
     "encoders": {
         "transformer": {"hidden_size": 16, "heads": 2, "intermediate_size": 16, "embedding_size": 8},
+        "static": {"embedding_size": 8},
         "bow_mlp": {"word_size": 16, "hidden_size": 16, "embedding_size": 8},
     },
     "pretrain": {
@@ -62,7 +66,7 @@ def test_every_variant_protocol_and_metric_is_recorded(project: Path) -> None:
     assert set(table["task"]) == {"retrieval"} and set(table["data"]) == {"demo"} and set(table["split"]) == {"test"}
     assert table["value"].between(0, 1).all()
     grown = table["protocol"].str.endswith(" open")
-    for part, variants in ((table[~grown], RUNS), (table[grown], OPEN_DOMAIN)):
+    for part, variants in ((table[~grown], RUNS | HYBRID), (table[grown], OPEN_DOMAIN)):
         assert set(part["variant"]) == {"bm25", *variants}
         assert set(part["protocol"].str.removesuffix(" open")) == PROTOCOLS
         assert set(part["metric"]) == set(METRICS)
@@ -80,7 +84,7 @@ def test_variants_are_tested_on_the_same_questions(project: Path) -> None:
     table = pd.read_parquet(project / "data/07_model_output/two_tower/retrieval/ranks.parquet")
     closed = table[~table["protocol"].str.endswith(" open")]
     asked = closed.groupby(["protocol", "variant"])["question_id"].agg(tuple)
-    assert set(asked.index) == {(protocol, name) for protocol in PROTOCOLS for name in ("bm25", *RUNS)}
+    assert set(asked.index) == {(protocol, name) for protocol in PROTOCOLS for name in ("bm25", *RUNS, *HYBRID)}
     assert (asked.groupby("protocol").nunique() == 1).all()
     assert (closed.groupby(["protocol", "variant"])["question_id"].nunique() == asked.map(len)).all()
 

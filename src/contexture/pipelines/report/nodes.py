@@ -172,7 +172,9 @@ def histories(config: SystemConfig, models: Path) -> "list[History]":
             found.append(History("pretrain", run, seed, read_curves(seed_folder(models / "pretrained", run, seed))))
         for task in config.tasks:
             for variant in config.variants_of(task):
-                for folder in sorted((models / "finetuned" / task / variant / f"seed-{seed}").glob("*[!d]")):
+                for folder in sorted((models / "finetuned" / task / variant / f"seed-{seed}").glob("[!.]*")):
+                    if "." in folder.name:  # unfinished, or set aside
+                        continue
                     stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
                     found.append(History(stage, variant, seed, read_curves(folder)))
     return [history for history in found if not history.log.empty]
