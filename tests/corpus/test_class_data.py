@@ -60,6 +60,14 @@ def test_one_archive_is_left_of_several(java: Java, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", f"{made_for}-5.jsa"]
 
 
+def test_what_a_killed_java_left_is_removed(java: Java, tmp_path: Path) -> None:
+    making = sharing_options(java, tmp_path)
+    left = archive(making)
+    left.write_bytes(bytes(8))
+    os.utime(left, (0, 0))
+    assert sharing_options(java, tmp_path) == making and not left.exists()
+
+
 def test_where_nothing_can_be_written_there_are_no_options(java: Java, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert sharing_options(java, tmp_path / "file" / "java") == ""

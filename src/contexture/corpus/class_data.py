@@ -8,6 +8,7 @@ made, or for other jars, or whose sums are not right.
 import hashlib
 import os
 import sys
+import time
 from pathlib import Path
 
 import pyspark
@@ -16,6 +17,9 @@ from contexture.corpus.java import Java, describe
 
 #: Archives lie here, named by what they were made for and by their size; while they are made, by the process.
 FOLDER = Path(sys.prefix, "java")
+
+# Writing takes seconds.
+_MINUTES = 10
 
 # Why an archive is not made, or not used, is no concern of a run's console.
 _QUIET = ("-XX:+VerifySharedSpaces", "-Xlog:disable", "-Xlog:all=error:stderr")
@@ -31,6 +35,8 @@ def sharing_options(java: Java, folder: Path = FOLDER) -> str:
         for file in folder.glob(f"{made_for}-*.making"):
             if _is_ended(file):
                 file.replace(folder / f"{made_for}-{file.stat().st_size}.jsa")
+            elif time.time() - file.stat().st_mtime > _MINUTES * 60:
+                file.unlink()  # of a Java that was killed at it
         archive = next((file for file in sorted(folder.glob(f"{made_for}-*.jsa")) if _is_whole(file)), None)
         if archive is None:
             folder.mkdir(parents=True, exist_ok=True)
