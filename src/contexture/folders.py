@@ -47,9 +47,8 @@ def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     work.rename(aside)
     LOG.warning(
-        "%s was begun with other settings (%s): it is set aside as %s, until it is resumed under its old name or "
-        "something else is set aside",
-        *(work, "; ".join(differing), aside.name),
+        "set aside as %s, begun with other settings (%s); to resume it, restore them and its name %s",
+        *(aside, "; ".join(differing), work.name),
     )
 
 

@@ -31,6 +31,8 @@ class CheckParameters:
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
         """Raises RunRefusedError with the file and the key of every fault."""
+        runtime = context.config_loader.runtime_params or {}
+        self.told = "input" in runtime.get("corpus", {})
         command = click.get_current_context(silent=True)
         try:
             check(context.config_loader)
@@ -40,10 +42,17 @@ class CheckParameters:
             raise RunRefusedError(str(error)) from None
 
     @hook_impl(tryfirst=True)
-    def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Raises RunRefusedError for a system whose tokenizer or first encoder is not there."""
+    def before_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+        """Raises RunRefusedError for a tokenizer, a first encoder or text that is not there.
+
+        Also where another corpus would be replaced that this run does not name.
+        """
+        from contexture.pipelines.sources.nodes import check_inputs
+
         try:
             current().check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
+            if "sources" in pipeline.datasets() - pipeline.inputs():
+                check_inputs(current().corpus, self.told, catalog.load("sources") if catalog.exists("sources") else {})
         except ConfigurationError as error:
             raise RunRefusedError(str(error)) from None
 

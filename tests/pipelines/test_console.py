@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -579,3 +580,28 @@ def test_a_run_that_is_refused_says_why_and_nothing_else(
     assert refused.stderr.count("error:") == 1 and "Traceback" not in refused.stderr
     assert said in log_of(project)
     assert not (project / "mlflow.db").exists()
+
+
+@pytest.mark.slow
+def test_text_that_is_not_there_or_not_asked_for_is_said_before_anything_begins(
+    make_project: Callable[[], Path],
+) -> None:
+    """No Spark is started, and no run of MLflow's fails."""
+    project = make_project()
+    (project / "own.xml").touch()
+    manifest = project / "data/01_raw/sources.json"
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    manifest.write_text('{"inputs": ["own.xml"], "corpus": []}')
+    replaced = "the corpus here was made of own.xml; this run would put one of the made-up world in its place. To go on"
+    for options, said in (
+        (["--params", "corpus.input=none.xml"], "none.xml: no such file or folder"),
+        ([], replaced),
+    ):
+        refused = kedro_run(project, "--pipelines", "mspp", *options)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        message = " ".join(lines(refused.stderr))
+        assert message.startswith(f"error: {said}") and "Traceback" not in message
+    assert "--params corpus.input=own.xml" in message and "--params corpus.input=demo" in message
+    assert not (project / "data/01_raw/demo").exists()
+    runs = sqlite3.connect(project / "mlflow.db").execute("select count(*) from runs").fetchone()
+    assert runs == (0,)

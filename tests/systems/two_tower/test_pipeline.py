@@ -125,7 +125,7 @@ def test_mlflow_holds_the_encoder_as_a_model(project: Path) -> None:
     assert [model.name for model in found] == ["encoder"]
     texts = ["a river", "a town on the river"]
     served = mlflow.pyfunc.load_model(found[0].model_uri)
-    encoder = load_encoder(project / "data/06_models/two_tower/pretrained/ict_bfs_wlp/seed-0")
+    encoder = load_encoder(project / "data/06_models/two_tower/pretrained/static_ict/seed-0")  # that of the search
     for role in ("document", "query"):
         vectors = served.predict(texts, params={"role": role})
         assert np.shape(vectors) == (2, 8) and np.isfinite(vectors).all()

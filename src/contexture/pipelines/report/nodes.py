@@ -9,6 +9,7 @@ from contexture.folders import work_folder
 from contexture.objectives.config import OBJECTIVES
 from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
+from contexture.pipelines.sources.nodes import name_of_text
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
@@ -53,13 +54,13 @@ def write_report(
     `given`: the results of all tasks, then their data, then the counts of the examples by kind, then encoders.
     """
     from contexture.reporting.page import ReportContext
-    from contexture.reporting.phrases import kept_out, named
+    from contexture.reporting.phrases import kept_out
     from contexture.reporting.report import render_report
 
     results, data = given[: len(tasks)], given[len(tasks) : 2 * len(tasks)]
     kinds = list(config.examples())
     counts = dict(zip(kinds, given[2 * len(tasks) : 2 * len(tasks) + len(kinds)], strict=True))
-    text = named([Path(file["path"]).name for file in sources["corpus"]])
+    text = name_of_text(sources)
     read = {task: read_json(folder / TASK_FILE) for task, folder in zip(tasks, data, strict=True)}
     facts = {
         task: {"missing": {}} | read[task] | read_json(folder / FACTS)

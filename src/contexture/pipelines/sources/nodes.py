@@ -1,15 +1,17 @@
-"""Nodes of the stage `sources`."""
+"""Nodes of the stage `sources`, and what is asked of its files before a run."""
 
 import logging
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from contexture.config import Parameters
-from contexture.corpus.config import Input
-from contexture.corpus.sources import find_sources
+from contexture.config import ConfigurationError, Parameters
+from contexture.corpus.config import CorpusConfig, Input
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import find_sources, locate
 from contexture.demo import write_demo_world
 from contexture.demo.write import BOOKS
+from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
 DEMO = "demo"
@@ -28,4 +30,42 @@ def locate_sources(parameters: Parameters, place: Path) -> dict[str, Any]:
         placed += world if one.path == DEMO else [one]
     files = find_sources(replace(parameters.corpus, input=placed))
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
-    return {"corpus": [asdict(file) for file in files]}
+    return {"inputs": [one.path for one in inputs], "corpus": [asdict(file) for file in files]}
+
+
+def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> None:
+    """Refuse a corpus whose files are not there, or one that nobody asked for in the place of a user's own.
+
+    Args:
+        corpus: what is asked for.
+        told: whether this very run says `corpus.input`; then another corpus may be replaced.
+        sources: what `locate_sources` returned for the corpus that is there; empty where there is none.
+
+    Raises:
+        ConfigurationError: with the way out.
+    """
+    asked = [one for one in corpus.inputs() if one.path != DEMO]
+    try:
+        for _ in locate(replace(corpus, input=list(asked))):
+            pass
+    except SourceError as error:
+        raise ConfigurationError(str(error)) from None
+    before = sources.get("inputs", [DEMO])
+    now = [one.path for one in corpus.inputs()]
+    if told or before in ([DEMO], now):
+        return
+    there, new = (", ".join("the made-up world" if path == DEMO else path for path in paths) for paths in (before, now))
+    raise ConfigurationError(
+        f"the corpus here was made of {there}; this run would put one of {new} in its place. To go on with it, add "
+        f"--params {_parameter(before)}, or run the stages behind it alone (--tags); to replace it, "
+        f"--params {_parameter(now)}"
+    )
+
+
+def _parameter(paths: list[str]) -> str:
+    return f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"
+
+
+def name_of_text(sources: dict[str, Any]) -> str:
+    """What a corpus is called: after what it was asked for by."""
+    return named(["the demo's made-up world" if path == DEMO else path for path in sources["inputs"]])
