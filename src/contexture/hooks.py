@@ -4,10 +4,13 @@ import importlib.metadata
 import json
 import subprocess
 import sys
+import textwrap
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from kedro.framework.context import KedroContext
@@ -17,10 +20,14 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from contexture.config import ConfigurationError
+from contexture.folders import whole_file
 from contexture.pipelines.asked import check_asked
-from contexture.pipelines.console import LOG_FILE, RunRefusedError, say
+from contexture.pipelines.console import LOG_FILE, WIDTH, RunRefusedError, duration, say
 from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.parameters import check, current
+
+if TYPE_CHECKING:
+    from contexture.reporting.index import Summary
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -151,27 +158,61 @@ class RecordRun:
 
 
 class Announce:
-    """The last lines of a run: where each system's page is, the league's table, and what to try next."""
+    """The last lines of a run: a verdict and a page for each system, the league's table, and what to try next."""
+
+    @hook_impl(trylast=True)
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """After kedro-mlflow has opened the run; without a stage of reports there is nothing to say."""
+        import mlflow
+
+        self.began = time.monotonic()
+        active = mlflow.active_run()
+        self.run = active.info.run_id if active else ""
 
     @hook_impl
-    def after_pipeline_run(self, pipeline: Pipeline) -> None:
+    def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
         """After the last stage."""
-        reported = [node.namespace for node in pipeline.nodes if node.short_name == "report" and node.namespace]
+        from contexture.reporting.index import read_summaries, render_index
+
+        reported = {node.namespace for node in pipeline.nodes if node.short_name == "report" and node.namespace}
         if not reported:
             return
-        lines = [f"{system}: data/08_reporting/{system}/report/report.html" for system in sorted(reported)]
+        summaries = read_summaries(REPORTS)
+        git = git_tags(Path(run_params["project_path"]))
+        run = {
+            "What": ", ".join(run_params["pipeline_names"] or ["everything"]),
+            "Finished": f"{datetime.now():%Y-%m-%d %H:%M}, after {duration(time.monotonic() - self.began)}",
+            "Commit": git.get("git_revision", "not in a git checkout")[:12]
+            + (", with changed files" if git.get("git_changed_files", "none") != "none" else ""),
+            "MLflow": f"run {self.run}: `make ui`, then http://127.0.0.1:5000/#/experiments" if self.run else "",
+        }
+        with whole_file(REPORTS / "index.html") as file:
+            file.write(render_index(summaries, {name: told for name, told in run.items() if told}).encode())
+        lines = [line for system in summaries if system in reported for line in _told(summaries[system])]
         if LEAGUE in reported:
-            lines = [*lines, "", *league_lines(), "", *NEXT]
+            lines += ["", *league_lines()]
+        lines += ["", f"Read    {REPORTS}/index.html", f"        {REPORTS}/corpus/card.html", *NEXT]
         say("\n".join(["", *lines]), sys.stdout)
 
 
+#: Where pages lie.
+REPORTS = Path("data/08_reporting")
 #: The system whose table ends a run.
 LEAGUE = "league"
 NEXT = (
-    "Next:  kedro run                                    everything at demo size: every row of every paper's tables",
-    '       contexture search "how is salt traded"       the passages that answer, by the encoder just trained',
-    "       make ui                                      every training of this run: parameters, curves, tables",
+    "Try     kedro run                                    everything at demo size: every row of every paper's tables",
+    '        contexture search "how is salt traded"       the passages that answer, by the encoder just trained',
+    "        make ui                                      every training of this run: parameters, curves, tables",
 )
+
+
+def _told(summary: "Summary") -> list[str]:
+    """A title and the first thing that its page says, in lines that fit."""
+    indent = 4 * " "
+    lines = [
+        textwrap.fill(told, WIDTH, initial_indent=indent, subsequent_indent=indent) for told in summary.verdict[:1]
+    ]
+    return [summary.title, *lines]
 
 
 def league_lines() -> list[str]:

@@ -1,6 +1,7 @@
 """MSPP's run at its smallest, what the options of `kedro run` do, and which pipelines there are."""
 
 import copy
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from kedro.config import OmegaConfigLoader
 from kedro.framework.cli.utils import KedroCliError
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
+from markupsafe import escape
 from mlflow import MlflowClient
 from pyspark.sql import SparkSession
 from safetensors.torch import load_file
@@ -25,6 +27,7 @@ from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.console import RunRefusedError
 from contexture.pipelines.parameters import check, current
 from contexture.pipelines.trainings import shares
+from contexture.reporting.index import read_summaries
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import (
@@ -104,6 +107,18 @@ def test_the_report_shows_tables_and_curves(demo: Path) -> None:
     assert "The documents that questions are about were not kept out of the text." in text
     pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
     assert any("pretrain" in name for name in pictures) and any("finetune" in name for name in pictures)
+
+
+def test_the_index_leads_to_the_report(demo: Path) -> None:
+    reports = demo / "data/08_reporting"
+    index = (reports / "index.html").read_text(encoding="utf-8")
+    [summary] = read_summaries(reports).values()
+    assert summary.text == "the demo's made-up world" and summary.verdict
+    for told in (summary.title, *summary.verdict, summary.made):
+        assert str(escape(told)) in index
+    for link in re.findall(r'href="([^"]+)"', index):
+        assert (reports / link).exists()
+    assert "<dd>mspp</dd>" in index and "<dt>MLflow</dt><dd>run " in index
 
 
 def test_models_lie_where_they_are_said_to(demo: Path) -> None:

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from contexture.reporting.curves import History, learning_curves, to_png
 from contexture.reporting.names import DATA, TASKS, in_order
-from contexture.reporting.page import MakePage, ReportContext
+from contexture.reporting.page import MakePage, Page, ReportContext
 from contexture.reporting.records import check_records
 from contexture.reporting.tables import Column, Table, counts_table, to_markdown
 
@@ -20,6 +20,7 @@ class Report:
     markdown: str
     html: str
     figures: Mapping[str, bytes]  # file name → PNG
+    page: Page  # what was drawn
 
 
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
@@ -47,7 +48,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
         "counts": [*([missing] if missing.rows else []), *counts_tables(context)],
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
     }
-    return Report(render("report.md", content), render("report.html", content), figures)
+    return Report(render("report.md", content), render("report.html", content), figures, made)
 
 
 def counts_tables(context: ReportContext) -> list[Table]:

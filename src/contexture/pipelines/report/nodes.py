@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from contexture.training.places import resolve
 
 if TYPE_CHECKING:
     from contexture.reporting.curves import History, Series
+    from contexture.reporting.index import Summary
     from contexture.reporting.report import Report
 
 #: Rows that no configuration names.
@@ -53,6 +55,7 @@ def write_report(
 
     `given`: the results of all tasks, then their data, then the counts of the examples by kind, then encoders.
     """
+    from contexture.reporting.index import summarize
     from contexture.reporting.page import ReportContext
     from contexture.reporting.phrases import kept_out
     from contexture.reporting.report import render_report
@@ -98,7 +101,8 @@ def write_report(
         series=series(),
     )
     report = render_report(records, histories(config, models), context, resolve(f"{module}:page"))
-    return save_report(report, place), records
+    summary = summarize(context.title, report.page, text, f"{datetime.now():%Y-%m-%d %H:%M}")
+    return save_report(report, summary, place), records
 
 
 def no_speed() -> dict[str, float]:
@@ -242,11 +246,14 @@ def described(encoder: Any) -> str:
     return f"{encoder.kind.replace('_', ' ')}, {encoder.embedding_size}{pair}"
 
 
-def save_report(report: "Report", place: Path) -> Path:
-    """Write the pages and the pictures that they show."""
+def save_report(report: "Report", summary: "Summary", place: Path) -> Path:
+    """Write the pages, the pictures that they show, and what the index says of them."""
+    from contexture.reporting.index import SUMMARY, summary_json
+
     with work_folder(place) as work:
         (work / "report.md").write_text(report.markdown, encoding="utf-8")
         (work / "report.html").write_text(report.html, encoding="utf-8")
+        (work / SUMMARY).write_text(summary_json(summary), encoding="utf-8")
         for file, picture in report.figures.items():
             (work / file).write_bytes(picture)
     return place
