@@ -37,6 +37,7 @@ from tests.pipelines.conftest import (
     check_report,
     copy_data,
     measured,
+    read,
     records,
     run,
     run_without_spark,
@@ -107,6 +108,16 @@ def test_the_report_shows_tables_and_curves(demo: Path) -> None:
     assert "The documents that questions are about were not kept out of the text." in text
     pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
     assert any("pretrain" in name for name in pictures) and any("finetune" in name for name in pictures)
+
+
+def test_some_questions_are_to_be_read_on_the_page(demo: Path) -> None:
+    [shown] = read(demo, "07_model_output/mspp/answer_selection/facts.json")["examples"]
+    answers = pd.read_parquet(demo / "data/03_primary/tasks/answer_selection/answers.parquet")
+    right = set(answers.loc[answers["label"] == 1, ["question", "candidate"]].itertuples(index=False, name=None))
+    assert shown["variant"] in VARIANTS and shown["missed"]
+    for row, answered in [(row, kind == "answered") for kind in ("answered", "missed") for row in shown[kind]]:
+        assert ((row["question"], row["found"]) in right) == answered and (row["question"], row["right"]) in right
+        assert row["question"] in check_report(demo, "mspp")
 
 
 def test_the_index_leads_to_the_report(demo: Path) -> None:

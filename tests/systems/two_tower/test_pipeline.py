@@ -98,6 +98,10 @@ def test_counts_report_and_models_are_there(project: Path) -> None:
     assert "Table 1: pairs of the pre-training tasks" in page and re.search(r"50[.,]2", page)  # ICT pairs, published
     facts = read(project, "07_model_output/two_tower/retrieval/facts.json")
     assert {"ivf", "hnsw"} <= {found["kind"] for found in facts["indexes"]}
+    [shown] = facts["examples"]
+    assert (shown["variant"], shown["protocol"]) == ("static_ict", "80%") and shown["missed"]
+    assert all(row["found"] == row["right"] for row in shown["answered"])
+    assert all(row["found"] != row["right"] and row["question"] in page for row in shown["missed"])
     models = project / "data/06_models/two_tower"
     for variant in RUNS:
         tuned = [f"finetuned/retrieval/{variant}/seed-0/share-{share}" for share in SHARES]

@@ -1,6 +1,7 @@
 """Every contestant on the questions of dev and test: frozen, fine-tuned, and what needs no training beside them."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.examples import to_read
 
 NAME = "answer_selection"
 #: The one model that is fine-tuned of a contestant.
@@ -26,6 +28,8 @@ def evaluate_answers(
     contestants: Sequence[Contestant], answers: pd.DataFrame, data: str, each: Each = one_by_one
 ) -> Results:
     """P@1, MAP and MRR of all contestants and of the baselines; the tables `scores` and `questions` hold the details.
+
+    The fact `examples` has some test questions of the best contestant to read.
 
     Args:
         contestants: the seeds of the baselines are theirs, too. The one whose head is ie_1 is the pairwise model: the
@@ -46,7 +50,8 @@ def evaluate_answers(
     ]
     scores = pd.concat(tables, ignore_index=True)[COLUMNS]
     questions = question_metrics(scores)
-    return Results(to_records(questions, METRICS, NAME, data), tables={"scores": scores, "questions": questions})
+    facts = {"examples": _examples(contestants, scores, questions, parts)}
+    return Results(to_records(questions, METRICS, NAME, data), facts, {"scores": scores, "questions": questions})
 
 
 def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
@@ -95,6 +100,30 @@ def _finetuned(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame]
             if one.head == "ie_1":
                 pairwise.setdefault((one.seed, split), found["score"].to_numpy(np.float64))
             yield _run(found, one.variant, one.seed, split)
+
+
+def _examples(
+    contestants: Sequence[Contestant], scores: pd.DataFrame, questions: pd.DataFrame, parts: dict[str, pd.DataFrame]
+) -> list[dict[str, Any]]:
+    """Of the run with the best MAP on test: questions with a right candidate at the top, and others."""
+    ours = questions[questions["variant"].isin([one.variant for one in contestants]) & (questions["split"] == "test")]
+    if ours.empty:
+        return []
+    run = ["variant", "protocol", "seed"]
+    means = ours.groupby(run, as_index=False)["map"].mean()
+    best = means.loc[means["map"].idxmax()]
+    texts = parts["test"][["question_id", "candidate_id", "question", "candidate"]]
+    scored = scores[(scores[run] == best[run]).all(axis=1) & (scores["split"] == "test")]
+    scored = scored.merge(texts, on=["question_id", "candidate_id"])
+    scored = scored.sort_values("score", ascending=False, kind="stable")
+    first = scored.groupby("question_id").head(1).sort_values("question_id")
+    right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
+
+    def row(place: int) -> dict[str, str]:
+        found = first.iloc[place]
+        return {"question": found["question"], "found": found["candidate"], "right": right[found["question_id"]]}
+
+    return [to_read(best["variant"], best["protocol"], (first["label"] == 1).tolist(), row)]
 
 
 def _run(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:

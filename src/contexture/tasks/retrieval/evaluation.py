@@ -19,10 +19,11 @@ from contexture.metrics.top import Rows
 from contexture.metrics.vectors import Vectors
 from contexture.reporting.records import RECALL_AT
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.examples import to_read
 from contexture.tasks.retrieval.candidates import PARTS, Retriever
 from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.parquet_rows import ParquetRows
-from contexture.tasks.retrieval.ranks import METRICS, READ, question_ranks, recalls
+from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
 from contexture.tasks.retrieval.reqa import split_questions
 
 NAME = "retrieval"
@@ -90,7 +91,7 @@ def evaluate_retrieval(
     """Recalls of all contestants and of BM25, which has their seeds, in all pools, the first of which is closed.
 
     The table `ranks` has where each question's answer was found. The fact `indexes` compares approximate indexes with
-    exact search, and `speeds` tells how fast BM25 searched.
+    exact search, `speeds` tells how fast BM25 searched, and `examples` has some questions of the indexed model to read.
     """
     if not contestants:
         return Results()
@@ -104,8 +105,9 @@ def evaluate_retrieval(
         fused = words[0][0] if variant in settings.hybrid else None
         given.append((one, settings, questions, searched, one == indexed, fused))
     measured = each(_measure, given)
-    tables = [table for found, _ in measured for table in found]
-    indexes = [row for _, found in measured for row in found]
+    tables = [table for found, _, _ in measured for table in found]
+    indexes = [row for _, found, _ in measured for row in found]
+    examples = [example for _, _, found in measured for example in found]
     shares = settings.shares if any(one.finetuned for one in contestants) else []
     seeds = sorted({one.seed for one in contestants})
     speeds: list[dict[str, Any]] = []
@@ -120,7 +122,7 @@ def evaluate_retrieval(
             speeds.append({"what": "BM25 search", "unit": "queries", "per_second": len(questions) / seconds})
     table = pd.concat(tables, ignore_index=True)[COLUMNS]
     records = to_records(pd.concat([table[RUN], recalls(table)], axis=1), METRICS, NAME, data)
-    return Results(records, {"indexes": indexes, "speeds": speeds}, {"ranks": table})
+    return Results(records, {"indexes": indexes, "speeds": speeds, "examples": examples}, {"ranks": table})
 
 
 def _measure(
@@ -130,12 +132,12 @@ def _measure(
     pools: Sequence[Pool],
     indexed: bool,
     words: Rows | None,
-) -> tuple[list[pd.DataFrame], list[dict[str, Any]]]:
-    """The ranks of one model in all pools given; approximate indexes of its vectors if `indexed`.
+) -> tuple[list[pd.DataFrame], list[dict[str, Any]], list[dict[str, Any]]]:
+    """The ranks of one model in all pools given; if `indexed`, approximate indexes of its vectors, and examples.
 
     `words`: what BM25 found for each question in the closed pool, where both shall be fused.
     """
-    one, tables, indexes = measured.contestant, [], list[dict[str, Any]]()
+    one, tables, indexes, examples = measured.contestant, [], list[dict[str, Any]](), list[dict[str, Any]]()
     retriever = Retriever(measured.encoders)
     tested = questions[unseen(questions, measured.share, one.seed)]
     queries = retriever.questions(tested)
@@ -151,7 +153,24 @@ def _measure(
             tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
         if indexed and not pool.is_open:
             indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
-    return tables, indexes
+            examples = [_examples(measured, tested.reset_index(drop=True), pool, rows)]
+    return tables, indexes, examples
+
+
+def _examples(measured: Measured, questions: pd.DataFrame, pool: Pool, found: Rows) -> dict[str, Any]:
+    """Questions whose answer came first, and others, with the answer and what came first."""
+    candidates = pool.candidates
+    gold, _ = gold_rows(questions, candidates.batches(READ))
+    right = [first in answers for first, answers in zip(found[:, 0], gold, strict=True)]
+
+    def row(place: int) -> dict[str, str]:
+        first, answer = candidates.take([int(found[place, 0]), int(gold[place][0])])
+        texts = {"found": first, "right": answer}
+        return {"question": questions["question"][place]} | {
+            name: f"{one['title']}: {one['sentence']}" for name, one in texts.items()
+        }
+
+    return to_read(measured.contestant.variant, _protocol(measured.share), right, row)
 
 
 def _weight(
@@ -204,10 +223,14 @@ def _indexed(settings: RetrievalSettings, contestants: Sequence[Contestant]) -> 
 
 
 def _run(ranks: pd.DataFrame, variant: str, seed: int, share: float | None, pool: Pool) -> pd.DataFrame:
-    protocol = FROZEN if share is None else share_name(share)
+    protocol = _protocol(share)
     return ranks.assign(
         variant=variant, seed=seed, split="test", protocol=f"{protocol} open" if pool.is_open else protocol
     )
+
+
+def _protocol(share: float | None) -> str:
+    return FROZEN if share is None else share_name(share)
 
 
 def _bm25(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[Rows, float]:
