@@ -18,6 +18,7 @@ from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
 from markupsafe import escape
 from mlflow import MlflowClient
+from mlflow.entities import Run
 from pyspark.sql import SparkSession
 from safetensors.torch import load_file
 
@@ -188,19 +189,40 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert [point.step for point in curve] == [2, 4]
 
 
-def test_artifacts_lie_in_a_folder_of_their_system(demo: Path) -> None:
-    """Several systems are run in one run of MLflow's."""
-    mlflow.set_tracking_uri(f"sqlite:///{demo}/mlflow.db")
+def test_artifacts_lie_in_a_folder_of_their_system(demo: Path, make_project: Callable[[], Path]) -> None:
+    """Several systems are run in one run of MLflow's, and their pages and pictures have the same names."""
+    folder = make_project()
+    copy_data(demo, folder, *KEPT, "06_models", "07_model_output")
+    shutil.copytree(demo / "data/08_reporting/mspp", folder / "data/08_reporting/mspp")
+    params = copy.deepcopy(SMALLEST)
+    params["mspp"]["ablation"] = {
+        "rows": [{"run": "base", "encoder": {"layers": 2}}],
+        "tasks": {"answer_selection": {}},
+    }
+    systems = ["mspp", "mspp_ablation"]
+    nodes = ["pretrain", "evaluate_answer_selection", "no_speed", "report"]
+    asked = ["mspp.no_speed", "mspp.report", *(f"mspp_ablation.{name}" for name in nodes)]
+    run_without_spark(folder, params, pipeline_names=systems, node_names=asked)
+    parent, client = parent_of(folder)
+    kept = Path(client.download_artifacts(parent.info.run_id, "."))
+    for system in systems:
+        reported = folder / "data/08_reporting" / system
+        made = [reported / "metrics.json", *(reported / "report").iterdir()]
+        assert {"report.html", "report.md"} < {file.name for file in made}
+        for file in made:
+            assert (kept / system / file.relative_to(reported)).read_bytes() == file.read_bytes()
+    assert {file.name for file in kept.iterdir()} == {*systems, "configuration", "data"}
+    pages = [(kept / system / "report/report.md").read_text() for system in systems]
+    assert pages[0] != pages[1]
+
+
+def parent_of(project: Path) -> tuple[Run, MlflowClient]:
+    """The one run of MLflow's that is no child."""
+    mlflow.set_tracking_uri(f"sqlite:///{project}/mlflow.db")
     client = MlflowClient()
     experiment = client.get_experiment_by_name("contexture")
     (parent,) = client.search_runs([experiment.experiment_id], "tags.`mlflow.parentRunId` IS NULL")
-
-    def names(folder: str | None = None) -> set[str]:
-        return {file.path for file in client.list_artifacts(parent.info.run_id, folder)}
-
-    assert names() == {"mspp", "configuration", "data"}
-    assert names("mspp") == {"mspp/metrics.json", "mspp/report"}
-    assert {"mspp/report/report.html", "mspp/report/report.md"} <= names("mspp/report")
+    return parent, client
 
 
 def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
