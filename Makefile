@@ -7,6 +7,8 @@ BIN := .venv/bin
 SETUP := @sh scripts/setup.sh
 STEP := @sh scripts/step.sh
 UI_PORT := 5000
+# The runs, in the view for training: MLflow opens that of language-model apps otherwise, whatever an experiment is.
+UI_VIEW := \#/experiments/1/runs?workflowType=machine_learning
 VIZ_PORT := 4141
 
 # The Python to make .venv with; without it the first of 3.11, 3.12 and 3.13 that is found.
@@ -41,7 +43,7 @@ lint:  ## Check style, types and which room imports which
 ui:  ## Open the runs in the MLflow UI; another port: make ui UI_PORT=5001
 	@[ -f mlflow.db ] || { echo "There is no run to show yet (no mlflow.db): 'make demo' makes one."; exit 1; }
 	$(SETUP) workbench
-	@echo "==> MLflow UI: http://127.0.0.1:$(UI_PORT) in a few seconds; Ctrl-C ends it"
+	@echo "==> MLflow UI: http://127.0.0.1:$(UI_PORT)/$(UI_VIEW) in a few seconds; Ctrl-C ends it"
 	@MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false $(BIN)/mlflow server --backend-store-uri sqlite:///mlflow.db \
 		--workers 1 --host 127.0.0.1 --port $(UI_PORT)
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -133,13 +133,19 @@ class RecordRun:
     ) -> None:
         """After kedro-mlflow has opened the run."""
         import mlflow
+        from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
+
+        from contexture.pipelines.sources.nodes import name_of_text
+        from contexture.pipelines.tracking import shown
 
         if mlflow.active_run() is None:
             return
-        mlflow.set_tags(git_tags(self.project))
+        made = "sources" in pipeline.datasets() - pipeline.inputs() or not catalog.exists("sources")
+        asked = {"inputs": [one.path for one in current().corpus.inputs()]}
+        text = name_of_text(asked if made else catalog.load("sources"))
+        mlflow.set_tags(git_tags(self.project) | {MLFLOW_RUN_NAME: run_name(run_params, text)})
         run = {name.split(".")[0] for name in pipeline.datasets() if "." in name}
-        flat = {key: str(value)[:250] for key, value in flattened(self.parameters) if key.split(".")[0] in run}
-        mlflow.log_params(flat)
+        mlflow.log_params(shown({key: value for key, value in self.parameters.items() if key in run}))
         mlflow.log_dict(self.parameters, "configuration/parameters.yml")
         mlflow.log_dict(
             {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES},
@@ -167,7 +173,7 @@ class Announce:
 
         self.began = time.monotonic()
         active = mlflow.active_run()
-        self.run = active.info.run_id if active else ""
+        self.run = f"{active.info.experiment_id}/runs/{active.info.run_id}" if active else ""
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
@@ -184,7 +190,7 @@ class Announce:
             "Finished": f"{datetime.now():%Y-%m-%d %H:%M}, after {duration(time.monotonic() - self.began)}",
             "Commit": git.get("git_revision", "not in a git checkout")[:12]
             + (", with changed files" if git.get("git_changed_files", "none") != "none" else ""),
-            "MLflow": f"run {self.run}: `make ui`, then http://127.0.0.1:5000/#/experiments" if self.run else "",
+            "MLflow": f"`make ui`, then http://127.0.0.1:5000/#/experiments/{self.run}" if self.run else "",
         }
         with whole_file(REPORTS / "index.html") as file:
             file.write(render_index(summaries, {name: told for name, told in run.items() if told}).encode())
@@ -224,14 +230,12 @@ def league_lines() -> list[str]:
     return league_text(records, labels(current().systems[LEAGUE])).splitlines()
 
 
-def flattened(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Leaves of nested parameters by their dotted keys."""
-    for key, value in values.items():
-        name = f"{before}{key}".replace("=", "_")
-        if isinstance(value, Mapping):
-            yield from flattened(value, f"{name}.")
-        else:
-            yield name, value
+def run_name(asked: Mapping[str, Any], text: str) -> str:
+    """What runs, and on which text: "tour, the demo's made-up world"; "mspp pretrain finetune, wiki.xml.bz2"."""
+    pipelines = asked.get("pipeline_names") or ["everything"]
+    parts = [part for option in ("tags", "node_names") for part in asked.get(option) or []]
+    parts += [f"{way} {node}" for way in ("from", "to") for node in asked.get(f"{way}_nodes") or []]
+    return f"{' '.join([*pipelines, *parts])}, {text}".replace("__default__", "everything")
 
 
 def git_tags(project: Path) -> dict[str, str]:

@@ -4,11 +4,13 @@ import copy
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import mlflow
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -23,10 +25,11 @@ from pyspark.sql import SparkSession
 from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
-from contexture.hooks import git_tags
+from contexture.hooks import git_tags, run_name
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.console import RunRefusedError
 from contexture.pipelines.parameters import check, current
+from contexture.pipelines.system import main_variants
 from contexture.pipelines.trainings import shares
 from contexture.reporting.index import read_summaries
 from contexture.settings import CONFIG_LOADER_ARGS
@@ -130,7 +133,7 @@ def test_the_index_leads_to_the_report(demo: Path) -> None:
         assert str(escape(told)) in index
     for link in re.findall(r'href="([^"]+)"', index):
         assert (reports / link).exists()
-    assert "<dd>mspp</dd>" in index and "<dt>MLflow</dt><dd>run " in index
+    assert "<dd>mspp</dd>" in index and f"/#/experiments/1/runs/{parent_of(demo)[0].info.run_id}<" in index
 
 
 def test_models_lie_where_they_are_said_to(demo: Path) -> None:
@@ -167,28 +170,74 @@ def test_a_run_continues_an_encoder_of_another_place(demo: Path, make_project: C
 
 
 def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
-    mlflow.set_tracking_uri(f"sqlite:///{demo}/mlflow.db")
-    client = MlflowClient()
-    experiment = client.get_experiment_by_name("contexture")
-    runs = client.search_runs([experiment.experiment_id], max_results=100)
-    parents = [r for r in runs if "mlflow.parentRunId" not in r.data.tags]
-    assert len(parents) == 1
-    parent = parents[0]
+    parent, client = parent_of(demo)
+    runs = client.search_runs([parent.info.experiment_id], max_results=100)
     children = {r.info.run_name: r for r in runs if r.data.tags.get("mlflow.parentRunId") == parent.info.run_id}
+    assert len(runs) == 1 + len(children)
     assert set(children) == {f"pretrain mspp {name} seed 0" for name in RUNS} | {
         f"finetune mspp {name} on answer_selection model seed 0" for name in VARIANTS
     }
     assert all(r.info.status == "FINISHED" for r in [parent, *children.values()])
     assert parent.data.params["mspp.pretrain.batch_size"] == "8"
-    assert 0 <= parent.data.metrics["mspp/answer_selection/grouped/mspp_ie/map"] <= 1
+    assert parent.info.run_name == "mspp, the demo's made-up world"
     child = children["finetune mspp mspp_ie on answer_selection model seed 0"]
     tags = {"system": "mspp", "stage": "finetune", "variant": "mspp_ie", "seed": "0", "task": "answer_selection"}
     assert tags.items() <= child.data.tags.items()
     assert 0 <= child.data.metrics["dev/map"] <= 1
+    settings = {"seed": "0", "epochs": "1", "head": "ie_k", "start": "mspp_ie"}
+    assert settings.items() <= child.data.params.items()
+    trained = children["pretrain mspp mspp_ie seed 0"].data.params
+    settings = {
+        "seed": "0", "start": "base", "schedule": "4 steps of 1 mlm + 1 mspp", "batch_size.joint": "8",
+        "encoder.kind": "transformer", "encoder.hidden_size": "16",
+    }  # fmt: skip
+    assert settings.items() <= trained.items()
+    assert float(trained["optimizer.learning_rate"]) > 0
     curve = client.get_metric_history(children["pretrain mspp mspp_ie seed 0"].info.run_id, "train/mspp")
     assert [point.step for point in curve] == [2, 4]
 
 
+def test_mlflow_shows_what_the_main_variants_reached_and_keeps_a_table_of_all(demo: Path) -> None:
+    parent, _ = parent_of(demo)
+    table = records(demo, "mspp").query("split == 'test'")
+    reached = table.query("protocol == 'grouped' and metric == 'map'").set_index("variant")["value"]
+    metrics = {f"mspp/{name} map": pytest.approx(100 * reached[name]) for name in ("mspp_ie", "joint_ie")}
+    assert parent.data.metrics == metrics
+    kept = mlflow.load_table("mspp/test_means.json", run_ids=[parent.info.run_id])
+    assert len(kept) == len(table) and set(kept["variant"]) == set(table["variant"])
+
+
+def test_the_encoder_of_a_system_is_registered_by_its_name(demo: Path) -> None:
+    parent, client = parent_of(demo)
+    (model,) = client.search_registered_models()
+    assert model.name == "mspp"
+    assert [(str(one.version), one.run_id) for one in model.latest_versions] == [("1", parent.info.run_id)]
+    served = mlflow.pyfunc.load_model("models:/mspp/1")
+    encoder = load_encoder(demo / "data/06_models/mspp/pretrained/mspp_ie/seed-0")
+    np.testing.assert_allclose(served.predict(["a town"]), encoder.embed(["a town"]), atol=1e-5)
+    assert not [*(demo / "mlruns").rglob("*.pkl")]
+
+
+def test_artifacts_are_found_in_a_folder_that_was_moved(demo: Path, tmp_path: Path) -> None:
+    """By what docs/mlflow.md says."""
+    shutil.copytree(demo / "mlruns", tmp_path / "mlruns")
+    shutil.copy(demo / "mlflow.db", tmp_path)
+    said = (PROJECT / "docs/mlflow.md").read_text(encoding="utf-8").partition("## A project folder that was moved")[2]
+    code = said.partition("```python\n")[2].partition("```")[0]
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    parent, client = parent_of(tmp_path)
+    assert Path(client.download_artifacts(parent.info.run_id, "mspp/metrics.json")).is_relative_to(tmp_path)
+    assert Path(mlflow.artifacts.download_artifacts("models:/mspp/1")).is_relative_to(tmp_path)
+
+
+def test_make_ui_names_the_view_of_the_runs(demo: Path) -> None:
+    parent, _ = parent_of(demo)
+    told = subprocess.run(["make", "--dry-run", "ui"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    assert f":5000/#/experiments/{parent.info.experiment_id}/runs?workflowType=machine_learning" in told
+    assert "--host 127.0.0.1" in told
+
+
+@pytest.mark.slow
 def test_artifacts_lie_in_a_folder_of_their_system(demo: Path, make_project: Callable[[], Path]) -> None:
     """Several systems are run in one run of MLflow's, and their pages and pictures have the same names."""
     folder = make_project()
@@ -345,6 +394,37 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
     for name in [*SYSTEMS, "corpus"]:
         assert {node.name for node in pipelines[name].nodes} <= everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
+
+
+def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None:
+    parameters = current()
+    main = {name: main_variants(name, config, parameters) for name, config in parameters.systems.items()}
+    assert sum(map(len, main.values())) <= 10
+    short = parameters.toured()
+    assert {name: main_variants(name, config, short) for name, config in short.systems.items()} == main
+    for name in ("tour", "__default__"):
+        registered = {
+            node.namespace: node.inputs for node in pipelines[name].nodes if node.short_name == "register_encoder"
+        }
+        assert registered == {
+            "mspp": ["mspp.mspp_ie-pretrained"],
+            "quick_thoughts": ["quick_thoughts.bow-pretrained"],
+            "two_tower": ["two_tower.static_ict-pretrained"],
+            "league": ["league.mlm_ict_quick_thoughts-pretrained"],
+        }
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({"pipeline_names": ["__default__"]}, "everything, a text"),
+        ({}, "everything, a text"),
+        ({"pipeline_names": ["mspp", "league"], "tags": ["report"]}, "mspp league report, a text"),
+        ({"pipeline_names": ["mspp"], "from_nodes": ["mspp.pretrain"]}, "mspp from mspp.pretrain, a text"),
+    ],
+)
+def test_a_run_is_named_by_what_ran_and_on_which_text(asked: dict[str, Any], name: str) -> None:
+    assert run_name(asked, "a text") == name
 
 
 def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> None:

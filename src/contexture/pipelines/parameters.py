@@ -1,5 +1,6 @@
 """The typed parameters of the run, checked once; pipelines are built from them."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,3 +35,13 @@ def current() -> Parameters:
     arguments: Any = CONFIG_LOADER_ARGS
 
     return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **arguments))
+
+
+def flattened(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Leaves of nested parameters by their dotted keys."""
+    for key, value in values.items():
+        name = f"{before}{key}".replace("=", "_")
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{name}.")
+        else:
+            yield name, value

@@ -20,6 +20,9 @@ from contexture.pipelines import (
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 
+#: As many variants of a system have their main metric among those of a run: ten of all systems.
+MAIN = 3
+
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
     """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for.
@@ -48,7 +51,7 @@ def create_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> 
         + finetune.create_pipeline(name, config, compute)
         + evaluate.create_pipeline(name, config, guests_of(config, parameters), compute)
         + search.create_pipeline(name, config)
-        + report.create_pipeline(name, config, guests_of(config, parameters))
+        + report.create_pipeline(name, config, guests_of(config, parameters), main_variants(name, config, parameters))
     )
 
 
@@ -68,8 +71,14 @@ def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parame
         pretrain.create_pipeline(place, changed, parameters.compute, examples_of=name)
         + finetune.create_pipeline(place, changed, parameters.compute)
         + evaluate.create_pipeline(place, changed, {}, parameters.compute, examples_of=name)
-        + report.create_pipeline(place, changed, {}, examples_of=name)
+        + report.create_pipeline(place, changed, {}, main_variants(place, changed, parameters), examples_of=name)
     )
+
+
+def main_variants(name: str, config: SystemConfig, parameters: Parameters) -> list[str]:
+    """The few variants that stand for a system: the first of the tour's, or of all where the tour has it not."""
+    tour = parameters.tour.get(name)
+    return (tour.variants if tour else [*config.measured])[:MAIN]
 
 
 def guests_of(config: SystemConfig, parameters: Parameters) -> Mapping[str, SystemConfig]:

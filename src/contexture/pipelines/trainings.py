@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,24 +24,37 @@ from contexture.training.fleet import Job, run_jobs
 _DRIVERS = ("nvidiactl", "kfd", "dxg")
 
 
-def train_all(jobs: Sequence[tuple[Job, Path, dict[str, str]]], compute: ComputeConfig, what: str) -> None:
-    """Do all jobs, each given with the folder that it makes and the tags of its run."""
-    if not jobs:
+@dataclass(frozen=True)
+class Training:
+    """A job that trains, the folder that it makes, and the tags and settings of its run."""
+
+    job: Job
+    folder: Path
+    tags: dict[str, str]
+    settings: dict[str, Any]
+
+
+def train_all(trainings: Sequence[Training], compute: ComputeConfig, what: str) -> None:
+    """Do all of them."""
+    if not trainings:
         return
-    described = {job.name: (folder, tags) for job, folder, tags in jobs}
+    by_name = {training.job.name: training for training in trainings}
 
     @contextmanager
     def around(job: Job) -> Iterator[None]:
-        folder, tags = described[job.name]
-        with child_run(job.name, tags, folder):
+        found = by_name[job.name]
+        with child_run(job.name, found.tags, found.settings, found.folder):
             yield
 
     began = time.time()
-    with progress(len(jobs), what, "run") as bar:
-        run_jobs([job for job, _, _ in jobs], *shares(compute), around, lambda done: _show(bar, done))
-    markers = [folder / IDENTITY for _, folder, _ in jobs]
+    with progress(len(trainings), what, "run") as bar:
+        run_jobs([training.job for training in trainings], *shares(compute), around, lambda done: _show(bar, done))
+    markers = [training.folder / IDENTITY for training in trainings]
     if kept := sum(marker.exists() and marker.stat().st_mtime < began for marker in markers):
-        say(f"        {what}: {kept} of {len(jobs)} were there, made with the same settings, and are kept", sys.stdout)
+        say(
+            f"        {what}: {kept} of {len(trainings)} were there, made with the same settings, and are kept",
+            sys.stdout,
+        )
 
 
 def side_by_side(compute: ComputeConfig, what: str) -> Each:

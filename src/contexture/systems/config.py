@@ -3,7 +3,7 @@
 All systems are told the same things; what is one paper's own is its page and, where it has one, its stream.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -237,6 +237,10 @@ class SystemConfig:
             tasks={name: settings.restricted(variants) for name, settings in self.tasks.items()},
             ablation=None,
         )
+
+    def headline(self, main: Sequence[str]) -> str | None:
+        """The run whose encoder stands for the system: the one that searches, or the first of its main variants'."""
+        return self.search or next((run for variant in main for run in self.runs_of(variant)), None)
 
     def plain(self) -> dict[str, Any]:
         """As plain data, from which it can be read again."""

@@ -126,9 +126,9 @@ def test_the_index_answers_on_the_command_line(
 def test_mlflow_holds_the_encoder_as_a_model(project: Path) -> None:
     mlflow.set_tracking_uri(f"sqlite:///{project}/mlflow.db")
     found = mlflow.search_logged_models(output_format="list")
-    assert [model.name for model in found] == ["encoder"]
+    assert [model.name for model in found] == ["two_tower"]
     texts = ["a river", "a town on the river"]
-    served = mlflow.pyfunc.load_model(found[0].model_uri)
+    served = mlflow.pyfunc.load_model("models:/two_tower/latest")
     encoder = load_encoder(project / "data/06_models/two_tower/pretrained/static_ict/seed-0")  # that of the search
     for role in ("document", "query"):
         vectors = served.predict(texts, params={"role": role})

@@ -1,10 +1,11 @@
 """Nodes of the stage `finetune`."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from contexture.config import ComputeConfig
 from contexture.pipelines.contestants import contestants, options
-from contexture.pipelines.trainings import config_file, train_all
+from contexture.pipelines.trainings import Training, config_file, train_all
 from contexture.systems.config import SystemConfig
 from contexture.tasks.base import Contestant
 from contexture.training.fleet import Job
@@ -22,7 +23,7 @@ def finetune_all(
 ) -> Path:
     """Fine-tune every variant with every seed into `<place>/<variant>/seed-<n>/<option>`; `encoders` to wait for."""
     place.mkdir(parents=True, exist_ok=True)
-    jobs = []
+    trainings = []
     for contestant in contestants(config, task, pretrained, place):
         for option in options(config, task, contestant.variant):
             assert contestant.finetuned is not None
@@ -30,8 +31,15 @@ def finetune_all(
             name = f"finetune {system} {contestant.variant} on {task} {option} seed {contestant.seed}"
             tags = {"system": system, "stage": "finetune", "variant": contestant.variant, "seed": str(contestant.seed)}
             arguments = (config, task, option, contestant, data, folder)
-            jobs.append((Job(name, finetune_one, arguments), folder, tags | {"task": task, "option": option}))
-    train_all(jobs, compute, f"{system}: fine-tuning on {task.replace('_', ' ')}")
+            tags |= {"task": task, "option": option}
+            settings = {
+                **asdict(config.task(task)),
+                "seed": contestant.seed,
+                "start": " ".join(config.runs_of(contestant.variant)),
+                "head": contestant.head,
+            }
+            trainings.append(Training(Job(name, finetune_one, arguments), folder, tags, settings))
+    train_all(trainings, compute, f"{system}: fine-tuning on {task.replace('_', ' ')}")
     return place
 
 

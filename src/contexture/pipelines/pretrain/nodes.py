@@ -1,11 +1,14 @@
 """Nodes of the stage `pretrain`."""
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from contexture.config import ComputeConfig
 from contexture.encoders.saved import of_seed
-from contexture.pipelines.trainings import config_file, train_all
+from contexture.pipelines.trainings import Training, config_file, train_all
 from contexture.systems.config import SystemConfig
+from contexture.training.config import Stage
 from contexture.training.fleet import Job
 
 
@@ -17,7 +20,7 @@ def pretrain_all(
     `folders` are those of the examples, in the order of their kinds.
     """
     examples = dict(zip(config.examples(), folders, strict=True))
-    jobs = []
+    trainings = []
     for seed in range(config.seeds):
         for run in config.order:
             folder, start, other = seed_folder(place, run, seed), config.before(run), config.folder_before(run)
@@ -26,8 +29,9 @@ def pretrain_all(
             after = f"pretrain {system} {start} seed {seed}" if start else None
             arguments = (config, run, seed, examples, vocabulary, before, folder)
             tags = {"system": system, "stage": "pretrain", "variant": run, "seed": str(seed)}
-            jobs.append((Job(name, pretrain_one, arguments, after), folder, tags))
-    train_all(jobs, compute, f"{system}: pre-training")
+            job = Job(name, pretrain_one, arguments, after)
+            trainings.append(Training(job, folder, tags, settings(config, run, seed)))
+    train_all(trainings, compute, f"{system}: pre-training")
     return [place / run for run in config.pretrain.runs]
 
 
@@ -49,6 +53,33 @@ def pretrain_one(
     with config_file(config) as file:
         told = pretrain_arguments(file, run, seed, root, vocabulary, start)
         launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, told)
+
+
+def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
+    """What makes a training what it is."""
+    training = config.pretraining(run)
+    sizes = config.pretrain.batch_sizes(run, config.streams)
+    shared = asdict(training.settings)
+    for key in ("runs", "budget"):  # other runs, and what the stages of the schedule say
+        del shared[key]
+    return {
+        **shared,
+        "seed": seed,
+        "start": training.recipe.start or "new weights",
+        "schedule": "; ".join(map(described, training.recipe.schedule)) or "none",
+        "objectives": training.recipe.objectives,
+        "batch_size": {stream: sizes[stream] for stream in training.active},
+        "encoder": {"name": config.encoder_of(run), **asdict(training.encoder)},
+        "lengths": asdict(training.lengths),
+        "streams": {stream: asdict(training.streams[stream]) for stream in training.active},
+    }
+
+
+def described(stage: Stage) -> str:
+    """A stage of a schedule: "300 steps of 1 mlm + 1 mspp"."""
+    weights = " + ".join(f"{weight:g} {name}" for name, weight in stage.weights.items())
+    spent = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
+    return f"{spent} of {weights}"
 
 
 def seed_folder(place: Path, run: str, seed: int) -> Path:

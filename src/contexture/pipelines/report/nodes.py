@@ -19,6 +19,7 @@ from contexture.training.places import resolve
 if TYPE_CHECKING:
     from contexture.reporting.curves import History, Series
     from contexture.reporting.index import Summary
+    from contexture.reporting.records import Record
     from contexture.reporting.report import Report
 
 #: Rows that no configuration names.
@@ -34,6 +35,8 @@ LABELS = {
 ABLATION, ABLATED = "_ablation", " ablation"
 #: The file of all records, beside the page.
 METRICS = "metrics.json"
+#: MLflow's table of the means over seeds.
+MEANS = "test_means.json"
 #: What was spent on a record's encoder, beside the text.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
@@ -259,17 +262,33 @@ def save_report(report: "Report", summary: "Summary", place: Path) -> Path:
     return place
 
 
-def log_metrics(metrics: list[dict[str, Any]]) -> None:
-    """Send the means over seeds of the metrics on test data to the MLflow run."""
+def log_metrics(system: str, main: Sequence[str], metrics: "list[Record]") -> None:
+    """Send to the MLflow run what the main variants reached, as the page shows it, and a table of all that was tested.
+
+    That is one number a variant: of the first use that the system is measured for, fine-tuned where it was.
+    """
     import mlflow
     import pandas as pd
 
+    from contexture.reporting.league_scores import League
+
     if mlflow.active_run() is None or not metrics:
         return
-    tested = pd.DataFrame(metrics).query("split == 'test' and not data.str.contains('/')")
-    keys = ["system", "task", "protocol", "variant", "metric"]
-    means = tested.groupby(keys, as_index=False)["value"].mean()
-    allowed = str.maketrans({"%": "_", "=": "_", ":": "_", "+": "_", "/": "_"})
-    mlflow.log_metrics(
-        {"/".join(str(row[key]).translate(allowed) for key in keys): float(row["value"]) for _, row in means.iterrows()}
-    )
+    tested = pd.DataFrame(metrics).query("split == 'test'")
+    means = tested.groupby(["task", "data", "protocol", "metric", "variant"])["value"].mean()
+    mlflow.log_table(means.reset_index(), f"{system}/{MEANS}")
+    league = League(metrics)
+    if not league.columns:
+        return
+    first = league.columns[0]
+    column = [one for one in league.columns if (one.use, one.data) == (first.use, first.data)][-1]
+    scores = league.scores[column]
+    named = {name: f"{system}/{name.replace('=', '_')} {column.use.metric}" for name in main if name in scores}
+    mlflow.log_metrics({key: scores[name].mean for name, key in named.items()})
+
+
+def register(system: str, pretrained: Path) -> None:
+    """Keep a system's encoder, of the first seed, in MLflow."""
+    from contexture.pipelines.tracking import register_encoder
+
+    register_encoder(system, seed_folder(pretrained.parent, pretrained.name, 0))

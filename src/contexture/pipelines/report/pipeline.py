@@ -1,18 +1,22 @@
 """The stage `report`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.named import fixed
-from contexture.pipelines.report.nodes import log_metrics, no_speed, write_report
+from contexture.pipelines.report.nodes import log_metrics, no_speed, register, write_report
 from contexture.systems.config import SystemConfig
 
 
 def create_pipeline(
-    system: str, config: SystemConfig, guests: Mapping[str, SystemConfig], examples_of: str = ""
+    system: str,
+    config: SystemConfig,
+    guests: Mapping[str, SystemConfig],
+    main: Sequence[str],
+    examples_of: str = "",
 ) -> Pipeline:
-    """Results, counts and curves → the page and all records."""
+    """Results, counts and curves → the page and all records; to MLflow, what the `main` variants reached."""
     tasks = list(config.tasks)
     owner = f"{examples_of}." if examples_of else ""
     counts = [f"{owner}{kind}-counts" for kind in config.examples()]
@@ -22,8 +26,10 @@ def create_pipeline(
     inputs += [f"{run}-pretrained" for run in config.pretrain.runs]
     nodes = [
         node(fixed(write_report, system, config, guests, tasks), inputs, ["report", "metrics"], name="report"),
-        node(log_metrics, "metrics", None, name="log_metrics"),
+        node(fixed(log_metrics, system, main), "metrics", None, name="log_metrics"),
     ]
+    if not examples_of and (run := config.headline(main)):
+        nodes.append(node(fixed(register, system), f"{run}-pretrained", None, name="register_encoder"))
     if not config.speed:
         nodes.append(node(no_speed, None, "speed", name="no_speed"))
     return Pipeline(nodes, namespace=system, inputs=shared, tags="report")
