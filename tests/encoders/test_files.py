@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers.utils import logging
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import ROLES, Lengths, TransformerConfig
@@ -211,3 +212,14 @@ def test_sentence_transformers_gives_the_same_vectors(
     theirs = document.encode([f"{t} [SEP] {p}" for t, p in zip(titles, passages, strict=True)])
     cosine = (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
     assert cosine.min() >= 0.9999
+
+
+def test_nothing_is_said_of_weights_that_are_left_out_or_new(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    save_encoder(build("transformer_mean", head=True), tmp_path / "with")
+    save_encoder(build("transformer_mean"), tmp_path / "without")
+    bars = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    capfd.readouterr()
+    load_encoder(tmp_path / "with", head=False)
+    load_encoder(tmp_path / "without", head=True)
+    assert capfd.readouterr() == ("", "")
+    assert (logging.is_progress_bar_enabled(), logging.get_verbosity()) == bars

@@ -21,6 +21,7 @@ from transformers import AutoModel, AutoModelForMaskedLM
 from contexture.encoders.base import Encoder, build_network
 from contexture.encoders.config import EncoderConfig, GruConfig, Needs, TransformerConfig
 from contexture.encoders.network import Network
+from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, saved
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
@@ -159,7 +160,8 @@ def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: boo
             saved = any(name.startswith(("cls.", "lm_head.")) for name in file.keys())  # noqa: SIM118 - no dict
         kind: Any = AutoModelForMaskedLM if (saved if head is None else head) else AutoModel
         options = {} if kind is AutoModelForMaskedLM else {"add_pooling_layer": False}
-        model = kind.from_pretrained(folder, local_files_only=True, **options)
+        with quiet_loading():
+            model = kind.from_pretrained(folder, local_files_only=True, **options)
         network = Transformer(model, config, vocabulary.tokens)
         if network.projection is not None:
             load_model(torch.nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))

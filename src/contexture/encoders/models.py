@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from contexture.encoders.base import Array, Text, TextEncoder, on_device
 from contexture.encoders.config import Role
 from contexture.encoders.files import load_encoder
+from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
@@ -86,7 +87,8 @@ class SentenceTransformersModel:
             ) from error
         try:
             # Weights that would have to be unpickled are refused.
-            self.model = SentenceTransformer(name_or_folder, model_kwargs={"use_safetensors": True})
+            with quiet_loading():
+                self.model = SentenceTransformer(name_or_folder, model_kwargs={"use_safetensors": True})
         except Exception as error:  # the library and those under it raise whatever they meet
             raise ValueError(
                 f"{name_or_folder}: sentence-transformers cannot load this model ({_first_line(error)}). Give a folder "

@@ -21,6 +21,7 @@ from contexture.encoders.first_state import BERT_LIKE, ROBERTA_LIKE, first_state
 from contexture.encoders.layout import Batch, Sentences, Specials, chunks_of_like_length, text_chunks
 from contexture.encoders.network import Network
 from contexture.encoders.pooling import pool
+from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.words import known
 from contexture.vocabulary.tokenizers import SpecialTokens
 
@@ -195,7 +196,8 @@ def build_transformer(
         published = AutoConfig.from_pretrained(config.init_from)
         check_fits(published, needs.positions, tokens, config.init_from)
         published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout
-        model = AutoModelForMaskedLM.from_pretrained(config.init_from, config=published)
+        with quiet_loading():
+            model = AutoModelForMaskedLM.from_pretrained(config.init_from, config=published)
         resize_token_types(model, needs.types)
     return Transformer(model if head else model.base_model, config, tokens)
 
