@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from contexture.command import main
+from contexture.encoders import lines as encoded_lines
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.files import save_encoder
-from contexture.encoders.models import load_model
+from contexture.encoders.models import WordAverage, load_model
 from contexture.tasks.retrieval.passage_index import build_passage_index
+from tests.encoders.test_models import tiny_bert
 from tests.encoders.toys import build, subwords
 from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index, toy_passages
-from tests.tasks.sentences.sentence_toys import KNOWN, word_average
+from tests.tasks.sentences.sentence_toys import word_average
 
 
 @pytest.fixture(scope="module")
@@ -120,34 +122,105 @@ def test_wrong_arguments_are_told(arguments: tuple[str, ...], capsys: pytest.Cap
     assert "usage: contexture" in capsys.readouterr().err
 
 
-def test_texts_become_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = word_average(tmp_path / "words")
-    texts = ["a good whale", "", "who ferry"]
-    (tmp_path / "texts.txt").write_text("a good whale\r\n\nwho ferry\n")
-    main(["embed", str(tmp_path / "texts.txt"), "--model", str(words), "--output", str(tmp_path / "v.npy")])
-    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), load_model(words).embed(texts))
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"")))
-    options = ["--model", str(words), "--role", "query", "--output", str(tmp_path / "none")]
-    main(["embed", "-", *options])
-    assert np.load(tmp_path / "none").shape == (0, len(KNOWN))
+TEXTS = ["a good whale", "who ferry", "a  whale "]
+
+
+def embedded(*arguments: object) -> None:
+    main(["embed", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A model of every kind that can be loaded."""
+    folder = tmp_path_factory.mktemp("models")
+    kinds = {"gru": "gru", "bag_of_words": "bag_of_words", "static": "static_idf", "transformer": "transformer_mean"}
+    for name, kind in kinds.items():
+        save_encoder(build(kind, vocabulary=subwords()), folder / name)
+    return {"words": word_average(folder / "words"), "published": tiny_bert(folder)} | {
+        name: folder / name for name in kinds
+    }
+
+
+@pytest.mark.parametrize("kind", ["words", "gru", "bag_of_words", "static", "transformer", "published"])
+def test_texts_become_vectors(
+    kind: str, models: dict[str, Path], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "texts.txt").write_bytes("\ufeffa good whale\r\nwho ferry\na  whale \n".encode())
+    wanted = load_model(models[kind]).embed(TEXTS, "document")
+    capsysbinary.readouterr()
+    given = (tmp_path / "texts.txt", "--model", models[kind], "--role", "document")
+    embedded(*given, "--output", tmp_path / "v.npy")
+    embedded(*given, "--output", tmp_path / "v.jsonl")
+    embedded(*given)
+    printed = capsysbinary.readouterr()
+    assert printed.out == (tmp_path / "v.jsonl").read_bytes() and not printed.err
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), wanted, atol=1e-6)
+    lines = [json.loads(line) for line in printed.out.splitlines()]
+    assert [line["text"] for line in lines] == TEXTS
+    np.testing.assert_array_equal(np.array([line["vector"] for line in lines], np.float32), np.load(tmp_path / "v.npy"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["texts.txt", "v.jsonl", "v.npy"]
+
+
+def test_texts_are_piped_and_embedded_some_at_a_time(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"a {word} whale" for word in ("good", "ferry", "who", "bad", "odd")]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
+    monkeypatch.setattr(encoded_lines, "AT_ONCE", 2)
+    asked: list[int] = []
+    whole = WordAverage.embed
+    monkeypatch.setattr(
+        WordAverage, "embed", lambda self, some, role=None: asked.append(len(some)) or whole(self, some, role)
+    )
+    embedded("-", "--model", models["words"], "--output", tmp_path / "v.npy")
+    assert asked == [2, 2, 1]
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), load_model(models["words"]).embed(texts))
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("t", "--model", "m", "--output", "no/v.npy"), "no/v.npy: there is no such folder to write to"),
-        (("t", "--model", "m", "--output", "v.npy"), "No such file or directory: 't'"),
+        (("here", "--model", "words", "--output", "no/v.npy"), "no/v.npy: there is no such folder to write to"),
+        (("here", "--model", "words", "--output", "v.txt"), r"v.txt: the name .* ends in \.npy or \.jsonl"),
+        (("here", "--model", "words", "--output", "folder.npy"), "folder.npy: Is a directory"),
+        (("t", "--model", "words", "--output", "v.npy"), "t: No such file or directory"),
+        (("folder.npy", "--model", "words"), "folder.npy: Is a directory"),
         (("here", "--model", "./m", "--output", "v.npy"), "./m: there is no such folder"),
+        (("here", "--model", "folder.npy"), "folder.npy: sentence-transformers cannot load this model"),
+        (("gap", "--model", "words"), "gap: line 2 is empty; every line is a text"),
+        (("latin", "--model", "words"), r"latin: line 2 is no UTF-8"),
+        (("none", "--model", "words"), "none: no text; every line is one"),
+        (("-", "--model", "words"), "standard input: line 1 is empty"),
     ],
 )
 def test_what_cannot_be_embedded_ends_with_a_line(
-    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...],
+    said: str,
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "here").write_text("a text")
-    with pytest.raises(SystemExit, match=f"^contexture embed: .*{said}"):
-        main(["embed", *arguments])
-    assert not (tmp_path / "v.npy").exists()
+    (tmp_path / "words").symlink_to(models["words"])
+    (tmp_path / "folder.npy").mkdir()
+    for name, content in {"here": b"a text", "gap": b"a\n \nb\n", "latin": b"a\n\xe9", "none": b""}.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\na text")))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit, match=f"^contexture embed: {said}") as ended:
+        embedded(*arguments)
+    assert "\n" not in str(ended.value.code)
+    assert sorted(tmp_path.iterdir()) == before
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_reader_of_vectors_may_stop(models: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "texts").write_text("a good whale\n" * 20_000)
+    command = f"{sys.executable} -m contexture.command embed texts --model {models['words']} | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["text"] == "a good whale" and not done.stderr
 
 
 def test_it_is_a_command_of_the_package() -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import textwrap
@@ -38,7 +39,13 @@ def main(arguments: list[str] | None = None) -> None:
         work(given)
     except ModuleNotFoundError as error:
         sys.exit(f"contexture {given.command}: {error}; install the extra: pip install 'contexture[workbench]'")
-    except (OSError, ValueError) as error:
+    except BrokenPipeError:  # who reads the output has enough; nothing is left to be written at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        told = f"{error.filename}: {error.strerror}" if error.filename else error
+        sys.exit(f"contexture {given.command}: {told}")
+    except ValueError as error:
         sys.exit(f"contexture {given.command}: {error}")
 
 
@@ -112,21 +119,25 @@ def _add_embed(embed: argparse.ArgumentParser) -> None:
     embed.set_defaults(work=_embed)
     embed.add_argument("texts", metavar="FILE", help="a text a line, UTF-8; -: the standard input")
     embed.add_argument("--model", required=True, help=MODEL_HELP)
-    embed.add_argument("--output", type=Path, required=True, help="a NumPy file: float32 (lines, dimension)")
     embed.add_argument("--role", choices=["query", "document"], help="what the texts are, to models that tell them")
+    embed.add_argument(
+        "--output",
+        type=Path,
+        help="file to write: .npy, float32 (lines, dimension), or .jsonl, as is printed without it: an object a line, "
+        "with text and vector",
+    )
 
 
 def _embed(given: argparse.Namespace) -> None:
-    import numpy as np
-
+    from contexture.encoders.lines import TextLines, vectors_file, write_vectors
     from contexture.encoders.models import load_model
 
+    kind = given.output.suffix if given.output else ".jsonl"
+    if kind not in (".npy", ".jsonl"):
+        raise ValueError(f"{given.output}: the name of a file of vectors ends in .npy or .jsonl")
     _check_folder(given.output)
-    data = sys.stdin.buffer.read() if given.texts == "-" else Path(given.texts).read_bytes()
-    lines = data.decode("utf-8-sig").removesuffix("\n").split("\n") if data else []
-    vectors = load_model(given.model).embed([line.removesuffix("\r") for line in lines], given.role)
-    with whole_file(given.output) as file:
-        np.save(file, vectors)
+    with TextLines.open(given.texts) as lines, vectors_file(given.output) as file:
+        write_vectors(load_model(given.model), lines, given.role, file, kind == ".npy")
 
 
 def _check_folder(output: Path | None) -> None:

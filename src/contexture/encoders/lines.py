@@ -1,0 +1,88 @@
+"""A file of texts, one a line, to a file of their vectors: some at a time, neither whole in memory."""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.lib.format import write_array_header_1_0
+
+from contexture.encoders.base import Array, TextEncoder
+from contexture.encoders.config import Role
+from contexture.folders import whole_file
+from contexture.progress import progress
+
+#: Texts that are embedded, and written, together.
+AT_ONCE = 512
+
+
+class TextLines:
+    """The lines of a file, or of the standard input (`-`), checked before anything is made of them."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        """Raises ValueError, with the line, for an empty one and for what is no UTF-8; and for no line at all."""
+        self.file, self.name, self.count = file, name, 0
+        try:
+            for line in self:
+                self.count += 1
+                if not line.strip():
+                    raise ValueError(f"{name}: line {self.count} is empty; every line is a text")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}: line {self.count + 1} is no UTF-8 ({error.reason})") from None
+        if not self.count:
+            raise ValueError(f"{name}: no text; every line is one")
+
+    def __iter__(self) -> Iterator[str]:
+        self.file.seek(0)
+        for number, line in enumerate(self.file):
+            yield line.rstrip(b"\r\n").decode("utf-8" if number else "utf-8-sig")
+
+    @classmethod
+    @contextmanager
+    def open(cls, name: str) -> Iterator["TextLines"]:
+        """What is read only once, such as a pipe, is first put into a temporary file."""
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            if name != "-" and file.seekable():
+                yield cls(file, name)
+                return
+            with tempfile.TemporaryFile() as copy:
+                shutil.copyfileobj(file, copy)
+                yield cls(copy, "standard input" if name == "-" else name)
+
+
+@contextmanager
+def vectors_file(output: Path | None) -> Iterator[BinaryIO]:
+    """The file to write vectors to, whole or not there; None: the standard output."""
+    if output is None:
+        yield sys.stdout.buffer
+    else:
+        with whole_file(output) as file:
+            yield file
+
+
+def write_vectors(model: TextEncoder, lines: TextLines, role: Role | None, file: BinaryIO, as_numpy: bool) -> None:
+    """Embed the lines in their order: a NumPy file, float32 (lines, dimension), or a JSON object for each on a line."""
+    texts, header = iter(lines), as_numpy
+    with progress(lines.count, "embedding", "texts") as bar:
+        while some := list(islice(texts, AT_ONCE)):
+            vectors = np.asarray(model.embed(some, role), "<f4")
+            bar.clear()  # lines may go to the same terminal
+            if header:
+                shape = (lines.count, vectors.shape[1])
+                write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+                header = False
+            file.write(vectors.tobytes() if as_numpy else b"".join(map(_json_line, some, vectors)))
+            file.flush()
+            bar.update(len(some))
+
+
+def _json_line(text: str, vector: Array) -> bytes:
+    # Of float32 as many digits as tell it from its neighbours.
+    numbers = [float(str(number)) for number in vector]
+    return json.dumps({"text": text, "vector": numbers}, ensure_ascii=False).encode() + b"\n"
