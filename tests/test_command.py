@@ -1,5 +1,6 @@
 """`contexture search` and `contexture embed`: what they give, and how they end where something is wrong."""
 
+import importlib.metadata
 import io
 import json
 import re
@@ -48,24 +49,40 @@ def test_the_right_passage_is_printed_first(
     assert len(out) == 4
 
 
-def test_the_index_of_the_project_is_the_default(
+def test_the_index_of_the_project_is_found_from_any_folder_in_it(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=r"data/06_models/search is no search index: make one with kedro"):
+    inside = tmp_path / "docs/notes"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    with pytest.raises(SystemExit, match=r"there is no data/06_models/search in .*notes or above: name .* --index"):
         printed(capsys, "gulls")
     (tmp_path / "data/06_models").mkdir(parents=True)
     (tmp_path / "data/06_models/search").symlink_to(index)
-    assert printed(capsys, "gulls").startswith("1. Gulls")
+    for folder in (tmp_path, inside):
+        monkeypatch.chdir(folder)
+        assert printed(capsys, "gulls").startswith("1. Gulls")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("", "--index", "{index}"), "the query is empty"), (("gulls", "--index", "{index}/towers"), "no search index")],
+    [
+        ((" ", "--index", "nowhere"), "the question is empty"),  # said before an index is opened
+        (("gulls", "--index", "{index}/towers"), "no search index"),
+    ],
 )
 def test_what_cannot_be_searched_ends_with_a_line(arguments: tuple[str, ...], said: str, index: Path) -> None:
     with pytest.raises(SystemExit, match=f"^contexture search: .*{said}"):
         main(["search", *(argument.format(index=index) for argument in arguments)])
+
+
+def test_the_version_and_the_module_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    said = f"contexture {importlib.metadata.version('contexture')}\n"
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == said
+    done = subprocess.run([sys.executable, "-m", "contexture", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == said
 
 
 def test_both_rankings_are_told(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +235,7 @@ def test_what_cannot_be_embedded_ends_with_a_line(
 @pytest.mark.slow
 def test_the_reader_of_vectors_may_stop(models: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "texts").write_text("a good whale\n" * 20_000)
-    command = f"{sys.executable} -m contexture.command embed texts --model {models['words']} | head -n 1"
+    command = f"{sys.executable} -m contexture embed texts --model {models['words']} | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert json.loads(done.stdout)["text"] == "a good whale" and not done.stderr
 
@@ -241,7 +258,7 @@ def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_in_a_process_of_its_own(index: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "contexture.command", "search", "oil lamps", "-k", "1", "--index"]
+    command = [sys.executable, "-m", "contexture", "search", "oil lamps", "-k", "1", "--index"]
     done = subprocess.run([*command, str(index)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1. Lamps")

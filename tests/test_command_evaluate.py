@@ -8,6 +8,8 @@ import pytest
 
 from contexture.command import main
 from contexture.encoders import models as sentence_models
+from contexture.encoders.files import save_encoder
+from tests.encoders.toys import build, subwords
 from tests.tasks.sentences.sentence_toys import KNOWN, word_average, write_tasks
 
 
@@ -47,6 +49,25 @@ def test_tables_are_printed_and_written(
     header = next(number for number, line in enumerate(lines) if "Pearson mean" in line)
     assert lines[header + 1].split()[0] == "sts12"
     assert lines[header + 1].split()[2] == f"{100 * rows['sts12', 'cosine', 'pearson_mean']:.2f}"
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("two_tower/pretrained/static_ict/seed-0", "two_tower/static_ict"),
+        ("two_tower/finetuned/retrieval/static_ict/seed-1/share-80", "two_tower/static_ict/retrieval/share-80/seed-1"),
+        ("my-encoder", "my-encoder"),
+    ],
+)
+def test_an_encoder_is_called_by_its_system_and_variant(
+    place: str, name: str, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_encoder(build("static", vocabulary=subwords()), tmp_path / place)
+    arguments = ("--tasks", tasks, "--counts", "any", "--only", "sts12", "--output", tmp_path / "f.json")
+    assert printed(capsys, tmp_path / place, *arguments).startswith(f"{name}: 4 dimensions, ")
+    figures = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))
+    assert figures["model"] == name
+    assert {row["model"] for row in figures["rows"]} == {name}
 
 
 def test_only_what_is_asked_for_by_the_other_protocol(

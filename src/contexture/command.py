@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contexture import __version__
 from contexture.folders import whole_file
 
 if TYPE_CHECKING:
@@ -21,12 +22,14 @@ MODEL_HELP = (
     "a folder with an encoder of this project or word vectors, or a sentence-transformers model by name or folder; "
     "several joined by + are combined"
 )
-DEFAULT_INDEX = Path("data/06_models/search")
+#: Where a project has its index.
+INDEX = Path("data/06_models/search")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Passages that answer a question (`search`), texts as vectors (`embed`), SentEval and STS figures (`evaluate`)."""
     parser = argparse.ArgumentParser(prog="contexture", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     _add_search(commands.add_parser("search", help="print the best passages for a question"))
     _add_embed(commands.add_parser("embed", help="write the vectors of texts"))
@@ -56,7 +59,9 @@ def _add_search(search: argparse.ArgumentParser) -> None:
         "question", nargs="?", help="without one, questions are read from the standard input, one a line"
     )
     asked.add_argument("--interactive", action="store_true", help="ask for questions until the input ends (Ctrl-D)")
-    search.add_argument("--index", type=Path, default=DEFAULT_INDEX, help="folder of the index (%(default)s)")
+    search.add_argument(
+        "--index", type=Path, help=f"folder of the index; without it {INDEX} of this folder or of one above it"
+    )
     search.add_argument("-k", type=int, default=5, help="passages to print (%(default)s)")
     search.add_argument(
         "--by",
@@ -75,7 +80,9 @@ def _search(given: argparse.Namespace) -> None:
 
     if given.question is None and not given.interactive and sys.stdin.isatty():
         raise ValueError("no question: give one, or lines on the standard input, or --interactive")
-    search = PassageSearch(given.index, IndexConfig(kind=given.approximate or "flat"), given.by)
+    if given.question is not None and not given.question.strip():
+        raise ValueError("the question is empty")
+    search = PassageSearch(given.index or _own_index(), IndexConfig(kind=given.approximate or "flat"), given.by)
     for question in _questions(given):
         hits = search(question, given.k)
         if given.json:
@@ -87,6 +94,18 @@ def _search(given: argparse.Namespace) -> None:
         print(
             "\n".join(_shown(place, hit, search.by) for place, hit in enumerate(hits, 1)) or "nothing found", flush=True
         )
+
+
+def _own_index() -> Path:
+    """The index of the project whose folder, or a folder in which, this is; ValueError where there is none."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / INDEX).is_dir():
+            return folder / INDEX
+    raise ValueError(
+        f"there is no {INDEX} in {here} or above: name a search index with --index FOLDER, or make one with "
+        "kedro run --tags index"
+    )
 
 
 def _questions(given: argparse.Namespace) -> Iterator[str]:
@@ -193,7 +212,8 @@ def _evaluate(given: argparse.Namespace) -> None:
         print("\n".join(f"{name}  {reason}" for name, reason in tasks.missing.items()))
     if given.output is not None:
         summary |= {"identity": model.identity, "protocol": evaluation.protocol, "missing": tasks.missing}
-        found = {**summary, "chosen": evaluation.chosen(), "rows": evaluation.rows("senteval")}
+        rows = [{"model": model.name, **row} for row in evaluation.rows("senteval")]
+        found = {**summary, "chosen": evaluation.chosen(), "rows": rows}
         with whole_file(given.output) as file:
             file.write(json.dumps(found, indent=1, ensure_ascii=False).encode())
 

@@ -22,7 +22,7 @@ from contexture.encoders.base import Encoder, build_network
 from contexture.encoders.config import EncoderConfig, GruConfig, Needs, TransformerConfig
 from contexture.encoders.network import Network
 from contexture.encoders.quiet import quiet_loading
-from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, saved
+from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, model_name, saved
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
 from contexture.encoders.words import embedding_of
@@ -68,7 +68,7 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise damaged(folder, error) from error
     encoder = Encoder(query, document, config, settings.lengths, vocabulary)
-    encoder.name, encoder.identity = folder.resolve().name, {"encoder": encoder_checksum(folder)}
+    encoder.name, encoder.identity = model_name(folder), {"encoder": encoder_checksum(folder)}
     return encoder.eval()
 
 

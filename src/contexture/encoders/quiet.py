@@ -1,4 +1,4 @@
-"""Models are loaded without a word of transformers: which weights a model has is said by its folder, and checked."""
+"""Models are loaded without a word of the libraries: which weights a model has is said by its folder, and checked."""
 
 import logging
 from collections.abc import Iterator
@@ -6,16 +6,22 @@ from contextlib import contextmanager
 
 from transformers.utils import logging as reports
 
+#: One reports weights that are left out or new, the other every try to reach the hub; what failed is raised.
+LIBRARIES = ("transformers", "huggingface_hub")
+
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Inside the block neither a bar of weights nor a report of those that are left out or new; errors are shown."""
-    level, bars = reports.get_verbosity(), reports.is_progress_bar_enabled()
-    reports.set_verbosity(logging.ERROR)
+    """Inside the block neither bars of weights nor reports; errors are shown."""
+    bars = reports.is_progress_bar_enabled()
+    levels = {library: logging.getLogger(library).level for library in LIBRARIES}
     reports.disable_progress_bar()  # type: ignore[no-untyped-call]
+    for library in LIBRARIES:
+        logging.getLogger(library).setLevel(logging.ERROR)
     try:
         yield
     finally:
-        reports.set_verbosity(level)
+        for library, level in levels.items():
+            logging.getLogger(library).setLevel(level)
         if bars:
             reports.enable_progress_bar()  # type: ignore[no-untyped-call]

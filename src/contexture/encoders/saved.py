@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from pydantic import TypeAdapter
 from contexture.encoders.config import AnyEncoderConfig, EncoderConfig, Lengths
 
 SETTINGS, WEIGHTS = "encoder.json", "model.safetensors"
+
+#: The last folder of an encoder, or that of its fine-tuned models.
+_SEED = re.compile(r"seed-\d+")
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,23 @@ def is_encoder(folder: Path) -> bool:
 def of_seed(place: Path, seed: int) -> Path:
     """The folder of an encoder, where `place` is one, or holds one for each seed in folders `seed-<n>`."""
     return place if is_encoder(place) else place / f"seed-{seed}"
+
+
+def model_name(folder: Path) -> str:
+    """What the model in a folder is called: `<system>/<variant>`, by the place where a stage put it.
+
+    A fine-tuned one is `<system>/<variant>/<task>/<option>`; a seed other than 0 is told behind it. Anywhere else the
+    folder's own name is the model's.
+    """
+    place = folder.resolve().parts
+    match place[-6:]:
+        case [*_, system, "pretrained", run, seed] if _SEED.fullmatch(seed):
+            found = [system, run]
+        case [system, "finetuned", task, variant, seed, option] if _SEED.fullmatch(seed):
+            found = [system, variant, task, option]
+        case _:
+            return place[-1]
+    return "/".join(found if seed == "seed-0" else [*found, seed])
 
 
 def encoder_checksum(folder: Path) -> str:
