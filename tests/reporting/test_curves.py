@@ -3,11 +3,26 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from contexture.reporting import curves
 from contexture.reporting.curves import POINTS, History, Series, learning_curves, look, to_png
 
 
 def history(variant: str, seed: int, steps: list[int], stage: str = "finetune", **series: object) -> History:
     return History(stage, variant, seed, pd.DataFrame({"step": steps, **series}))
+
+
+@pytest.fixture(autouse=True)
+def short_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logs here are as short as can be."""
+    monkeypatch.setattr(curves, "FEWEST", 1)
+
+
+def test_logs_of_two_steps_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "FEWEST", 3)
+    short = history("a", 0, [1, 2], **{"dev/map": [0.1, 0.2]})
+    longer = history("b", 0, [1, 2, 3], **{"dev/map": [0.1, 0.2, 0.3]})
+    assert not learning_curves([short])
+    assert set(learning_curves([short, longer])) == {"finetune_dev_map"}
 
 
 def lines(figure: Figure) -> list[tuple[list[float], list[float]]]:

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 #: Okabe and Ito's colours, told apart with every kind of colour blindness; the pale yellow is left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -20,6 +20,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", ":")
 #: Longer logs are averaged over this many equal stretches of steps, the same for all runs in a figure.
 POINTS = 80
+#: Shorter logs show no course.
+FEWEST = 3
 INK, FAINT = "#333333", "#dddddd"
 
 
@@ -46,7 +48,7 @@ class Series:
 SERIES = {
     "train/loss": Series("Training loss", "nats"),
     "train/tokens_per_second": Series("Speed", "tokens per second"),
-    "train/tflops": Series("Speed", "TFLOP per second"),
+    "train/tflops": Series("Speed", "FLOP per second", 1e12),
     "dev/map": Series("MAP on the development split", "percent", 100),
     "dev/loss": Series("Loss on the questions held out", "nats per answer"),
 }
@@ -69,7 +71,7 @@ def look(place: int) -> dict[str, Any]:
 def learning_curves(
     histories: Sequence[History], order: Sequence[str] = (), shown: Mapping[str, Series] | None = None
 ) -> dict[str, Figure]:
-    """Draw every series `train/…` and `dev/…` of the histories that has a finite value.
+    """Draw every series `train/…` and `dev/…` of the histories that has some finite values.
 
     Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
     colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out where
@@ -143,7 +145,8 @@ def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, lis
     if max(map(len, every), default=0) > POINTS:
         width = max(values.index.max() for values in every) / POINTS
         found = {variant: [_averaged(values, width) for values in seeds] for variant, seeds in found.items()}
-    return {variant: seeds for variant, seeds in found.items() if seeds}
+    longest = max((len(values) for seeds in found.values() for values in seeds), default=0)
+    return {variant: seeds for variant, seeds in found.items() if seeds and longest >= FEWEST}
 
 
 def _averaged(values: pd.Series, width: float) -> pd.Series:
@@ -166,6 +169,7 @@ def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title:
         axes.plot(mean.index, mean, label=label, markevery=every, **drawn)
     style(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=INK)
     return figure
 

@@ -296,7 +296,8 @@ def _flat(counts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str
             rows += _flat(value, f"{label}: ")
         else:
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            rows.append((label, f"{value:,}" if number else str(value)))
+            rounded = round(value, 2) if isinstance(value, float) else value
+            rows.append((label, f"{rounded:,}" if number else str(value)))
     return rows
 
 

@@ -103,17 +103,23 @@ def report_corpus(
     cleaned: dict[str, Any],
     classifier: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
-    """Counts and the corpus card; ValueError where no paragraph is left."""
+    """Counts and the corpus card; ValueError where no paragraph is left.
+
+    Paragraphs found less those dropped are those that come out; pages out less those left empty are the documents.
+    """
     from contexture.reporting.corpus_card import render_corpus_card
 
     counts = rooms.report(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
+    counts["paragraphs_found"] += dropped.total()
     for language in cleaned["languages"].values():
         dropped.update(language["dropped"])
     counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
     content = card(paragraphs)
     for name, column in (("paragraphs", "paragraphs"), ("sentences", "sentences"), ("links", "links")):
         counts[f"{name}_out"] = sum(language[column] for language in content["languages"].values())
+    documents = sum(language["documents"] for language in content["languages"].values())
+    counts["pages_left_empty"] = counts["pages_out"] - documents
     counts["links_resolved"] = sum(language["resolved"] for language in content["languages"].values())
     LOG.info("corpus: %s", counts)
     if not counts["paragraphs_out"]:
