@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import logging
 import subprocess
 import sys
 import textwrap
@@ -29,6 +30,8 @@ from contexture.pipelines.parameters import check, current
 if TYPE_CHECKING:
     from contexture.reporting.index import Summary
 
+LOG = logging.getLogger(__name__)
+
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
 
@@ -49,12 +52,14 @@ class CheckParameters:
             raise RunRefusedError(str(error)) from None
 
     @hook_impl(tryfirst=True)
-    def before_pipeline_run(self, pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> None:
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
         """Raises RunRefusedError for a tokenizer, a first encoder or text that is not there.
 
         Also where another corpus would be replaced that this run does not name.
         """
-        from contexture.pipelines.sources.nodes import check_inputs
+        from contexture.pipelines.sources.nodes import check_inputs, is_own
 
         try:
             current().check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
@@ -62,6 +67,11 @@ class CheckParameters:
                 check_inputs(current().corpus, self.told, catalog.load("sources") if catalog.exists("sources") else {})
         except ConfigurationError as error:
             raise RunRefusedError(str(error)) from None
+        trains = any(node.short_name == "pretrain" for node in pipeline.nodes)
+        if trains and is_own(current().corpus) and run_params.get("env") in (None, "base", "local"):
+            LOG.warning(
+                "conf/base has the sizes of the demo; for text of your own take --env wikipedia_sample or another"
+            )
 
 
 class StartSpark:

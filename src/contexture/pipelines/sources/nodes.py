@@ -62,6 +62,11 @@ def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> N
     )
 
 
+def is_own(corpus: CorpusConfig) -> bool:
+    """Whether any of the text is a user's own."""
+    return any(one.path != DEMO for one in corpus.inputs())
+
+
 def _parameter(paths: list[str]) -> str:
     return f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"
 
