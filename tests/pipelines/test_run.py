@@ -198,12 +198,12 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
 
 
 def test_mlflow_shows_what_the_main_variants_reached_and_keeps_a_table_of_all(demo: Path) -> None:
-    parent, _ = parent_of(demo)
+    parent, client = parent_of(demo)
     table = records(demo, "mspp").query("split == 'test'")
     reached = table.query("protocol == 'grouped' and metric == 'map'").set_index("variant")["value"]
     metrics = {f"mspp/{name} map": pytest.approx(100 * reached[name]) for name in ("mspp_ie", "joint_ie")}
     assert parent.data.metrics == metrics
-    kept = mlflow.load_table("mspp/test_means.json", run_ids=[parent.info.run_id])
+    kept = client.load_table(parent.info.experiment_id, "mspp/test_means.json", run_ids=[parent.info.run_id])
     assert len(kept) == len(table) and set(kept["variant"]) == set(table["variant"])
 
 
@@ -226,8 +226,11 @@ def test_artifacts_are_found_in_a_folder_that_was_moved(demo: Path, tmp_path: Pa
     code = said.partition("```python\n")[2].partition("```")[0]
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     parent, client = parent_of(tmp_path)
-    assert Path(client.download_artifacts(parent.info.run_id, "mspp/metrics.json")).is_relative_to(tmp_path)
-    assert Path(mlflow.artifacts.download_artifacts("models:/mspp/1")).is_relative_to(tmp_path)
+    (encoder,) = client.search_logged_models([parent.info.experiment_id])
+    downloaded = client.get_model_version_download_uri("mspp", "1")
+    for place in (parent.info.artifact_uri, encoder.artifact_location, downloaded):
+        assert Path(place).is_relative_to(tmp_path) and Path(place).is_dir()
+    assert {file.path for file in client.list_artifacts(parent.info.run_id, "mspp")} >= {"mspp/metrics.json"}
 
 
 def test_make_ui_names_the_view_of_the_runs(demo: Path) -> None:
