@@ -27,7 +27,9 @@ def create_pipeline(
     parts = [_task(system, task, config, guests, compute, examples_of) for task in config.tasks]
     if config.speed:
         runs = [f"{run}-pretrained" for run in config.pretrain.runs]
-        timed = node(fixed(time_embedding, config), ["models_place", PARAGRAPHS, *runs], "speed", name="time_embedding")
+        timed = node(
+            fixed(time_embedding, config), ["params:models_place", PARAGRAPHS, *runs], "speed", name="time_embedding"
+        )
         parts.append(Pipeline([timed], namespace=system, inputs={PARAGRAPHS}, tags="evaluate"))
     return sum(parts, start=Pipeline([]))
 
@@ -51,7 +53,13 @@ def _task(
         shared |= visiting
     measure = node(
         fixed(evaluate, task, config, guests, compute, list(given)),
-        [f"{task}-data", "models_place", f"{task}-results_place", f"{task}-vectors_place", *given.values()],
+        [
+            f"{task}-data",
+            "params:models_place",
+            f"params:{task}-results_place",
+            f"params:{task}-vectors_place",
+            *given.values(),
+        ],
         f"{task}-results",
         name=f"evaluate_{task}",
     )

@@ -39,7 +39,7 @@ def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) 
     nodes.append(
         node(
             fixed(count, made.count),
-            [f"{kind}-folder_place", *counted, corpus["documents"]],
+            [f"params:{kind}-folder_place", *counted, corpus["documents"]],
             [f"{kind}-counts", f"{kind}-folder"],
             name=f"count_{kind}",
         )

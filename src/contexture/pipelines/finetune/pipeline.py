@@ -20,7 +20,7 @@ def create_pipeline(system: str, config: SystemConfig, compute: ComputeConfig) -
     nodes = [
         node(
             fixed(finetune_all, system, task, config, compute),
-            [f"{task}-data", "pretrained_place", f"{task}-finetuned_place", *datasets(config, task)],
+            [f"{task}-data", "params:pretrained_place", f"params:{task}-finetuned_place", *datasets(config, task)],
             f"{task}-finetuned",
             name=f"finetune_{task}",
         )

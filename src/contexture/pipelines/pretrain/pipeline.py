@@ -15,7 +15,7 @@ def create_pipeline(system: str, config: SystemConfig, compute: ComputeConfig, e
     folders = [f"{owner}{kind}-folder" for kind in config.examples()]
     train = node(
         fixed(pretrain_all, system, config, compute),
-        [vocabulary, "pretrained_place", *folders],
+        [vocabulary, "params:pretrained_place", *folders],
         [f"{run}-pretrained" for run in config.pretrain.runs],
         name="pretrain",
     )

@@ -21,7 +21,14 @@ def create_pipeline(
     owner = f"{examples_of}." if examples_of else ""
     counts = [f"{owner}{kind}-counts" for kind in config.examples()]
     shared = {"sources", "corpus_report", *(f"{task}-data" for task in tasks), *(counts if examples_of else [])}
-    inputs = ["sources", "corpus_report", "models_place", "report_place", "speed", "ablation_place"]
+    inputs = [
+        "sources",
+        "corpus_report",
+        "params:models_place",
+        "params:report_place",
+        "speed",
+        "params:ablation_place",
+    ]
     inputs += [f"{task}-results" for task in tasks] + [f"{task}-data" for task in tasks] + counts
     inputs += [f"{run}-pretrained" for run in config.pretrain.runs]
     nodes = [

@@ -15,6 +15,6 @@ def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
         return Pipeline([])
     measured = (task.bm25 for task in config.tasks.values() if isinstance(task, RetrievalSettings))
     words = next(measured, Bm25Config())
-    inputs = ["passages-examples@files", f"{config.search}-pretrained", "search_place"]
+    inputs = ["passages-examples@files", f"{config.search}-pretrained", "params:search_place"]
     build = node(fixed(index_passages, words), inputs, "search_index", name="index_passages", tags="index")
     return Pipeline([build], namespace=system)

@@ -9,5 +9,7 @@ from contexture.pipelines.sources.nodes import locate_sources
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
     """Made-up world or the user's files → their manifest."""
-    find = node(fixed(locate_sources, parameters), "demo_place", "sources", name="locate_sources", tags="sources")
+    find = node(
+        fixed(locate_sources, parameters), "params:demo_place", "sources", name="locate_sources", tags="sources"
+    )
     return Pipeline([find])

@@ -16,7 +16,7 @@ def create_pipeline(parameters: Parameters, tasks: Iterable[str]) -> Pipeline:
         [
             node(
                 fixed(read_task, name, getattr(parameters, TASKS[name][2])),
-                ["sources", "demo_place", f"{name}-data_place"],
+                ["sources", "params:demo_place", f"params:{name}-data_place"],
                 f"{name}-data",
                 name=f"read_{name}",
                 tags="tasks",
