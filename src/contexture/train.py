@@ -21,9 +21,10 @@ from contexture.encoders.saved import encoder_checksum
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import TASKS, task_of
 from contexture.tasks.base import Contestant
+from contexture.training.card import finetuning_facts, write_card
 from contexture.training.launcher import end_with_starter, launch, launch_pretraining
 from contexture.training.prepare import Files
-from contexture.training.ranks import started_together
+from contexture.training.ranks import own_rank, started_together
 
 
 def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
@@ -138,6 +139,9 @@ def launch_finetuning(
 
     def train(work: Path) -> None:
         task_of(task).finetune(settings, option, contestant, data, work)
+        if own_rank() == 0:
+            facts = finetuning_facts(contestant.variant, contestant.seed, task, option, settings, contestant.encoders)
+            write_card(work, facts)
 
     return launch(folder, identity, settings.devices, train, arguments)
 

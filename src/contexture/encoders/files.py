@@ -45,7 +45,12 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
             encoder.vocabulary.copy(place)
         limit = encoder.lengths.of("document" if encoder.config.shared else role)
         _save(network, place, limit, encoder.config.norm is not None)
-    settings = {"encoder": asdict(encoder.config), "lengths": asdict(encoder.lengths), "weights": _checksum(folder)}
+    settings = {
+        "encoder": asdict(encoder.config),
+        "lengths": asdict(encoder.lengths),
+        "dimension": encoder.dimension,
+        "weights": _checksum(folder),
+    }
     (folder / SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 

@@ -23,10 +23,11 @@ import torch
 
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import UNFINISHED, finished, work_folder
+from contexture.training.card import pretraining_facts, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files
 from contexture.training.pretrain import pretrain
-from contexture.training.ranks import Word, started_together
+from contexture.training.ranks import Word, own_rank, started_together
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
@@ -45,6 +46,8 @@ def launch_pretraining(
 
     def train(work: Path) -> None:
         pretrain(config, seed, files, work)
+        if own_rank() == 0:
+            write_card(work, pretraining_facts(config, seed, files.examples, files.start))
 
     return launch(folder, lambda: identity_of(config, seed, files), config.settings.devices, train, arguments)
 

@@ -5,15 +5,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from contexture.pipelines.sources.nodes import name_of_text
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import task_of
+from contexture.training.text import write_text_of
 
 LOG = logging.getLogger(__name__)
 
 
-def count(counted: Callable[..., dict[str, Any]], place: Path, *tables: Any) -> tuple[dict[str, Any], Path]:
-    """Counts of the examples, and the folder that holds them."""
+def count(
+    counted: Callable[..., dict[str, Any]], place: Path, sources: dict[str, Any], *tables: Any
+) -> tuple[dict[str, Any], Path]:
+    """Counts of the examples, and the folder that holds them, in which it is noted what text they are of."""
     counts = counted(*tables)
+    write_text_of(place, name_of_text(sources))
     LOG.info("examples: %s", counts)
     return counts, place
 

@@ -39,10 +39,10 @@ def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) 
     nodes.append(
         node(
             fixed(count, made.count),
-            [f"params:{kind}-folder_place", *counted, corpus["documents"]],
+            [f"params:{kind}-folder_place", "sources", *counted, corpus["documents"]],
             [f"{kind}-counts", f"{kind}-folder"],
             name=f"count_{kind}",
         )
     )
     used = {name for one in nodes for name in one.inputs} & set(corpus.values())
-    return Pipeline(nodes, namespace=system, inputs=used, tags="examples")
+    return Pipeline(nodes, namespace=system, inputs={"sources", *used}, tags="examples")

@@ -1,0 +1,139 @@
+"""The card of a model, `README.md` in its folder: what it is, what it learned from, what that cost, how to load it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from contexture import __version__
+from contexture.encoders.saved import SETTINGS, Saved, model_name, saved
+from contexture.folders import UNFINISHED
+from contexture.training.config import Pretraining, Stage
+from contexture.training.pretrain import SUMMARY, summary_of
+from contexture.training.recorder import totals_of
+from contexture.training.text import text_of
+
+CARD = "README.md"
+LICENCE = (
+    "None is stated here: before you pass these weights on, add the licence of the text that they were trained on, and "
+    "your own."
+)
+_OURS = """from contexture.encoders.models import load_model
+
+encoder = load_model({folder!r})
+vectors = encoder.embed(["a question"], "query"), encoder.embed(["a passage"], "document")"""
+_SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
+
+encoder = SentenceTransformer({folder!r})
+vectors = encoder.encode(["a text"])"""
+_TRANSFORMERS = """from transformers import AutoModel, AutoTokenizer
+
+encoder, tokenizer = AutoModel.from_pretrained({folder!r}), AutoTokenizer.from_pretrained({folder!r})
+states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state"""
+
+
+def write_card(folder: Path, facts: Mapping[str, str]) -> None:
+    """Write the card of a whole encoder in `folder`, which may be the unfinished one.
+
+    `facts` say how it was trained.
+    """
+    name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
+    found = saved(folder)
+    dimension = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["dimension"]
+    rows = {"model": name} | _architecture(found, dimension) | dict(facts) | _spent(folder)
+    lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
+    lines += ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in rows.items() if value)]
+    lines += ["", "## To load it", "", *_loading(folder, found), "", "## Licence", "", LICENCE, ""]
+    (folder / CARD).write_text("\n".join(lines), encoding="utf-8")
+
+
+def pretraining_facts(
+    config: Pretraining, seed: int, examples: Mapping[str, Path], start: Path | None
+) -> dict[str, str]:
+    """How a run was trained; `examples` are the folders of all kinds of them."""
+    read = {name: config.streams[name] for name in config.active}
+    folders = {stream.examples: examples[stream.examples] for stream in read.values()}
+    text = {text_of(folder) for folder in folders.values()}
+    sizes = config.settings.batch_sizes(config.run, read)
+    return {
+        "variant": config.run,
+        "seed": str(seed),
+        "continued from": model_name(start) if start else "",
+        "text": ", ".join(sorted(text)),
+        "examples": ", ".join(sorted(folders)),
+        "objectives": "; ".join(_stage(stage) for stage in config.recipe.schedule),
+        "rows of a step": ", ".join(f"{sizes[name]} of {name}" for name in read),
+        "optimizer": _settings(asdict(config.settings.optimizer)) if read else "",
+    }
+
+
+def finetuning_facts(
+    variant: str, seed: int, task: str, option: str, settings: Any, encoders: Sequence[str]
+) -> dict[str, str]:
+    """How a model was fine-tuned on a task."""
+    return {
+        "variant": variant,
+        "seed": str(seed),
+        "fine-tuned on": f"{task}, {option}",
+        "fine-tuned from": ", ".join(model_name(Path(encoder)) for encoder in encoders),
+        "optimizer": _settings(asdict(settings.optimizer)),
+    }
+
+
+def _architecture(found: Saved, dimension: int) -> dict[str, str]:
+    config = asdict(found.config)
+    kind = config.pop("kind")
+    return {
+        "architecture": f"{kind.replace('_', ' ')}, " + _settings(config),
+        "dimension": str(dimension),
+        "texts are cut to": f"{found.lengths.query} tokens of a query, {found.lengths.document} of a document",
+    }
+
+
+def _stage(stage: Stage) -> str:
+    weights = ", ".join(
+        name if weight == 1 else f"{name} (weight {weight:g})" for name, weight in stage.weights.items()
+    )
+    if stage.budget is not None:
+        return f"{weights} for {stage.budget.amount:g} {stage.budget.unit}"
+    return f"{weights} for {stage.steps} steps"
+
+
+def _spent(folder: Path) -> dict[str, str]:
+    spent = summary_of(folder) if (folder / SUMMARY).exists() else totals_of(folder)
+    cost = f"{spent['tokens']:,.0f} tokens, {spent['flops']:.3g} FLOPs, {spent['seconds']:,.1f} seconds"
+    return {
+        "cost": cost if spent["tokens"] else "nothing was trained",
+        "steps taken": f"{spent['steps']:,}" if spent.get("steps") else "",
+        "parameters": f"{spent['parameters']:,}" if "parameters" in spent else "",
+    }
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
+
+
+def _loading(folder: Path, found: Saved) -> list[str]:
+    places = [folder] if found.config.shared else [folder / "query", folder / "document"]
+    where = "" if found.config.shared else ": queries and documents have a network each, this is that of queries"
+    inside = "." if found.config.shared else "query"
+    lines = ["In this folder:", "", *_python(_OURS, ".")]
+    known = {
+        "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS),
+        "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS),
+    }
+    for library, (file, code) in known.items():
+        if all((place / file).exists() for place in places):
+            lines += ["", f"In {library}{where}:", "", *_python(code, inside)]
+    if not any((places[0] / file).exists() for file, _ in known.values()):
+        lines += ["", "Neither sentence-transformers nor transformers has this architecture."]
+    return lines
+
+
+def _python(code: str, folder: str) -> list[str]:
+    return ["```python", code.format(folder=folder), "```"]
+
+
+def _cell(value: str) -> str:
+    return value.replace("|", r"\|").replace("\n", " ")
