@@ -1,7 +1,7 @@
 # Every command of the project; `make` alone lists them.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all lint ui viz lock clean
+.PHONY: help demo test test-all examples lint ui viz lock clean
 
 BIN := .venv/bin
 SETUP := @sh scripts/setup.sh
@@ -32,6 +32,10 @@ test:  ## Set up .venv, then run the quick tests
 test-all:  ## Set up .venv, then run every test
 	$(SETUP) workbench dev
 	$(STEP) "all tests" $(BIN)/pytest --numprocesses auto
+
+examples:  ## After make demo: run what README.md, docs/ and notebooks/ show
+	$(SETUP) workbench dev
+	$(STEP) "the examples" $(BIN)/pytest tests/test_examples.py --numprocesses auto
 
 lint:  ## Check style, types and which room imports which
 	$(SETUP) workbench dev
