@@ -68,6 +68,7 @@ def test_the_card_of_a_static_encoder(
     config = configured(**plain | {"encoders": plain["encoders"] | {"bag": static}})
     card, folder = pretrained(config, "bag", tmp_path, examples, tokenizer)
     assert row(card, "dimension") == "8" and row(card, "objectives") == "in_batch_negatives for 6 steps"
+    assert row(card, "system") == "toy" and row(card, "examples") == "pairs (tasks ict, mixture uniform)"
     assert "SentenceTransformer('.')" in card and "AutoModel" not in card
     assert load_as_told(card, folder, monkeypatch) == 2
 

@@ -9,7 +9,7 @@ from typing import Any
 from contexture import __version__
 from contexture.encoders.saved import SETTINGS, Saved, model_name, saved
 from contexture.folders import UNFINISHED
-from contexture.training.config import Pretraining, Stage
+from contexture.training.config import Pretraining, Stage, StreamConfig
 from contexture.training.pretrain import SUMMARY, summary_of
 from contexture.training.recorder import totals_of
 from contexture.training.text import text_of
@@ -41,7 +41,12 @@ def write_card(folder: Path, facts: Mapping[str, str]) -> None:
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
     found = saved(folder)
     dimension = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["dimension"]
-    rows = {"model": name} | _architecture(found, dimension) | dict(facts) | _spent(folder)
+    rows = (
+        {"system": name.split("/")[0] if "/" in name else ""}
+        | _architecture(found, dimension)
+        | dict(facts)
+        | _spent(folder)
+    )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
     lines += ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in rows.items() if value)]
     lines += ["", "## To load it", "", *_loading(folder, found), "", "## Licence", "", LICENCE, ""]
@@ -61,7 +66,7 @@ def pretraining_facts(
         "seed": str(seed),
         "continued from": model_name(start) if start else "",
         "text": ", ".join(sorted(text)),
-        "examples": ", ".join(sorted(folders)),
+        "examples": "; ".join(_stream(name, stream) for name, stream in read.items()),
         "objectives": "; ".join(_stage(stage) for stage in config.recipe.schedule),
         "rows of a step": ", ".join(f"{sizes[name]} of {name}" for name in read),
         "optimizer": _settings(asdict(config.settings.optimizer)) if read else "",
@@ -89,6 +94,13 @@ def _architecture(found: Saved, dimension: int) -> dict[str, str]:
         "dimension": str(dimension),
         "texts are cut to": f"{found.lengths.query} tokens of a query, {found.lengths.document} of a document",
     }
+
+
+def _stream(name: str, stream: StreamConfig) -> str:
+    """A stream, with what a run can set of it."""
+    own = {key: getattr(stream, key) for key in stream.by_run}
+    values = {key: " ".join(value) if isinstance(value, list) else value for key, value in own.items()}
+    return f"{name} ({_settings(values)})" if values else name
 
 
 def _stage(stage: Stage) -> str:
