@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -92,6 +93,7 @@ after_demo = pytest.mark.skipif(not (DATA / "06_models/search").is_dir(), reason
 def place(tmp_path: Path) -> Path:
     """A folder that reads as the project after the demo, in which examples leave what they write."""
     (tmp_path / "data").symlink_to(DATA)
+    shutil.copy(PROJECT / "mlflow.db", tmp_path)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/bin").symlink_to(Path(sys.executable).parent)
     (tmp_path / "questions.txt").write_text("how is salt traded\nwho built the harbour\n")
