@@ -1,7 +1,7 @@
 """Learning curves as pictures: one figure a stage and series, every run in it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
@@ -22,6 +22,9 @@ DASHES = ("-", ":")
 POINTS = 80
 #: Shorter logs show no course.
 FEWEST = 3
+#: Inches of a figure, of a letter in its legend, and of the line before it with the space around.
+WIDTH, HEIGHT = 6.0, 4.0
+LETTER, LINE = 0.075, 0.75
 INK, FAINT = "#333333", "#dddddd"
 
 
@@ -157,7 +160,7 @@ def _averaged(values: pd.Series, width: float) -> pd.Series:
 
 def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str) -> Figure:
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
-    figure = Figure(figsize=(6, 4), layout=layout, facecolor="white")
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout=layout, facecolor="white")
     axes = figure.subplots()
     for variant, seeds in sorted(curves.items(), key=lambda item: variants.index(item[0])):
         drawn = look(variants.index(variant))
@@ -170,8 +173,15 @@ def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title:
     style(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, labelcolor=INK)
+    columns = legend_columns([str(line.get_label()) for line in axes.lines], WIDTH)
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9, labelcolor=INK)
     return figure
+
+
+def legend_columns(labels: Iterable[str], width: float) -> int:
+    """How many of the labels stand side by side in a figure of so many inches."""
+    longest = max((len(label) for label in labels), default=0)
+    return max(1, int(width / (LINE + longest * LETTER)))
 
 
 def style(axes: Axes, title: str, along: str, unit: str) -> None:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from contexture.reporting.curves import INK, look, style
+from contexture.reporting.curves import INK, legend_columns, look, style
 from contexture.reporting.records import METRICS
 
 COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
@@ -56,7 +56,7 @@ def quality_over_time(
         [handles[name] for name in shown],
         [runs.get(name, name) for name in shown],
         loc="outside lower center",
-        ncols=min(len(shown), 5),
+        ncols=min(len(shown), legend_columns([runs.get(name, name) for name in shown], size[0])),
         frameon=False,
         fontsize=10,
         labelcolor=INK,

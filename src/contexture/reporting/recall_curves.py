@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import NullLocator
 
-from contexture.reporting.curves import FAINT, INK, look, style
+from contexture.reporting.curves import FAINT, INK, legend_columns, look, style
 
 #: Retrieval without an encoder is the line to be above: dashed, without markers.
 REFERENCE = "bm25"
@@ -29,7 +29,8 @@ def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str
     found = {variant for lines in panels.values() for variant in lines}
     variants = [*order, *sorted(found - set(order))]
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
-    figure = Figure(figsize=(max(1.5, len(panels)) * WIDTH, HEIGHT), layout=layout, facecolor="white")
+    width = max(1.5, len(panels)) * WIDTH
+    figure = Figure(figsize=(width, HEIGHT), layout=layout, facecolor="white")
     every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (title, lines) in zip(every, panels.items(), strict=True):
         _panel(axes, title, lines, variants)
@@ -41,7 +42,7 @@ def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str
         [handles[variant] for variant in shown],
         names,
         loc="outside lower center",
-        ncols=min(len(shown), 5 if len(panels) > 1 else 3),
+        ncols=min(len(shown), legend_columns(names, width)),
         frameon=False,
         fontsize=10,
         labelcolor=INK,

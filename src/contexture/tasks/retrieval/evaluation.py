@@ -91,7 +91,8 @@ def evaluate_retrieval(
     """Recalls of all contestants and of BM25, which has their seeds, in all pools, the first of which is closed.
 
     The table `ranks` has where each question's answer was found. The fact `indexes` compares approximate indexes with
-    exact search, `speeds` tells how fast BM25 searched, and `examples` has some questions of the indexed model to read.
+    exact search, `speeds` tells how fast BM25 searched, and `examples` has some questions to read, of the best of the
+    models that were fine-tuned on most.
     """
     if not contestants:
         return Results()
@@ -107,7 +108,8 @@ def evaluate_retrieval(
     measured = each(_measure, given)
     tables = [table for found, _, _ in measured for table in found]
     indexes = [row for _, found, _ in measured for row in found]
-    examples = [example for _, _, found in measured for example in found]
+    best = max(range(len(models)), key=lambda place: (models[place].share or 0.0, _recall_at_10(measured[place][0][0])))
+    examples = [measured[best][2]]
     shares = settings.shares if any(one.finetuned for one in contestants) else []
     seeds = sorted({one.seed for one in contestants})
     speeds: list[dict[str, Any]] = []
@@ -132,12 +134,12 @@ def _measure(
     pools: Sequence[Pool],
     indexed: bool,
     words: Rows | None,
-) -> tuple[list[pd.DataFrame], list[dict[str, Any]], list[dict[str, Any]]]:
-    """The ranks of one model in all pools given; if `indexed`, approximate indexes of its vectors, and examples.
+) -> tuple[list[pd.DataFrame], list[dict[str, Any]], dict[str, Any]]:
+    """The ranks of one model in all pools given, approximate indexes of its vectors if `indexed`, and examples.
 
     `words`: what BM25 found for each question in the closed pool, where both shall be fused.
     """
-    one, tables, indexes, examples = measured.contestant, [], list[dict[str, Any]](), list[dict[str, Any]]()
+    one, tables, indexes, examples = measured.contestant, [], list[dict[str, Any]](), dict[str, Any]()
     retriever = Retriever(measured.encoders)
     tested = questions[unseen(questions, measured.share, one.seed)]
     queries = retriever.questions(tested)
@@ -153,7 +155,8 @@ def _measure(
             tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
         if indexed and not pool.is_open:
             indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
-            examples = [_examples(measured, tested.reset_index(drop=True), pool, rows)]
+        if not pool.is_open:
+            examples = _examples(measured, tested.reset_index(drop=True), pool, rows)
     return tables, indexes, examples
 
 
@@ -184,12 +187,14 @@ def _weight(
         return EVEN
     rows = search_exact(vectors, retriever.questions(questions[held]), pool.depth)[1]
     reached = {
-        weight: recalls(pool.ranks(questions[held], fuse(rows, words[held], weight, pool.depth)[1]))[
-            "recall_at_10"
-        ].mean()
+        weight: _recall_at_10(pool.ranks(questions[held], fuse(rows, words[held], weight, pool.depth)[1]))
         for weight in WEIGHTS
     }
     return max(reached, key=lambda weight: (reached[weight], -abs(weight - EVEN)))
+
+
+def _recall_at_10(ranks: pd.DataFrame) -> float:
+    return float(recalls(ranks)["recall_at_10"].mean())
 
 
 def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[Measured]:
