@@ -28,7 +28,7 @@ SMALLEST: dict[str, Any] = {
         "pretrain": {
             "batch_size": 8,
             "precision": "fp32",
-            "log_every": 2,
+            "log_every": 1,
             "runs": {
                 "base": {"schedule": [{"steps": 2, "weights": {"mlm": 1}}]},
                 "mlm": {"schedule": [{"steps": 4, "weights": {"mlm": 1}}]},

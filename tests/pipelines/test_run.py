@@ -111,7 +111,8 @@ def test_the_report_shows_tables_and_curves(demo: Path) -> None:
     assert "88.5" in text  # the published MAP of MSPP IE_k on WikiQA
     assert "The documents that questions are about were not kept out of the text." in text
     pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
-    assert any("pretrain" in name for name in pictures) and any("finetune" in name for name in pictures)
+    assert any("pretrain" in name for name in pictures)
+    assert not any("finetune" in name for name in pictures)  # of one epoch there is no course to draw
 
 
 def test_some_questions_are_to_be_read_on_the_page(demo: Path) -> None:
@@ -194,7 +195,7 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert settings.items() <= trained.items()
     assert float(trained["optimizer.learning_rate"]) > 0
     curve = client.get_metric_history(children["pretrain mspp mspp_ie seed 0"].info.run_id, "train/mspp")
-    assert [point.step for point in curve] == [2, 4]
+    assert [point.step for point in curve] == [1, 2, 3, 4]
 
 
 def test_mlflow_shows_what_the_main_variants_reached_and_keeps_a_table_of_all(demo: Path) -> None:
