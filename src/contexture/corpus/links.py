@@ -21,9 +21,10 @@ def destinations(pages: DataFrame) -> DataFrame:
 
 
 def resolve_links(pages: DataFrame) -> DataFrame:
-    """The pages, with a `doc_id` in each link: that of the document it leads to, null where there is none.
+    """One row a paragraph of the pages, `paragraph`, with a `doc_id` in each link: that of the document it leads to.
 
-    The join sees each title once a page, so that a title linked from everywhere gives at most a row a page.
+    null where there is none. The join sees each title once a page, so that a title linked from everywhere gives at most
+    a row a page.
     """
     titles = "array_distinct(flatten(transform(paragraphs, p -> p.links.target)))"
     linked = pages.select("doc_id", "lang", F.explode(F.expr(titles)).alias("title"))
@@ -31,11 +32,9 @@ def resolve_links(pages: DataFrame) -> DataFrame:
     maps = known.groupBy("doc_id").agg(
         F.map_from_entries(F.array_sort(F.collect_list(F.struct("title", "leads_to")))).alias("leads_to")
     )
-    return (
-        pages.join(maps, "doc_id", "left")
-        .withColumn("paragraphs", F.transform("paragraphs", lambda p: p.withField("links", _resolved(p["links"]))))
-        .drop("leads_to")
-    )
+    rows = pages.join(maps, "doc_id", "left").withColumn("paragraph", F.explode("paragraphs")).drop("paragraphs")
+    resolved = F.col("paragraph").withField("links", _resolved(F.col("paragraph")["links"]))
+    return rows.withColumn("paragraph", resolved).drop("leads_to")
 
 
 def _resolved(links: Column) -> Column:

@@ -65,7 +65,7 @@ def read_pages(
         .withColumn("paragraphs", F.when(again, F.array()).otherwise(F.col("paragraphs")))
         .withColumn("paragraphs_dropped", F.when(~again, F.col("paragraphs_dropped")).otherwise(F.create_map()))
         .withColumn("dropped", F.when(again, F.lit("duplicate")).otherwise(F.col("dropped")))
-        .sortWithinPartitions("doc_id", "rank")
+        # The window has sorted them: by doc_id, and by rank in each.
         .select([name for name in schema.names if name not in ("revision", "path")])
     )
 
@@ -76,9 +76,8 @@ def paragraphs(pages: DataFrame, config: CorpusConfig) -> DataFrame:
     Links have the doc_id that they lead to. `config.files` partitions, sorted by page and place in each.
     """
     taken = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
-    rows = taken.select("doc_id", "title", "lang", F.explode("paragraphs").alias("paragraph"))
     return (
-        rows.select("doc_id", "title", "lang", "paragraph.*")
+        taken.select("doc_id", "title", "lang", "paragraph.*")
         # By a hash of its own: the join's partitions, which Spark merges as it sees fit, must not pass for these.
         .repartition(config.files, F.xxhash64("doc_id"))
         .sortWithinPartitions("doc_id", "paragraph_index")
