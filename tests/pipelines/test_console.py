@@ -142,6 +142,23 @@ def test_one_line_a_stage_with_its_time(shown: Console, clock: Clock, capsys: py
     assert not any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in ROOT.handlers)
 
 
+def test_a_run_that_was_done_before_tells_what_is_left(
+    shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shown, trainings(clock))
+    capsys.readouterr()
+    run(shown, trainings(clock))
+    assert [line.partition("total")[2].partition("about")[2] for line in lines(capsys.readouterr().out)[:4]] == [
+        " 1:02:12 left",
+        " 1:00:05 left",  # of the trainings five seconds, which came to wait for these
+        " 1:00:00 left",
+        "",
+    ]
+    shown.known.write_text('{"corpus": 3}')
+    run(shown, trainings(clock))
+    assert "left" not in capsys.readouterr().out
+
+
 def test_a_stage_lasts_until_its_tables_are_saved(
     shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """What `kedro run` shows: one line a stage, warnings of the project, and what failed. The log has all the rest."""
 
 import atexit
+import json
 import logging
 import logging.handlers
 import os
@@ -25,11 +26,15 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from tqdm import tqdm
 
+from contexture.folders import whole_file
+
 LOG = logging.getLogger(__name__)
 
 #: Where a run's log lies in the project's folder, and how large it may grow before a new file is begun.
 LOG_FILE = Path("logs/contexture.log")
 LOG_BYTES, LOG_FILES = 10_000_000, 5
+#: The seconds that each stage took when it was last done as a whole, beside the log.
+STAGES_FILE = "stages.json"
 #: Characters in a line of the console, and in an error or a warning altogether.
 WIDTH, LONGEST = 120, 1200
 LONGEST_LABEL = 60
@@ -221,6 +226,7 @@ class Console:
         self.lock = threading.RLock()  # nodes may run in threads
         self.log: RunLog | None = None
         self.live: LiveLine | None = None
+        self.known = Path(STAGES_FILE)
         self._start([])
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
@@ -229,6 +235,7 @@ class Console:
 
     def _start(self, nodes: Iterable[Node]) -> None:
         self.began = self.clock()
+        self.before: dict[str, float] = json.loads(self.known.read_text("utf-8")) if self.known.exists() else {}
         self.stages: dict[str, Stage] = {}
         for node in nodes:
             self.stages.setdefault(stage_of(node), Stage(stage_of(node))).nodes += 1
@@ -243,6 +250,7 @@ class Console:
     def after_context_created(self, context: KedroContext) -> None:
         """Open the log before anything else happens."""
         self._close()  # of a run that never began
+        self.known = context.project_path / LOG_FILE.with_name(STAGES_FILE)
         self._start([])
         self.log = RunLog(context.project_path / LOG_FILE)
         command = click.get_current_context(silent=True)
@@ -289,6 +297,9 @@ class Console:
             if 0 < stage.done < stage.nodes:  # the runner left nodes out, as with --only-missing-outputs
                 self._write(stage)
         self._close()
+        took = {stage.label: stage.seconds for stage in self.stages.values() if stage.done == stage.nodes}
+        with whole_file(self.known) as file:
+            file.write(json.dumps(self.before | took, indent=1).encode())
         count = f"{self.written} stage{'s' * (self.written != 1)}"
         say(f"{count} in {duration(self.clock() - self.began)}, log: {LOG_FILE}", sys.stdout)
 
@@ -334,7 +345,15 @@ class Console:
         widest = min(max(len(label) for label in self.stages), LONGEST_LABEL)
         line = f"{self._place(self.written)} {cut(stage.label, LONGEST_LABEL):<{widest}} {duration(stage.seconds):>8}"
         line += f"   total {duration(self.clock() - self.began):>7}"
-        say(line + (f"   {stage.done} nodes" if stage.done > 1 else ""), sys.stdout)
+        line += f"   {stage.done} nodes" if stage.done > 1 else ""
+        say(line + self._left(), sys.stdout)
+
+    def _left(self) -> str:
+        """About how long the rest takes, where all of it was done before."""
+        rest = [stage for stage in self.stages.values() if stage.done < stage.nodes]
+        if not rest or not all(stage.label in self.before for stage in rest):
+            return ""
+        return f"   about {duration(sum(max(0.0, self.before[one.label] - one.seconds) for one in rest))} left"
 
     def _now(self) -> str:
         with self.lock:
