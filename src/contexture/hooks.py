@@ -183,7 +183,9 @@ class Announce:
 
         self.began = time.monotonic()
         active = mlflow.active_run()
-        self.run = f"{active.info.experiment_id}/runs/{active.info.run_id}" if active else ""
+        where = f"{active.info.experiment_id}/runs/{active.info.run_id}" if active else ""
+        # The address decides upon the view for training.
+        self.link = f"http://127.0.0.1:5000/#/experiments/{where}?workflowType=machine_learning" if where else ""
 
     @hook_impl
     def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
@@ -200,10 +202,9 @@ class Announce:
             "Finished": f"{datetime.now():%Y-%m-%d %H:%M}, after {duration(time.monotonic() - self.began)}",
             "Commit": git.get("git_revision", "not in a git checkout")[:12]
             + (", with changed files" if git.get("git_changed_files", "none") != "none" else ""),
-            "MLflow": f"`make ui`, then http://127.0.0.1:5000/#/experiments/{self.run}" if self.run else "",
         }
         with whole_file(REPORTS / "index.html") as file:
-            file.write(render_index(summaries, {name: told for name, told in run.items() if told}).encode())
+            file.write(render_index(summaries, run, self.link).encode())
         lines = [line for system in summaries if system in reported for line in _told(summaries[system])]
         if LEAGUE in reported:
             lines += ["", *league_lines()]

@@ -1,6 +1,7 @@
 """What is asked of the corpus's files before a run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,14 +10,14 @@ from contexture.corpus.config import CorpusConfig, Input
 from contexture.pipelines.sources.nodes import check_inputs, name_of_text
 
 
-def made_of(*inputs: str) -> dict[str, list[str]]:
+def made_of(*inputs: str) -> dict[str, Any]:
     return {"inputs": list(inputs), "corpus": []}
 
 
 def test_a_corpus_of_ones_own_is_replaced_only_by_one_that_is_named(tmp_path: Path) -> None:
-    own = str(tmp_path / "own.xml")
-    Path(own).touch()
-    corpus, several = CorpusConfig(input=own), CorpusConfig(input=[own, Input("demo")])
+    own = str(tmp_path / "own.txt")
+    Path(own).write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
+    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, Input("demo")], lang="en")
     check_inputs(corpus, False, made_of(own))
     check_inputs(corpus, False, made_of("demo"))
     check_inputs(corpus, False, {})
@@ -25,8 +26,17 @@ def test_a_corpus_of_ones_own_is_replaced_only_by_one_that_is_named(tmp_path: Pa
         check_inputs(corpus, False, made_of("other.xml"))
     assert f"of other.xml; this run would put one of {own} in" in str(raised.value)
     assert "--params corpus.input=other.xml, or" in str(raised.value)
-    with pytest.raises(ConfigurationError, match=r"own\.xml, the made-up world in its place.*corpus\.input=…, all"):
+    assert str(raised.value).endswith(f"--params corpus.input={own},corpus.lang=en")
+    with pytest.raises(ConfigurationError, match=r"--params corpus\.input=a,corpus\.lang=de,corpus\.source=books, or"):
+        check_inputs(corpus, False, made_of("a") | {"lang": "de", "source": "books"})
+    with pytest.raises(ConfigurationError, match=r"own\.txt, the made-up world in its place.*corpus\.input=…, all"):
         check_inputs(several, False, made_of("other.xml"))
+
+
+def test_files_without_a_language_are_refused_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("The boats came in.\n")
+    with pytest.raises(ConfigurationError, match=r"Set corpus\.lang"):
+        check_inputs(CorpusConfig(input=str(tmp_path / "own.txt")), True, {})
 
 
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:

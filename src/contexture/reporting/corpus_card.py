@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
 
 from contexture.reporting.curves import COLOURS, INK, style, to_png
 from contexture.reporting.report import render
@@ -39,9 +40,11 @@ def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
     axes = figure.subplots()
     axes.bar(range(len(bars)), [count for _, _, count in bars], width=0.9, color=COLOURS[0])
     every = max(1, len(bars) // 8)
-    axes.set_xticks(
-        [i - 0.5 for i in range(0, len(bars), every)], [f"{bars[i][0]:,}" for i in range(0, len(bars), every)]
-    )
+    places: dict[str, float] = {}
+    for i in range(0, len(bars), every):
+        places.setdefault(f"{bars[i][0]:,}", i - 0.5)  # bounds of the shortest stretches read alike
+    axes.set_xticks([*places.values()], [*places])
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     things, _, rows = name.partition(" a ")
     style(axes, f"{things.capitalize()} per {rows}", things, f"{rows}s")
     axes.tick_params(axis="x", colors=INK)

@@ -49,8 +49,8 @@ class Summary:
 
 
 def summarize(title: str, page: Page, text: str, made: str) -> Summary:
-    """The first things that a page says: what its cards are headed by, or its first findings."""
-    heads = [f"{card.title}: {card.headline}" for card in page.cards]
+    """The first things that a page says: the verdicts of its cards, or its first findings."""
+    heads = [f"{card.title}: {sentence}" for card in page.cards for sentence in card.sentences[:1]]
     return Summary(title, heads or list(page.findings[:FEW]), text, made)
 
 
@@ -65,6 +65,6 @@ def summary_json(summary: Summary) -> str:
     return json.dumps(asdict(summary), ensure_ascii=False, indent=1)
 
 
-def render_index(summaries: Mapping[str, Summary], run: Mapping[str, str]) -> str:
-    """The page; `run` tells about the last run, by what it is called."""
-    return render("index.html", {"summaries": summaries, "run": run, "glossary": GLOSSARY})
+def render_index(summaries: Mapping[str, Summary], run: Mapping[str, str], link: str) -> str:
+    """The page; `run` tells about the last run, by what it is called, and `link` leads to it while MLflow's UI runs."""
+    return render("index.html", {"summaries": summaries, "run": run, "link": link, "glossary": GLOSSARY})

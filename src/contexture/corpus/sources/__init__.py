@@ -6,7 +6,7 @@ A source is a module that keeps to `protocol.Source`; adding one is adding it he
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from contexture.corpus.config import CorpusConfig, Input, SourceName
+from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import books, documentation, json_lines, mediawiki, wet
 from contexture.corpus.sources.files import Found, find, suffix_of
@@ -51,20 +51,15 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
     Raises SourceError, naming the file or place and the way out.
     """
     files: dict[str, SourceFile] = {}
-    for one, source, found in locate(config):
+    for one in config.inputs():
+        told = one.source or config.source
+        source = _tell(one.path) if told == "auto" else told
+        found = _found(one.path, source)
         LOG.info("%s: %d files, read as %s", one.path, len(found), source)
         for file in SOURCES[source].check(found, one.lang or config.lang):
             files.setdefault(file.path, file)
     _check_names(files.values())
     return [files[path] for path in sorted(files)]
-
-
-def locate(config: CorpusConfig) -> Iterator[tuple[Input, SourceName, list[Found]]]:
-    """The files of each input, by their names alone. Raises SourceError as `find_sources`."""
-    for one in config.inputs():
-        told = one.source or config.source
-        source = _tell(one.path) if told == "auto" else told
-        yield one, source, _found(one.path, source)
 
 
 def _found(text: str, source: SourceName) -> list[Found]:

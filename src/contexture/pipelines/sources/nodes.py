@@ -8,7 +8,7 @@ from typing import Any
 from contexture.config import ConfigurationError, Parameters
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import find_sources, locate
+from contexture.corpus.sources import find_sources
 from contexture.demo import write_demo_world
 from contexture.demo.write import BOOKS
 from contexture.reporting.phrases import named
@@ -30,11 +30,12 @@ def locate_sources(parameters: Parameters, place: Path) -> dict[str, Any]:
         placed += world if one.path == DEMO else [one]
     files = find_sources(replace(parameters.corpus, input=placed))
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
-    return {"inputs": [one.path for one in inputs], "corpus": [asdict(file) for file in files]}
+    told = {"inputs": [one.path for one in inputs], "lang": parameters.corpus.lang, "source": parameters.corpus.source}
+    return told | {"corpus": [asdict(file) for file in files]}
 
 
 def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> None:
-    """Refuse a corpus whose files are not there, or one that nobody asked for in the place of a user's own.
+    """Refuse a corpus whose files cannot be used, or one that nobody asked for in the place of a user's own.
 
     Args:
         corpus: what is asked for.
@@ -46,8 +47,7 @@ def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> N
     """
     asked = [one for one in corpus.inputs() if one.path != DEMO]
     try:
-        for _ in locate(replace(corpus, input=list(asked))):
-            pass
+        find_sources(replace(corpus, input=list(asked)))
     except SourceError as error:
         raise ConfigurationError(str(error)) from None
     before = sources.get("inputs", [DEMO])
@@ -55,10 +55,11 @@ def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> N
     if told or before in ([DEMO], now):
         return
     there, new = (", ".join("the made-up world" if path == DEMO else path for path in paths) for paths in (before, now))
+    kept = _parameters(before, sources.get("lang"), sources.get("source"))
     raise ConfigurationError(
         f"the corpus here was made of {there}; this run would put one of {new} in its place. To go on with it, add "
-        f"--params {_parameter(before)}, or run the stages behind it alone (--tags); to replace it, "
-        f"--params {_parameter(now)}"
+        f"--params {kept}, or run the stages behind it alone (--tags); to replace it, "
+        f"--params {_parameters(now, corpus.lang, corpus.source)}"
     )
 
 
@@ -67,8 +68,12 @@ def is_own(corpus: CorpusConfig) -> bool:
     return any(one.path != DEMO for one in corpus.inputs())
 
 
-def _parameter(paths: list[str]) -> str:
-    return f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"
+def _parameters(paths: list[str], lang: str | None, source: str | None) -> str:
+    """What names a text on the command line; several inputs are better named in a file."""
+    told = [f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"]
+    told += [f"corpus.lang={lang}"] if lang else []
+    told += [f"corpus.source={source}"] if source not in (None, "auto") else []
+    return ",".join(told)
 
 
 def name_of_text(sources: dict[str, Any]) -> str:

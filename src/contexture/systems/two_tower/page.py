@@ -52,7 +52,7 @@ DEFAULT_SET = "squad"
 #: What models are compared by.
 COMPARED = "recall_at_10"
 PAPER_SHARES = ("1%", "5%", "80%")
-CAPTION = "Means over seeds; one panel for each share of the questions trained on. Dashed: BM-25. Dotted: BoW-MLP."
+CAPTION = "Means over seeds; one panel for each share of the questions trained on. Dashed: BM-25."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
