@@ -188,10 +188,14 @@ class Announce:
         self.link = f"http://127.0.0.1:5000/#/experiments/{where}?workflowType=machine_learning" if where else ""
 
     @hook_impl
-    def after_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
+    def after_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
         """After the last stage."""
         from contexture.reporting.index import read_summaries, render_index
 
+        if "corpus_report" in pipeline.datasets() - pipeline.inputs():
+            say(corpus_line(catalog.load("corpus_report")), sys.stdout)
         reported = {node.namespace for node in pipeline.nodes if node.short_name == "report" and node.namespace}
         if not reported:
             return
@@ -208,7 +212,7 @@ class Announce:
         lines = [line for system in summaries if system in reported for line in _told(summaries[system])]
         if LEAGUE in reported:
             lines += ["", *league_lines()]
-        lines += ["", f"Read    {REPORTS}/index.html", f"        {REPORTS}/corpus/card.html", *NEXT]
+        lines += ["", f"Read    {REPORTS}/index.html", *NEXT]
         say("\n".join(["", *lines]), sys.stdout)
 
 
@@ -230,6 +234,15 @@ def _told(summary: "Summary") -> list[str]:
         textwrap.fill(told, WIDTH, initial_indent=indent, subsequent_indent=indent) for told in summary.verdict[:1]
     ]
     return [summary.title, *lines]
+
+
+def corpus_line(counts: Mapping[str, Any]) -> str:
+    """What became of the text, and where to read more of it."""
+    kept = f"{counts['paragraphs_out']:,} of {counts['paragraphs_found']:,} paragraphs kept"
+    dropped: dict[str, int] = counts["paragraphs_dropped"]
+    most = max(dropped, key=lambda reason: dropped[reason], default="")
+    told = f" ({dropped[most]:,} dropped as {most.replace('_', ' ')})" if most else ""
+    return f"        {kept}{told}: {REPORTS}/corpus/card.html"
 
 
 def league_lines() -> list[str]:

@@ -1,4 +1,4 @@
-"""What is asked of the corpus's files before a run."""
+"""What is asked of the corpus's files before a run, and what is said of the text behind it."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, Input
+from contexture.hooks import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, name_of_text
 
 
@@ -49,3 +50,24 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 def test_a_text_is_called_after_what_was_asked_for() -> None:
     assert name_of_text(made_of("demo")) == "the demo's made-up world"
     assert name_of_text(made_of("dumps/enwiki.xml", "books", "demo")) == "enwiki.xml, books, the demo's made-up world"
+
+
+def test_a_run_ends_with_what_became_of_the_text() -> None:
+    counts = {"paragraphs_out": 924, "paragraphs_found": 7357}
+    told = corpus_line(counts | {"paragraphs_dropped": {"too_short": 3, "list_item": 5674}})
+    assert told.split() == (
+        [
+            "924",
+            "of",
+            "7,357",
+            "paragraphs",
+            "kept",
+            "(5,674",
+            "dropped",
+            "as",
+            "list",
+            "item):",
+            "data/08_reporting/corpus/card.html",
+        ]
+    )
+    assert "(" not in corpus_line(counts | {"paragraphs_dropped": {}})
