@@ -1,73 +1,75 @@
-"""What is asked of the corpus's files before a run, and what is said of the text behind it."""
+"""The node that finds and checks what a run reads."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kedro.config import OmegaConfigLoader
+from pydantic import TypeAdapter
 
-from contexture.config import ConfigurationError
-from contexture.corpus.config import CorpusConfig, Input
-from contexture.hooks import corpus_line
-from contexture.pipelines.sources.nodes import check_inputs, name_of_text
-
-
-def made_of(*inputs: str) -> dict[str, Any]:
-    return {"inputs": list(inputs), "corpus": []}
-
-
-def test_a_corpus_of_ones_own_is_replaced_only_by_one_that_is_named(tmp_path: Path) -> None:
-    own = str(tmp_path / "own.txt")
-    Path(own).write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
-    corpus, several = CorpusConfig(input=own, lang="en"), CorpusConfig(input=[own, Input("demo")], lang="en")
-    check_inputs(corpus, False, made_of(own))
-    check_inputs(corpus, False, made_of("demo"))
-    check_inputs(corpus, False, {})
-    check_inputs(corpus, True, made_of("other.xml"))
-    with pytest.raises(ConfigurationError) as raised:
-        check_inputs(corpus, False, made_of("other.xml"))
-    assert f"of other.xml; this run would put one of {own} in" in str(raised.value)
-    assert "--params corpus.input=other.xml, or" in str(raised.value)
-    assert str(raised.value).endswith(f"--params corpus.input={own},corpus.lang=en")
-    with pytest.raises(ConfigurationError, match=r"--params corpus\.input=a,corpus\.lang=de,corpus\.source=books, or"):
-        check_inputs(corpus, False, made_of("a") | {"lang": "de", "source": "books"})
-    with pytest.raises(ConfigurationError, match=r"own\.txt, the made-up world in its place.*corpus\.input=…, all"):
-        check_inputs(several, False, made_of("other.xml"))
+from contexture.config import Parameters, check_parameters
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.errors import SourceError
+from contexture.corpus.sources.protocol import SourceFile
+from contexture.demo.config import DemoConfig
+from contexture.pipelines.sources.nodes import locate_sources
+from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.tasks.answer_selection.config import AnswersConfig
+from contexture.tasks.retrieval.config import RetrievalConfig
+from contexture.tasks.sentences.config import SentenceTasksConfig
+from tests.pipelines.conftest import PROJECT
 
 
-def test_files_without_a_language_are_refused_before_the_run(tmp_path: Path) -> None:
-    (tmp_path / "own.txt").write_text("The boats came in.\n")
-    with pytest.raises(ConfigurationError, match=r"Set corpus\.lang"):
-        check_inputs(CorpusConfig(input=str(tmp_path / "own.txt")), True, {})
-
-
-def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
-    check_inputs(CorpusConfig(), False, {})  # the made-up world is about to be written
-    for told in (False, True):
-        with pytest.raises(ConfigurationError, match="none: no such file"):
-            check_inputs(CorpusConfig(input=["demo", str(tmp_path / "none")]), told, {})
-
-
-def test_a_text_is_called_after_what_was_asked_for() -> None:
-    assert name_of_text(made_of("demo")) == "the demo's made-up world"
-    assert name_of_text(made_of("dumps/enwiki.xml", "books", "demo")) == "enwiki.xml, books, the demo's made-up world"
-
-
-def test_a_run_ends_with_what_became_of_the_text() -> None:
-    counts = {"paragraphs_out": 924, "paragraphs_found": 7357}
-    told = corpus_line(counts | {"paragraphs_dropped": {"too_short": 3, "list_item": 5674}})
-    assert told.split() == (
-        [
-            "924",
-            "of",
-            "7,357",
-            "paragraphs",
-            "kept",
-            "(5,674",
-            "dropped",
-            "as",
-            "list",
-            "item):",
-            "data/08_reporting/corpus/card.html",
-        ]
+@pytest.fixture(scope="module")
+def base() -> Parameters:
+    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
+    loader = OmegaConfigLoader(str(PROJECT / "conf"), env="base", **arguments)
+    return replace(
+        check_parameters(loader["parameters"], [PROJECT / "conf/base"], {}),
+        demo=DemoConfig(pages=25, seed=1, novels=2),
     )
-    assert "(" not in corpus_line(counts | {"paragraphs_dropped": {}})
+
+
+def locate(base: Parameters, corpus: dict[str, Any], place: Path) -> list[SourceFile]:
+    manifest = locate_sources(replace(base, corpus=CorpusConfig(**corpus)), place)
+    return TypeAdapter(list[SourceFile]).validate_python(json.loads(json.dumps(manifest))["corpus"])
+
+
+def test_the_demo_beside_text_of_ones_own(base: Parameters, tmp_path: Path) -> None:
+    book = tmp_path / "boats.txt"
+    book.write_text("The boats lie in the harbour.")
+    files = locate(base, {"input": ["demo", {"path": str(book), "lang": "en"}]}, tmp_path / "demo")
+    assert [(file.source, file.lang) for file in files] == [*[("books", "en")] * 3, ("mediawiki", "en")]
+    assert [Path(file.path).parent == tmp_path / "demo/books" for file in files] == [False, True, True, False]
+    assert files[3].site is not None
+    assert files[3].site.namespaces["talk"] == 1
+    assert locate(base, {"input": "demo", "source": "books"}, tmp_path / "demo") == files[1:]
+
+
+@pytest.mark.parametrize("asked", ["answers", "retrieval", "sentence_tasks", "analogies", None])
+def test_the_demo_is_written_where_anything_asks_for_it(asked: str | None, base: Parameters, tmp_path: Path) -> None:
+    book = tmp_path / "boats.txt"
+    book.write_text("The boats lie in the harbour.")
+
+    def given(name: str) -> str:
+        return "demo" if name == asked else str(tmp_path / "none")
+
+    parameters = replace(
+        base,
+        corpus=CorpusConfig(input=str(book), lang="en"),
+        answers=AnswersConfig(input=given("answers")),
+        retrieval=RetrievalConfig(input=given("retrieval")),
+        sentence_tasks=SentenceTasksConfig(
+            input=given("sentence_tasks"), analogies="demo" if asked == "analogies" else None
+        ),
+    )
+    manifest = locate_sources(parameters, tmp_path / "demo")
+    assert [file["path"] for file in manifest["corpus"]] == [str(book)]
+    assert (tmp_path / "demo").exists() == (asked is not None)
+
+
+def test_a_fault_is_told_before_any_work(base: Parameters, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"harbour: no such file or folder"):
+        locate(base, {"input": str(tmp_path / "harbour")}, tmp_path / "demo")
