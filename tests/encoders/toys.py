@@ -46,6 +46,7 @@ CONFIGS: dict[str, EncoderConfig] = {
     "transformer_mean": TransformerConfig(**_SIZES, pooling="mean"),
     "transformer_max": TransformerConfig(**_SIZES, pooling="max"),
     "transformer_idf": TransformerConfig(**_SIZES, pooling="idf"),
+    "transformer_projections": TransformerConfig(**_SIZES, projections=3),
     "transformer_idf_projected": TransformerConfig(**_SIZES, pooling="idf", embedding_size=4),
 }
 KINDS = list(CONFIGS)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from contexture.encoders.layout import text_layout
 from contexture.objectives.config import MlmConfig
-from contexture.objectives.mlm import IGNORED, MaskedLanguageModel, mask_tokens
+from contexture.objectives.masking import IGNORED, mask_tokens
+from contexture.objectives.mlm import MaskedLanguageModel
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
 
 VOCABULARY, MASK = 200, 4

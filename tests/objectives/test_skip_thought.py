@@ -42,6 +42,36 @@ def test_the_loss_is_that_of_a_slow_loop(kind: str) -> None:
     assert float(loss.value) == pytest.approx((after + before) / 2, rel=1e-5)
 
 
+def test_the_loss_of_a_transformer_is_that_of_one_word_after_the_other() -> None:
+    """Each word from those before it alone, through PyTorch's own layers, one sentence at a time."""
+    encoder = build("transformer_mean")
+    config = SkipThoughtConfig(decoder="transformer", layers=2, heads=2)
+    objective = SkipThought(config, encoder).eval()
+    given = contiguous(encoder, *TEXTS, documents=[0, 0, 0, 1])
+    loss = objective(encoder, vectors(encoder, given), given)
+    words = encoder.query.words
+    for name, pairs in (("after", [(0, 1), (1, 2)]), ("before", [(1, 0), (2, 1)])):
+        decoder, total, count = getattr(objective, name), 0.0, 0
+        for source, target in pairs:
+            known = [word if word < TRAINED else TOKENS.unk for word in TEXTS[target]]
+            memory = decoder.thought(encoder(contiguous(encoder, TEXTS[source])["texts"], "query"))[:, None]
+            read, said = [TOKENS.cls, *known], [*known, TOKENS.sep]
+            for place in range(len(said)):
+                states = words(torch.tensor([read[: place + 1]])) + decoder.places.weight[: place + 1]
+                for layer in decoder.layers.layers:  # without a mask the last state sees what it may
+                    ahead = torch.ones(place + 1, place + 1, dtype=torch.bool).triu(1)
+                    states = layer(states, memory, tgt_mask=ahead)
+                logits = decoder.layers.norm(states)[0, -1] @ words.weight.T
+                total -= float(logits.log_softmax(dim=0)[said[place]].detach())
+                count += 1
+        assert float(loss.metrics[name]) == pytest.approx(total / count, rel=1e-5)
+
+
+def test_heads_that_do_not_divide_a_word_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"heads \(8\) must divide 6"):
+        SkipThought(SkipThoughtConfig(decoder="transformer"), build("gru"))
+
+
 def test_both_decoders_and_the_encoder_learn() -> None:
     encoder = build("gru")
     objective = SkipThought(SkipThoughtConfig(), encoder)

@@ -26,7 +26,7 @@ ENCODERS = {
     "transformer": transformer(),
 }
 #: Objectives that need dropout, or a network of their own kind.
-SMALLEST = {"mlm": "transformer", "mspp": "transformer", "simcse": "transformer"}
+SMALLEST = {"cmlm": "transformer", "mlm": "transformer", "mspp": "transformer", "simcse": "transformer"}
 READ = [(name, stream) for name, config in OBJECTIVES.items() for stream in config.streams]
 
 

@@ -31,6 +31,8 @@ STREAMS: dict[str, Any] = {
     "passages": {},
     "contiguous": {},
     "sentences": {},
+    "sequence_pairs": {},
+    "sequences": {},
 }
 
 
@@ -221,3 +223,23 @@ def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
     for part in range(2):
         table = pa.Table.from_pylist(rows[part * half : (part + 1) * half], schema)
         pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
+
+
+def write_sequence_pairs(folder: Path, vocabulary: Path) -> None:
+    """Fifty pairs of sequences whose words are the same, in another order."""
+    draw, rows = random.Random(7), []
+    for number in range(50):
+        words = draw.sample(WORDS, draw.randint(2, 14))
+        rows.append(
+            {
+                "document": f"d{number // 5}",
+                "position": number % 5,
+                "first": encoded(words, vocabulary),
+                "second": encoded(draw.sample(words, len(words)), vocabulary),
+            }
+        )
+    tokens = {name: pa.list_(pa.int32()) for name in ("first", "second")}
+    schema = pa.schema({"document": pa.string(), "position": pa.int32(), **tokens})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)

@@ -1,6 +1,6 @@
 """The one interface of all encoders: texts in, vectors out, with roles where it has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +26,7 @@ from contexture.encoders.config import (
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
 from contexture.encoders.network import Network
+from contexture.encoders.projections import Projections
 from contexture.encoders.starts import start_from_vectors, weigh_tokens
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer, build_transformer, layer_flops
@@ -105,13 +106,21 @@ class Encoder(nn.Module):
     def forward(self, texts: TextBatch, role: Role) -> Tensor:
         """Vectors (B, D) of a batch of texts, in its order."""
         network = self.network(role)
-        if self.recompute and torch.is_grad_enabled():
-            found = torch.cat([checkpoint(network, chunk, use_reentrant=False) for chunk in texts["chunks"]])
-        else:
-            found = network.vectors(texts["chunks"])
+        found = self._each(network, network.vectors, texts["chunks"])
         if self.config.norm is not None:
             found = self.config.norm * nn.functional.normalize(found.float(), dim=-1)
         return found[texts["rows"]]
+
+    def pooled(self, texts: TextBatch) -> Tensor:
+        """What the states of a batch of documents are pooled to, (B, H), before anything is made of it."""
+        network = self._transformer
+        return self._each(network.pooled, network.pooled_of, texts["chunks"])[texts["rows"]]
+
+    def _each(self, one: Callable[[Batch], Tensor], all_: Callable[[Sequence[Batch]], Tensor], chunks: Any) -> Tensor:
+        """What is made of all chunks at once, or, to save memory, of one after the other."""
+        if self.recompute and torch.is_grad_enabled():
+            return torch.cat([checkpoint(one, chunk, use_reentrant=False) for chunk in chunks])
+        return all_(chunks)
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
         """Texts as token ids, of one or two parts, cut to the length of their role → what `forward` reads."""
@@ -146,9 +155,12 @@ class Encoder(nn.Module):
         vectors: Array = torch.cat(found, dim=-1).cpu().numpy()
         return vectors
 
-    def states(self, batch: Batch) -> Tensor:
-        """Hidden states (B, T, H) of a batch of tokens; ValueError for an architecture without them."""
-        return self._transformer.states(batch)
+    def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
+        """Hidden states (B, T, H) of a batch of tokens, behind a prefix (B, N, H) if there is one.
+
+        ValueError for an architecture without them.
+        """
+        return self._transformer.states(batch, prefix)
 
     def token_logits(self, states: Tensor) -> Tensor:
         """States (N, H) of the positions that count → logits (N, V)."""
@@ -157,12 +169,21 @@ class Encoder(nn.Module):
     def flops(self, batch: Mapping[str, Any]) -> Tensor:
         """Forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
         if "attention_mask" in batch:
-            return layer_flops(self._transformer.base, row_lengths(batch))
+            return self.layer_flops(row_lengths(batch))
         if "texts" in batch:
             lengths = row_lengths(batch["texts"])
             return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
         sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES]
         return torch.stack(sides).sum()
+
+    def layer_flops(self, lengths: Tensor) -> Tensor:
+        """Those for rows of `lengths` (B,) tokens."""
+        return layer_flops(self._transformer.base, lengths)
+
+    @property
+    def projections(self) -> Projections | None:
+        """Those whose mean is a vector, where it is."""
+        return self._transformer.projections
 
     @property
     def hidden_size(self) -> int:

@@ -82,9 +82,14 @@ class TransformerConfig(EncoderConfig):
     pooling: Literal["cls", "mean", "max", "idf"] = "mean"
     # Length of the vectors: a linear layer on the pooled state (two-tower paper, section 4.1); null: that state itself.
     embedding_size: Size | None = None
+    # The vector is the mean of so many projections of the pooled state, which CMLM trains (its section 5.1, proj);
+    # null: that state itself.
+    projections: Size | None = None
     has_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if self.projections is not None and self.embedding_size is not None:
+            raise ValueError("a vector is a layer on the pooled state, embedding_size, or the mean of its projections")
         if self.init_from is not None and self.start != "new":
             raise ValueError(f"start is {self.start}, but the embeddings come from {self.init_from}: set it to new")
         if self.init_from is None and self.layers == 0:

@@ -32,6 +32,8 @@ from contexture.vocabulary.vocabulary import Vocabulary
 PROJECTION = "2_Dense"
 #: Of a Transformer that weighs tokens: what each counts.
 TOKEN_WEIGHTS = "token_weights.safetensors"
+#: Of a Transformer whose vectors are means of projections.
+PROJECTIONS = "projections.safetensors"
 POOLING, NORMALIZE, STATIC = "1_Pooling", "3_Normalize", "0_StaticEmbedding"
 
 
@@ -79,7 +81,7 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
 
 def _checksum(folder: Path) -> str:
     found = hashlib.sha256()
-    own = [WEIGHTS, "tokenizer.json", f"{PROJECTION}/{WEIGHTS}", TOKEN_WEIGHTS]
+    own = [WEIGHTS, "tokenizer.json", f"{PROJECTION}/{WEIGHTS}", TOKEN_WEIGHTS, PROJECTIONS]
     for file in sorted(folder / place / name for place in ("", "query", "document") for name in own):
         if file.exists():
             found.update(file.relative_to(folder).as_posix().encode())
@@ -99,7 +101,10 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
         _save_projection(network.projection, folder / PROJECTION)
     if network.token_weights is not None:
         save_file({"weight": network.token_weights.cpu()}, folder / TOKEN_WEIGHTS)
-        return  # sentence-transformers knows no pooling that weighs subwords
+    if network.projections is not None:
+        save_model(network.projections, str(folder / PROJECTIONS))
+    if network.token_weights is not None or network.projections is not None:
+        return  # sentence-transformers knows no pooling that weighs subwords, and no such projections
     modules = [("", "Transformer"), (POOLING, "Pooling")]
     modules += [(PROJECTION, "Dense")] if network.projection else []
     _write_modules(folder, modules, normalized)
@@ -172,6 +177,8 @@ def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: boo
             load_model(torch.nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
         if network.token_weights is not None:
             network.token_weights.copy_(load_file(folder / TOKEN_WEIGHTS)["weight"])
+        if network.projections is not None:
+            load_model(network.projections, str(folder / PROJECTIONS))
         return network
     with safe_open(str(folder / WEIGHTS), "pt") as file:
         words = file.get_tensor("words.weight")

@@ -176,7 +176,7 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
     """Real tokens of every row of a batch: of tokens, of texts in chunks, or of texts by role."""
     if "attention_mask" in batch:
         return torch.sum(batch["attention_mask"], dim=1)
-    parts = batch.get("chunks") or [batch[name] for name in ("texts", "query", "document") if name in batch]
+    parts = batch.get("chunks") or [batch[name] for name in ("texts", "second", "query", "document") if name in batch]
     return torch.cat([row_lengths(part) for part in parts])
 
 

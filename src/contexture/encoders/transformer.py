@@ -21,6 +21,7 @@ from contexture.encoders.first_state import BERT_LIKE, ROBERTA_LIKE, first_state
 from contexture.encoders.layout import Batch, Sentences, Specials, chunks_of_like_length, text_chunks
 from contexture.encoders.network import Network
 from contexture.encoders.pooling import pool
+from contexture.encoders.projections import Projections
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.words import known
 from contexture.vocabulary.tokenizers import SpecialTokens
@@ -51,6 +52,7 @@ class Transformer(Network):
             std = BERT_STD if config.initialization == "bert" else hidden**-0.5
             nn.init.normal_(self.projection.weight, std=std)
             nn.init.zeros_(self.projection.bias)
+        self.projections = Projections(config.projections, hidden) if config.projections is not None else None
 
     @property
     def base(self) -> Any:
@@ -70,31 +72,46 @@ class Transformer(Network):
 
     def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
         """Batch of `text_layout` → vectors (B, D); `words` (B, T, H) are the embeddings of its tokens, if at hand."""
+        return self.read_out(self.pooled(batch, words))
+
+    def pooled(self, batch: Batch, words: Tensor | None = None) -> Tensor:
+        """The same → what its states are pooled to, (B, H)."""
         inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
         inputs |= {"input_ids": self._known(batch)} if words is None else {"inputs_embeds": words}
         if self.reads_first_only:
-            pooled = first_state(self.base, **inputs)
-        else:
-            weights = batch["attention_mask"]
-            if self.token_weights is not None:
-                weights = weights * self.token_weights[self._known(batch)]
-            pooled = pool(self.base(**inputs).last_hidden_state, weights, self.pooling)
+            return first_state(self.base, **inputs)
+        weights = batch["attention_mask"]
+        if self.token_weights is not None:
+            weights = weights * self.token_weights[self._known(batch)]
+        return pool(self.base(**inputs).last_hidden_state, weights, self.pooling)
+
+    def read_out(self, pooled: Tensor) -> Tensor:
+        """Pooled states (B, H) → vectors (B, D)."""
+        if self.projections is not None:
+            return torch.mean(self.projections(pooled), dim=1)
         vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
         return vectors
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → vectors (B, D). One look-up of all words: its gradient is as large as the vocabulary."""
+        """Several batches → vectors (B, D)."""
+        return self.read_out(self.pooled_of(batches))
+
+    def pooled_of(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → (B, H). One look-up of all words: its gradient is as large as the vocabulary."""
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
-        return torch.cat([self(batch, part.view(*shape, -1)) for batch, part, shape in parts])
+        return torch.cat([self.pooled(batch, part.view(*shape, -1)) for batch, part, shape in parts])
 
     def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
         """Batches of texts of like length, with special tokens; see `Network.chunks`."""
         return text_chunks(texts, self.specials, limit, tokens_at_once)
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
         """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
+
+        `prefix` (B, N, H) stands in front of the tokens' embeddings, without positions and types, for them to attend
+        to; its own states are left out.
 
         Rows of like length are computed together, in as many parts as save work: padding is a quarter of a batch of
         joint inputs. Where the batch tells the tokens of its rows as `lengths`, plain numbers, nobody waits for a GPU.
@@ -113,9 +130,29 @@ class Transformer(Network):
         parts = []
         for chunk, mine in zip(chunks, torch.split(order, [len(chunk) for chunk in chunks]), strict=True):
             longest = int(lengths[chunk].max())
-            found = self.base(**{name: one[mine, :longest] for name, one in inputs.items()}).last_hidden_state
+            part = {name: one[mine, :longest] for name, one in inputs.items()}
+            if prefix is not None and prefix.shape[1]:
+                part = self._behind(prefix[mine], **part)
+            found = self.base(**part).last_hidden_state[:, -longest:]
             parts.append(nn.functional.pad(found, (0, 0, 0, width - longest)))
         return torch.cat(parts)[order.argsort()]
+
+    def _behind(
+        self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
+    ) -> Batch:
+        """Tokens behind a prefix (B, N, H), as the library takes them.
+
+        It adds a position and a type to every embedding: those that it will add to the prefix are taken off before.
+        """
+        embeddings, size = self.base.embeddings, prefix.shape[1]
+        places, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
+        added = embeddings.position_embeddings(places) + embeddings.token_type_embeddings(types)
+        return {
+            "inputs_embeds": torch.cat([prefix - added, self.words(input_ids)], dim=1),
+            "attention_mask": nn.functional.pad(attention_mask, (size, 0), value=1),
+            "position_ids": torch.cat([places, position_ids], dim=1),
+            "token_type_ids": torch.cat([types, token_type_ids], dim=1),
+        }
 
     def token_logits(self, states: Tensor) -> Tensor:
         """States (N, H) of the positions that count → logits (N, V)."""

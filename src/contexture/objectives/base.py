@@ -34,6 +34,8 @@ class Objective(nn.Module, ABC):
 
     #: Judge the states of the batch as it was before any objective corrupted it, at the price of a second pass.
     wants_clean_input: bool = False
+    #: Whether what it measures in this pass goes into the curves: what costs more than a glance is measured then alone.
+    watched: bool = False
 
     def __init__(self, config: ObjectiveConfig, encoder: Encoder) -> None:
         """Make it from its settings, for an encoder."""

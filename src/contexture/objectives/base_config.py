@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.encoders.config import EncoderConfig, Lengths
 from contexture.strict import STRICT
 
 
@@ -27,3 +28,9 @@ class ObjectiveConfig:
     title: ClassVar[str] = ""
     #: In plain words, for those who know none of the papers: "learns by …".
     explained: ClassVar[str] = ""
+
+    def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
+        """Raise ValueError, saying behind the objective's name what is wrong, where it cannot train such an encoder."""
+        if self.reads_states and not encoder.has_states:
+            kind = getattr(encoder, "kind", type(encoder).__name__)
+            raise ValueError(f"reads states of tokens, which a {kind} has not")

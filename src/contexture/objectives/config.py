@@ -7,33 +7,24 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle
 from contexture.objectives.base_config import ObjectiveConfig
+from contexture.objectives.cmlm_config import CmlmConfig as CmlmConfig
+from contexture.objectives.masking_config import MaskingConfig
 from contexture.objectives.simcse_config import SimcseConfig as SimcseConfig
 from contexture.objectives.tsdae_config import TsdaeConfig as TsdaeConfig
 from contexture.strict import STRICT
 
 
 @dataclass(config=STRICT, frozen=True)
-class MlmConfig(ObjectiveConfig):
-    """How tokens are masked."""
+class MlmConfig(MaskingConfig):
+    """How tokens are masked; nothing else to turn."""
 
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
-    streams: ClassVar[tuple[str, ...]] = ("joint", "passages")
+    streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences")
     reads_states: ClassVar[bool] = True
     predicts_tokens: ClassVar[bool] = True
     title: ClassVar[str] = "MLM"
     unit: ClassVar[str] = "nats per masked token"
     explained: ClassVar[str] = "guesses masked words"
-
-    # Share of the tokens, special ones aside, that the model must predict.
-    probability: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    # Of those, the share that is shown as [MASK] …
-    mask_share: Annotated[float, Field(ge=0, le=1)] = 0.8
-    # … and the share that is shown as a random other token; the rest is shown unchanged.
-    random_share: Annotated[float, Field(ge=0, le=1)] = 0.1
-
-    def __post_init__(self) -> None:
-        if self.mask_share + self.random_share > 1:
-            raise ValueError("mask_share and random_share are parts of one whole: together at most 1")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -92,7 +83,7 @@ class QuickThoughtsConfig(ObjectiveConfig):
 
 @dataclass(config=STRICT, frozen=True)
 class SkipThoughtConfig(ObjectiveConfig):
-    """Decoders of the sentences before and after, which start from the sentence's vector; nothing to turn."""
+    """Decoders of the sentences before and after, which start from the sentence's vector."""
 
     implementation: ClassVar[str] = "contexture.objectives.skip_thought:SkipThought"
     streams: ClassVar[tuple[str, ...]] = ("contiguous",)
@@ -100,9 +91,16 @@ class SkipThoughtConfig(ObjectiveConfig):
     unit: ClassVar[str] = "nats per word"
     explained: ClassVar[str] = "writes a sentence's neighbours word by word"
 
+    # gru (Kiros et al., 2015), or a Transformer's layers, as later papers have it beside Transformer encoders …
+    decoder: Literal["gru", "transformer"] = "gru"
+    # … so many, with so many attention heads, which must divide the length of a word's embedding.
+    layers: Annotated[int, Field(gt=0)] = 6
+    heads: Annotated[int, Field(gt=0)] = 8
+
 
 #: Every objective by its name in a schedule: its settings, which tell where its class is.
 OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
+    "cmlm": CmlmConfig,
     "in_batch_negatives": InBatchNegativesConfig,
     "mlm": MlmConfig,
     "mspp": MsppConfig,

@@ -14,20 +14,24 @@ from contexture.objectives.config import SkipThoughtConfig
 
 
 class SkipThought(Objective):
-    """One GRU writes the sentence before, another the sentence after; both start from the sentence's vector.
+    """One decoder writes the sentence before, another the sentence after; both start from the sentence's vector.
 
     Reads vectors (B, D) of queries (f), and of the batch the words of its sentences, `document_numbers`, `positions`
-    and `first`. The decoders read the encoder's embeddings of words and have a full softmax each, over those words.
-    With a GRU of H units, embeddings of length W and V words, encoder and decoders have 9H(H+W+1) + VW + 2HV
-    parameters, PyTorch's second biases (9H) and those of the softmaxes (2V) aside.
+    and `first`. The decoders read the encoder's embeddings of words.
     """
 
     def __init__(self, config: SkipThoughtConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
         words, size, tokens = encoder.query.words, encoder.query.size, encoder.vocabulary.tokens
         self.start, self.end, self.unknown = tokens.cls, tokens.sep, tokens.unk
-        self.before = _Decoder(words.embedding_dim, size, words.num_embeddings)
-        self.after = _Decoder(words.embedding_dim, size, words.num_embeddings)
+        longest = encoder.lengths.document
+
+        def decoder() -> _Decoder | _TransformerDecoder:
+            if config.decoder == "gru":
+                return _Decoder(words.embedding_dim, size, words.num_embeddings)
+            return _TransformerDecoder(words.embedding_dim, size, words.num_embeddings, config, longest + 1)
+
+        self.before, self.after = decoder(), decoder()
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """−log p of a word, mean over the words of this device's neighbours; also the two decoders' own means.
@@ -47,26 +51,23 @@ class SkipThought(Objective):
             ("before", self.before, left + 1, left),
             ("after", self.after, left, left + 1),
         ):
-            ids = known(words[target], encoder.query.words, self.unknown)
-            read, said = self._packed(ids, lengths[target])
-            losses[name] = decoder(read._replace(data=encoder.query.words(read.data)), vectors[source], said)
+            ids, size = known(words[target], encoder.query.words, self.unknown), lengths[target]
+            read = nn.functional.pad(ids, (1, 0), value=self.start)
+            said = nn.functional.pad(ids, (0, 1)).scatter(1, size[:, None], self.end)
+            losses[name] = decoder(encoder.query.words, read, vectors[source], said, size + 1)
         return Loss(torch.stack([*losses.values()]).mean(), losses)
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Forward and backward FLOPs of both decoders, if every sentence had two neighbours of its own length."""
-        return 6.0 * sum(p.numel() for p in self.parameters()) * row_lengths(batch["texts"]).sum()
-
-    def _packed(self, ids: Tensor, lengths: Tensor) -> tuple[PackedSequence, Tensor]:
-        """Words (N, T) → what a decoder reads, the start and then the words, and what it has to say: words and end."""
-        read = nn.functional.pad(ids, (1, 0), value=self.start)
-        said = nn.functional.pad(ids, (0, 1)).scatter(1, lengths[:, None], self.end)
-        lengths = (lengths + 1).cpu()
-        packed = pack_padded_sequence(read, lengths, batch_first=True, enforce_sorted=False)
-        return packed, pack_padded_sequence(said, lengths, batch_first=True, enforce_sorted=False).data
+        return (self.before.per_word + self.after.per_word) * row_lengths(batch["texts"]).sum()
 
 
 class _Decoder(nn.Module):
-    """A GRU and a softmax over all words."""
+    """A GRU and a softmax over all words.
+
+    With H units, embeddings of length W and V words, a GRU as encoder and two decoders have 9H(H+W+1) + VW + 2HV
+    parameters, PyTorch's second biases (9H) and those of the softmaxes (2V) aside.
+    """
 
     def __init__(self, word_size: int, size: int, words: int) -> None:
         super().__init__()
@@ -75,8 +76,45 @@ class _Decoder(nn.Module):
         self.words = nn.Linear(size, words)
         nn.init.xavier_uniform_(self.words.weight)
         nn.init.zeros_(self.words.bias)
+        self.per_word = 6.0 * sum(p.numel() for p in self.parameters())
 
-    def forward(self, read: PackedSequence, thoughts: Tensor, said: Tensor) -> Tensor:
-        """Mean of −log p over the words `said` (words,) when reading `read`, from the vectors (N, D)."""
-        states, _ = run_gru(self.gru, read, thoughts[None])
-        return nn.functional.cross_entropy(self.words(states).float(), said)
+    def forward(self, words: nn.Embedding, read: Tensor, thoughts: Tensor, said: Tensor, lengths: Tensor) -> Tensor:
+        """Mean of −log p over the words `said` (N, T) when reading `read` (N, T), from the vectors (N, D).
+
+        `lengths` (N,) of each count.
+        """
+
+        def packed(ids: Tensor) -> PackedSequence:
+            return pack_padded_sequence(ids, lengths.cpu(), batch_first=True, enforce_sorted=False)
+
+        inputs = packed(read)
+        states, _ = run_gru(self.gru, inputs._replace(data=words(inputs.data)), thoughts[None])
+        return nn.functional.cross_entropy(self.words(states).float(), packed(said).data)
+
+
+class _TransformerDecoder(nn.Module):
+    """Transformer layers that attend to the vector alone; logits are products with the encoder's own embeddings."""
+
+    def __init__(self, word_size: int, size: int, words: int, config: SkipThoughtConfig, longest: int) -> None:
+        super().__init__()
+        if word_size % config.heads:
+            raise ValueError(
+                f"skip_thought: heads ({config.heads}) must divide {word_size}, the length of a word's embedding"
+            )
+        self.thought = nn.Linear(size, word_size)
+        self.places = nn.Embedding(longest, word_size)
+        nn.init.normal_(self.places.weight, std=0.02)
+        layer = nn.TransformerDecoderLayer(word_size, config.heads, 4 * word_size, 0.0, batch_first=True)
+        self.layers = nn.TransformerDecoder(layer, config.layers, nn.LayerNorm(word_size))
+        self.per_word = 6.0 * (sum(p.numel() for p in self.layers.parameters()) + words * word_size)
+
+    def forward(self, words: nn.Embedding, read: Tensor, thoughts: Tensor, said: Tensor, lengths: Tensor) -> Tensor:
+        """See `_Decoder.forward`."""
+        width = read.shape[1]
+        places = torch.arange(width, device=read.device)
+        ahead = places[:, None] < places  # padding stands behind all that counts: it need not be masked as well
+        inputs = words(read) + self.places(places)
+        states = self.layers(inputs, self.thought(thoughts)[:, None], tgt_mask=ahead, tgt_is_causal=True)
+        counted = places < lengths[:, None]
+        logits = states[counted] @ words.weight.T
+        return nn.functional.cross_entropy(logits.float(), said[counted])

@@ -1,5 +1,6 @@
 """What there is, by name: streams, tasks, systems. A line each; their classes are loaded when they are used."""
 
+from contexture.systems.cmlm.config import SequencePairsConfig, SequencesConfig
 from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
@@ -17,6 +18,8 @@ STREAMS: dict[str, type[StreamConfig]] = {
     "pairs": PairsConfig,
     "passages": PassagesConfig,
     "sentences": SentencesConfig,
+    "sequence_pairs": SequencePairsConfig,
+    "sequences": SequencesConfig,
 }
 
 #: Tasks: the settings of measuring and fine-tuning, the class, and the parameters that say where the files are.
@@ -35,6 +38,7 @@ SYSTEMS: dict[str, str] = {
     "mspp": "contexture.systems.mspp.page",
     "two_tower": "contexture.systems.two_tower.page",
     "quick_thoughts": "contexture.systems.quick_thoughts.page",
+    "cmlm": "contexture.systems.cmlm.page",
     "league": "contexture.systems.league.page",
 }
 

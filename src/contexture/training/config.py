@@ -41,8 +41,10 @@ def placed(error: ValidationError, *place: str) -> ValidationError:
 
 @dataclass(config=STRICT, frozen=True)
 class OptimizerConfig:
-    """AdamW; the learning rate rises linearly to its peak, then follows the schedule."""
+    """The learning rate rises linearly to its peak, then follows the schedule."""
 
+    # adamw, or lamb (You et al., 2020): the step of each parameter is as long as its weights, for very large batches.
+    kind: Literal["adamw", "lamb"] = Field(default="adamw", kw_only=True)
     # Peak of the learning rate.
     learning_rate: Annotated[float, Field(gt=0)]
     # Steps up to the peak.
@@ -275,8 +277,10 @@ class Pretraining:
         for name in self.recipe.names:
             config = self.recipe.objective(name)
             stream = self.recipe.stream_of(name, self.streams)
-            if config.reads_states and not self.encoder.has_states:
-                raise ValueError(f"run {self.run}: {name} reads states of tokens, which a {self.encoder.kind} has not")
+            try:
+                config.check(self.encoder, self.lengths)
+            except ValueError as error:
+                raise ValueError(f"run {self.run}: {name} {error}") from None
             size = self.settings.batch_sizes(self.run, self.streams)[stream]
             if size % self.settings.devices:
                 raise ValueError(

@@ -12,6 +12,7 @@ from transformers import get_constant_schedule_with_warmup, get_linear_schedule_
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective
 from contexture.training.config import OptimizerConfig
+from contexture.training.optimizers import build_optimizer
 from contexture.training.seeding import mix
 
 
@@ -122,15 +123,9 @@ class ScheduledObjectives(pl.LightningModule):
             torch.nn.utils.clip_grad_norm_(group, self.optimizer_config.clip_norm)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """AdamW (decay on matrices only) and the schedule, continued where a checkpoint left them."""
+        """The optimizer and its schedule, continued where a checkpoint left them."""
         config = self.optimizer_config
-        groups = [
-            {"params": [p for p in self.parameters() if p.ndim >= 2], "weight_decay": config.weight_decay},
-            {"params": [p for p in self.parameters() if p.ndim < 2], "weight_decay": 0.0},
-        ]
-        optimizer = torch.optim.AdamW(
-            groups, lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon, fused=True
-        )
+        optimizer = build_optimizer(self.parameters(), config)
         if self.optimizer_state is not None:
             optimizer.load_state_dict(self.optimizer_state)
         for group in optimizer.param_groups:

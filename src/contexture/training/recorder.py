@@ -38,10 +38,13 @@ class Recorder(pl.Callback):
         self._reset()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Count what the pass will cost."""
+        """Count what the pass will cost, and tell objectives whether they are watched."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = cost(batch, module.weights_at(module.step), module.stream_of, module)
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops
+        last = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+        for name in module.objectives:
+            module.objective(name).watched = last and self._records(module.step + 1, module)
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -50,7 +53,7 @@ class Recorder(pl.Callback):
         assert isinstance(module, ScheduledObjectives)
         if (batch_idx + 1) % trainer.accumulate_grad_batches:
             return
-        if module.step % self.every and module.step != module.steps:
+        if not self._records(module.step, module):
             return
         values = {name: float(value) for name, value in module.latest.items()}  # waits for the device
         tokens, flops, seconds = float(self.tokens), float(self.flops), time.perf_counter() - self.since
@@ -63,6 +66,9 @@ class Recorder(pl.Callback):
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._reset()
+
+    def _records(self, step: int, module: ScheduledObjectives) -> bool:
+        return step % self.every == 0 or step == module.steps
 
     def _reset(self) -> None:
         self.tokens = torch.zeros((), dtype=torch.float64)

@@ -1,0 +1,71 @@
+"""Conditional masked language modelling (CMLM; Yang et al., 2021, section 2)."""
+
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.layout import row_lengths
+from contexture.encoders.projections import Projections
+from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.config import CmlmConfig
+from contexture.objectives.masking import IGNORED, Masking, guesses, guessing_loss
+
+
+class ConditionalMaskedLanguageModel(Objective):
+    """Cross-entropy of a sequence's masked tokens, which attend to N projections of its neighbour's vector.
+
+    Reads the pooled states (B, H) of first sequences and, of the batch, `second`. The projections stand in front of the
+    tokens' embeddings and go through the same layer norm, without positions or types of their own, on which the paper
+    is silent; their own states are left out. An encoder that is a mean of projections brings them along. With `skip` a
+    linear layer joins the state of each masked token with all projections, (N + 1)·H numbers, back to H.
+    """
+
+    def __init__(self, config: CmlmConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.masking, width, views = Masking(config, encoder), encoder.hidden_size, config.projections
+        # Those of an encoder that is their mean are its own, and saved with it.
+        self.projections = None if encoder.projections is not None else Projections(views, width)
+        self.join = nn.Linear((views + 1) * width, width) if config.skip else None
+        self.views, self.layer_flops = views, encoder.layer_flops
+        perceptrons = encoder.projections or self.projections
+        assert perceptrons is not None
+        self.per_row = 6.0 * sum(p.numel() for p in perceptrons.parameters())
+        joined = 0 if self.join is None else 6.0 * config.probability * self.join.weight.numel()
+        self.per_token = self.masking.per_token + joined
+
+    def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
+        """Mask the second sequences and add `cmlm_targets` (B, T)."""
+        ids, targets = self.masking(batch["second"]["input_ids"], generator)
+        return {**batch, "second": {**batch["second"], "input_ids": ids}, "cmlm_targets": targets}
+
+    def flops(self, batch: StreamBatch) -> Tensor:
+        """Those of the second sequences with the projections before them, and of projections, head and logits."""
+        lengths = row_lengths(batch["second"])
+        own = self.per_row * len(lengths) + self.per_token * lengths.sum()
+        return self.layer_flops(lengths + self.views) + own
+
+    def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
+        """Mean over the masked tokens; also, now and then, what share is guessed, and how much of it the vectors bring.
+
+        `conditioning_gain` is the share of masked tokens guessed rightly less that with another sequence's vector.
+        """
+        logits, truth = self._guesses(encoder, states, batch)
+        metrics = {}
+        if self.watched and len(states) > 1:
+            right = (logits.argmax(-1) == truth).float().mean()
+            with torch.no_grad(), torch.random.fork_rng():
+                others, _ = self._guesses(encoder, states.roll(1, 0), batch)
+            metrics = {"accuracy": right, "conditioning_gain": right - (others.argmax(-1) == truth).float().mean()}
+        return Loss(guessing_loss(logits, truth), metrics)
+
+    def _guesses(self, encoder: Encoder, pooled: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
+        """Logits (M, V) of the masked tokens, given vectors (B, H) of their rows' neighbours, and what they are."""
+        targets, projections = batch["cmlm_targets"], encoder.projections or self.projections
+        assert projections is not None
+        views: Tensor = projections(pooled)
+        states = encoder.states(batch["second"], views)
+        if self.join is None:
+            return guesses(encoder, states, targets)
+        chosen = targets != IGNORED
+        beside = views.flatten(1)[chosen.nonzero()[:, 0]]
+        return encoder.token_logits(self.join(torch.cat([states[chosen], beside], dim=1))), targets[chosen]

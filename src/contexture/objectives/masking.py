@@ -1,0 +1,63 @@
+"""Masked tokens and the loss of guessing them (BERT; Devlin et al., 2019, section 3.1)."""
+
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.base import Encoder
+from contexture.objectives.masking_config import MaskingConfig
+
+IGNORED = -100
+
+
+class Masking(nn.Module):
+    """Which tokens of an encoder's vocabulary are masked, and how."""
+
+    def __init__(self, config: MaskingConfig, encoder: Encoder) -> None:
+        super().__init__()
+        self.config, tokens = config, encoder.vocabulary.tokens
+        self.mask_id = tokens.mask
+        #: FLOPs, forward and backward, of the head and the logits for each token that may be masked.
+        self.per_token = 6.0 * config.probability * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
+        special = torch.zeros(tokens.vocab_size, dtype=torch.bool)
+        special[[tokens.cls, tokens.sep, tokens.pad, tokens.mask, tokens.unk]] = True
+        special[encoder.document.words.num_embeddings :] = True  # words that were not trained have no logit
+        self.register_buffer("special", special, persistent=False)
+        self.special: Tensor
+
+    def forward(self, ids: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """See `mask_tokens`."""
+        return mask_tokens(ids, self.special, self.mask_id, self.config, generator)
+
+
+def mask_tokens(
+    ids: Tensor, special: Tensor, mask_id: int, config: MaskingConfig, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """Mask ids (B, T) at random, never the ids listed in `special`.
+
+    `special` (V,) is true for ids that are neither masked nor drawn as replacements. Returns the corrupted ids and the
+    targets, both (B, T); targets are −100 where nothing is to be predicted.
+    """
+    draw = torch.rand((3, *ids.shape), generator=generator, device=ids.device)
+    chosen = (draw[0] < config.probability) & ~special[ids]
+    targets = ids.masked_fill(~chosen, IGNORED)
+    masked = chosen & (draw[1] < config.mask_share)
+    replaced = chosen & ~masked & (draw[1] < config.mask_share + config.random_share)
+    ordinary = torch.nonzero(~special).squeeze(1)
+    random_ids = ordinary[(draw[2] * len(ordinary)).long().clamp_(max=len(ordinary) - 1)]
+    corrupted = torch.where(masked, mask_id, torch.where(replaced, random_ids, ids))
+    return corrupted, targets
+
+
+def guesses(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits (M, V) of the M tokens to be guessed, from states (B, T, H) and targets (B, T), and what they are (M,).
+
+    Logits of other tokens are not computed.
+    """
+    chosen = targets != IGNORED
+    return encoder.token_logits(states[chosen]), targets[chosen]
+
+
+def guessing_loss(logits: Tensor, truth: Tensor) -> Tensor:
+    """Mean of −log p over the masked tokens; 0 where none was masked. Logits (M, V), truth (M,)."""
+    total = nn.functional.cross_entropy(logits.float(), truth, reduction="sum")
+    return total / max(1, len(truth))

@@ -1,0 +1,25 @@
+"""How tokens are masked, for every objective that has them guessed."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.objectives.base_config import ObjectiveConfig
+from contexture.strict import STRICT
+
+
+@dataclass(config=STRICT, frozen=True)
+class MaskingConfig(ObjectiveConfig):
+    """How tokens are masked; the defaults are BERT's."""
+
+    # Share of the tokens, special ones aside, that the model must predict.
+    probability: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    # Of those, the share that is shown as [MASK] …
+    mask_share: Annotated[float, Field(ge=0, le=1)] = 0.8
+    # … and the share that is shown as a random other token; the rest is shown unchanged.
+    random_share: Annotated[float, Field(ge=0, le=1)] = 0.1
+
+    def __post_init__(self) -> None:
+        if self.mask_share + self.random_share > 1:
+            raise ValueError("mask_share and random_share are parts of one whole: together at most 1")

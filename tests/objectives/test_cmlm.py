@@ -1,0 +1,271 @@
+"""CMLM against one example at a time through the public library, and what its gradient reaches."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import GruConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.layout import row_lengths, text_layout
+from contexture.encoders.projections import Projections
+from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
+from contexture.objectives.config import CmlmConfig, MlmConfig
+from contexture.objectives.masking import IGNORED
+from contexture.objectives.mlm import MaskedLanguageModel
+from tests.encoders.toys import build, sentences, subwords
+
+LENGTHS = Lengths(query=12, document=12)
+FIRST = [[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30], [32]]
+SECOND = [[23, 22, 40, 41, 42], [31, 30, 33], [28], [35, 36, 37, 38, 39, 20, 21, 22]]
+
+
+def made(pooling: str = "mean", encoder: dict[str, Any] | None = None, **settings: Any) -> tuple[Encoder, Any]:
+    """An encoder of subwords and its objective, without dropout."""
+    torch.manual_seed(0)
+    built = build(
+        f"transformer_{pooling}",
+        vocabulary=subwords(),
+        lengths=LENGTHS,
+        needs=Needs(12),
+        head=True,
+        **({"embedding_size": None} if pooling == "cls" else {}) | (encoder or {}),
+    )
+    return built, ConditionalMaskedLanguageModel(CmlmConfig(**{"probability": 0.4, "projections": 3} | settings), built)
+
+
+def pairs(encoder: Encoder, first: list[list[int]] = FIRST, second: list[list[int]] = SECOND) -> dict[str, Any]:
+    tokens = text_layout(sentences(*second), encoder.specials, 12)
+    return {
+        "texts": encoder.batch(sentences(*first), "document", 40),
+        "second": tokens | {"lengths": row_lengths(tokens).tolist()},
+    }
+
+
+def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
+    found: dict[str, Any] = objective.corrupt(batch, torch.Generator().manual_seed(seed))
+    assert (found["cmlm_targets"] != IGNORED).sum() > 3
+    return found
+
+
+def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: list[list[int]], pooling: str) -> Tensor:
+    """One pair at a time: `BertModel` twice by its public interface, and Hugging Face's loss over all logits."""
+    model, losses, count = encoder.document.model, [], 0
+    embeddings = model.bert.embeddings
+    tokens = encoder.vocabulary.tokens
+    perceptrons = (encoder.projections or objective.projections).perceptrons
+    for row, words in enumerate(first):
+        states = model.bert(input_ids=torch.tensor([[tokens.cls, *words, tokens.sep]])).last_hidden_state[0]
+        pooled = {"mean": states.mean(0), "max": states.max(0).values, "cls": states[0]}[pooling]
+        views = torch.stack([pooled, *(perceptron(pooled) for perceptron in perceptrons)])
+        length = int(batch["second"]["attention_mask"][row].sum())
+        ids, targets = batch["second"]["input_ids"][row, :length], batch["cmlm_targets"][row, :length]
+        # The table adds position 0 and type 0 to a view, the positions of its place to a token: undo both.
+        there = torch.arange(len(views) + length)
+        wanted = torch.cat([torch.zeros(len(views), dtype=torch.int64), torch.arange(length)])
+        given = torch.cat([views, embeddings.word_embeddings(ids)])
+        given = given + embeddings.position_embeddings(wanted) - embeddings.position_embeddings(there)
+        given[: len(views)] -= embeddings.position_embeddings(wanted[:1]) + embeddings.token_type_embeddings.weight[0]
+        found = model.bert(inputs_embeds=given[None]).last_hidden_state[0, len(views) :]
+        if objective.join is not None:
+            beside = views.flatten().expand(length, -1)
+            found = objective.join(torch.cat([found, beside], dim=1))
+        losses.append(nn.functional.cross_entropy(model.cls(found), targets, ignore_index=IGNORED, reduction="sum"))
+        count += int((targets != IGNORED).sum())
+    return torch.stack(losses).sum() / count
+
+
+@pytest.mark.parametrize("skip", [False, True], ids=["concat", "skip"])
+@pytest.mark.parametrize("pooling", ["mean", "max", "cls"])
+def test_loss_is_that_of_one_pair_at_a_time(pooling: str, skip: bool) -> None:
+    encoder, objective = made(pooling, {"dropout": 0.0}, skip=skip)
+    room = encoder.document.base.embeddings.position_embeddings.num_embeddings
+    assert room >= 12
+    batch = corrupted(objective, pairs(encoder, second=[one[:6] for one in SECOND]))
+    loss = objective(encoder, encoder.pooled(batch["texts"]), batch).value
+    assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, pooling).item(), rel=1e-5)
+
+
+def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
+    encoder, objective = made("projections")
+    assert objective.projections is None and not list(objective.parameters())
+    batch = corrupted(objective, pairs(encoder, second=[one[:6] for one in SECOND]))
+    loss = objective(encoder, encoder.pooled(batch["texts"]), batch).value
+    assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, "mean").item(), rel=1e-5)
+    assert encoder.projections is not None
+    views = encoder.projections(encoder.pooled(batch["texts"]))
+    assert torch.allclose(encoder(batch["texts"], "document"), views.mean(dim=1), atol=1e-6)
+
+
+def test_a_case_by_hand() -> None:
+    """One masked token, a head that only reads the state, and one view: −log of a softmax over a row of products."""
+    encoder, objective = made(projections=1, probability=0.99, mask_share=1.0, random_share=0.0)
+    batch = corrupted(objective, pairs(encoder, [[20], [21]], [[22, 23, 24], [25, 26]]))
+    targets = batch["cmlm_targets"]
+    pooled = encoder.pooled(batch["texts"])
+    states = encoder.states(batch["second"], pooled[:, None])
+    expected = []
+    for row, column in (targets != IGNORED).nonzero().tolist():
+        logits = encoder.document.model.cls(states[row, column])
+        expected.append(logits.exp().sum().log() - logits[targets[row, column]])
+    found = objective(encoder, pooled, batch)
+    assert found.value.item() == pytest.approx(torch.stack(expected).mean().item(), rel=1e-5)
+
+
+def test_without_projections_it_is_masked_language_modelling_of_the_second() -> None:
+    encoder, objective = made(projections=0)
+    mlm = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
+    batch = pairs(encoder)
+    own = corrupted(objective, batch)
+    theirs = mlm.corrupt(batch["second"], torch.Generator().manual_seed(3))
+    assert torch.equal(own["cmlm_targets"], theirs["mlm_targets"])
+    alone = mlm(encoder, encoder.states(dict(theirs)), theirs).value
+    assert objective(encoder, encoder.pooled(batch["texts"]), own).value.item() == pytest.approx(alone.item(), rel=1e-6)
+
+
+def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -> None:
+    """Finite differences in float64, of the vectors alone, and of a weight of the encoder that made them."""
+    encoder, objective = made()
+    encoder, objective = encoder.double(), objective.double()
+    batch = corrupted(objective, pairs(encoder))
+    weight = encoder.document.base.encoder.layer[0].attention.self.value.weight
+    draw = torch.Generator().manual_seed(1)
+
+    def loss(pooled: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(*objective._guesses(encoder, pooled, batch))
+
+    def differences(change: Tensor, parameter: Tensor, value: Callable[[], Tensor]) -> float:
+        found = []
+        for sign in (1, -2):
+            parameter.data += sign * 1e-5 * change
+            found.append(value().item())
+        parameter.data += 1e-5 * change
+        return (found[0] - found[1]) / 2e-5
+
+    pooled = encoder.pooled(batch["texts"]).detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(loss(pooled), pooled)
+    assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED).any(dim=1).tolist()
+    change = torch.randn(pooled.shape, dtype=torch.float64, generator=draw)
+    assert differences(change, pooled, lambda: loss(pooled)) == pytest.approx(
+        (gradient * change).sum().item(), rel=1e-6
+    )
+
+    (whole,) = torch.autograd.grad(loss(encoder.pooled(batch["texts"])), weight)
+    (without,) = torch.autograd.grad(loss(pooled), weight)
+    change = torch.randn(weight.shape, dtype=torch.float64, generator=draw)
+    fixed = pooled.detach().clone()
+    through = differences(change, weight, lambda: loss(encoder.pooled(batch["texts"])))
+    through -= differences(change, weight, lambda: loss(fixed))
+    assert through == pytest.approx(((whole - without) * change).sum().item(), rel=1e-5)
+    assert abs(through) > 1e-6
+
+
+def test_logits_of_masked_tokens_alone() -> None:
+    encoder, objective = made()
+    batch = corrupted(objective, pairs(encoder))
+    seen: list[int] = []
+    hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
+    objective(encoder, encoder.pooled(batch["texts"]), batch)
+    hook.remove()
+    assert seen == [(batch["cmlm_targets"] != IGNORED).sum().item()]
+
+
+def test_special_tokens_are_never_masked_and_short_sequences_keep_the_rate() -> None:
+    encoder, objective = made(probability=80 / 256)
+    short, long = [[20, 21, 22]] * 400, [list(range(20, 30))] * 400
+    for second in (short, long):
+        found = corrupted(objective, pairs(encoder, [[20]] * 400, second))
+        chosen = found["cmlm_targets"] != IGNORED
+        words = 400 * len(second[0])
+        assert abs(chosen.sum().item() / words - 80 / 256) < 4 * (0.3125 * 0.6875 / words) ** 0.5
+        assert (
+            not chosen[:, 0].any() and not chosen[torch.arange(400), found["second"]["attention_mask"].sum(1) - 1].any()
+        )
+
+
+def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> None:
+    encoder, objective = made(encoder={"dropout": 0.1})
+    encoder.train()
+    batch = corrupted(objective, pairs(encoder))
+    found = []
+    for watched in (False, True):
+        objective.watched = watched
+        torch.manual_seed(5)
+        loss = objective(encoder, encoder.pooled(batch["texts"]), batch)
+        found.append((loss.value.item(), torch.rand(1).item(), set(loss.metrics)))
+    assert found[0] == (found[1][0], found[1][1], set())
+    assert found[1][2] == {"accuracy", "conditioning_gain"}
+
+
+def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vector() -> None:
+    """Random words can be guessed from nowhere else: with another sequence's vector it is at chance."""
+    torch.manual_seed(0)
+    config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
+    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
+    objective = ConditionalMaskedLanguageModel(CmlmConfig(projections=4), encoder)
+    objective.watched = True
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=5e-3)
+    draw, gains = torch.Generator().manual_seed(1), []
+    for _ in range(250):
+        words = torch.randint(20, 40, (64, 4), generator=draw)
+        words[:, 1:] = words[:, :1]
+        batch = pairs(encoder, words.tolist(), words[:, :1].repeat(1, 2).tolist())
+        loss = objective(encoder, encoder.pooled(batch["texts"]), objective.corrupt(batch, draw))
+        optimizer.zero_grad()
+        loss.value.backward()
+        optimizer.step()
+        gains.append(loss.metrics["conditioning_gain"].item())
+    assert sum(gains[:10]) / 10 < 0.1
+    assert sum(gains[-10:]) / 10 > 0.5
+
+
+def test_flops_are_those_of_every_layer() -> None:
+    encoder, objective = made(projections=3, skip=True)
+    batch = pairs(encoder, [[20, 21]], [[22, 23, 24]])
+    width, words = encoder.hidden_size, subwords().tokens.vocab_size
+    perceptrons = 2 * (8 * width**2 + 5 * width)
+    assert sum(p.numel() for p in objective.projections.parameters()) == perceptrons
+    of_tokens = 0.4 * 5 * (width * (width + words) + 4 * width * width)
+    layers = float(encoder.layer_flops(torch.tensor([5 + 3])))
+    assert float(objective.flops(batch)) == pytest.approx(layers + 6 * (perceptrons + of_tokens))
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 10, 15, 20])
+def test_projections_are_the_vector_itself_and_three_layers_of_it(count: int) -> None:
+    torch.manual_seed(0)
+    projections = Projections(count, 6)
+    vectors = torch.randn(3, 6)
+    views = projections(vectors)
+    assert views.shape == (3, count, 6)
+    if count:
+        assert torch.equal(views[:, 0], vectors)
+    for place, perceptron in enumerate(projections.perceptrons, start=1):
+        one, two, three = (layer for layer in perceptron if isinstance(layer, nn.Linear))
+        inner = (two.weight @ (one.weight @ vectors.T + one.bias[:, None]).clamp(min=0) + two.bias[:, None]).clamp(
+            min=0
+        )
+        assert torch.allclose(views[:, place], (three.weight @ inner + three.bias[:, None]).T, atol=1e-6)
+
+
+REFUSED: list[tuple[dict[str, Any], Any, str]] = [
+    ({"projections": 11}, TransformerConfig(), "puts 11 projections before sequences of at most 10 tokens"),
+    ({}, TransformerConfig(shared=False), "the encoder must be shared"),
+    ({}, TransformerConfig(embedding_size=4), "without embedding_size"),
+    ({"projections": 5}, TransformerConfig(projections=4), "trains 5 projections, the encoder is the mean of 4"),
+    ({"projections": 4, "skip": True}, TransformerConfig(projections=4), "has skip, which goes without"),
+    ({}, GruConfig("gru"), "reads states of tokens, which a gru has not"),
+]
+
+
+@pytest.mark.parametrize(("settings", "encoder", "said"), REFUSED)
+def test_what_cannot_be_trained_is_refused(settings: dict[str, Any], encoder: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        CmlmConfig(**{"projections": 9} | settings).check(encoder, LENGTHS)
+
+
+@pytest.mark.parametrize("settings", [{"probability": 1.0}, {"probability": 0.0}, {"projections": -1}])
+def test_more_masked_tokens_than_there_are_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        CmlmConfig(**settings)

@@ -1,0 +1,81 @@
+"""The optimizers, against their published algorithms in a slow loop."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from contexture.training.config import OptimizerConfig
+from contexture.training.optimizers import build_optimizer
+from tests.training.runs import Killed, assert_same, killed_at, train
+from tests.training.toys import system
+
+RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.8, 0.95, 1e-12
+
+
+def lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corrected: bool) -> list[torch.Tensor]:
+    """Algorithm 2 of You et al. (2020), one parameter at a time, with φ the identity; decay on matrices alone."""
+    found = []
+    for place, start in enumerate(weights):
+        x, m, v = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+        for step, gradient in enumerate(gradients, start=1):
+            m = BETA1 * m + (1 - BETA1) * gradient[place]
+            v = BETA2 * v + (1 - BETA2) * gradient[place] ** 2
+            by = (1 - BETA1**step, 1 - BETA2**step) if corrected else (1, 1)
+            r = (m / by[0]) / ((v / by[1]).sqrt() + EPSILON) + (DECAY * x if x.ndim > 1 else 0)
+            x = x - RATE * x.norm() / r.norm() * r
+        found.append(x)
+    return found
+
+
+def taken(kind: str, weights: list[torch.Tensor], gradients: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+    parameters = [torch.nn.Parameter(weight.clone()) for weight in weights]
+    config = OptimizerConfig(RATE, kind=kind, weight_decay=DECAY, beta1=BETA1, beta2=BETA2, epsilon=EPSILON)  # type: ignore[arg-type]
+    optimizer = build_optimizer(parameters, config)
+    for step in gradients:
+        for parameter, gradient in zip(parameters, step, strict=True):
+            parameter.grad = gradient.clone()
+        optimizer.step()
+    return [parameter.detach() for parameter in parameters]
+
+
+def drawn() -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
+    """A matrix longer than the bound of LAMB's first version, one shorter, and a vector."""
+    draw = torch.Generator().manual_seed(0)
+    shapes = ((40, 30), (3, 2), (5,))
+    weights = [torch.randn(shape, generator=draw) for shape in shapes]
+    assert weights[0].norm() > 10
+    return weights, [[torch.randn(shape, generator=draw) for shape in shapes] for _ in range(5)]
+
+
+def test_lamb_is_that_of_the_paper_without_the_correction_of_moments() -> None:
+    weights, gradients = drawn()
+    for found, expected in zip(taken("lamb", weights, gradients), lamb(weights, gradients, False), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    # Without decay the correction cancels.
+    last = taken("lamb", weights, gradients)[-1]
+    torch.testing.assert_close(last, lamb(weights, gradients, True)[-1], rtol=1e-4, atol=1e-6)
+
+
+def test_adamw_decays_matrices_alone() -> None:
+    weights, _ = drawn()
+    still = [[torch.zeros_like(weight) for weight in weights]]
+    for weight, found in zip(weights, taken("adamw", weights, still), strict=True):
+        torch.testing.assert_close(found, weight * (1 - RATE * DECAY) if weight.ndim > 1 else weight)
+
+
+def test_a_run_with_lamb_that_was_killed_ends_as_if_it_was_not(
+    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = system(optimizer={"learning_rate": 1e-2, "kind": "lamb", "epsilon": 1e-6})
+    whole = train(config, "mlm", examples, tokenizer, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        killed_at(4, patch)
+        with pytest.raises(Killed):
+            train(config, "mlm", examples, tokenizer, tmp_path / "again")
+    assert_same(whole, train(config, "mlm", examples, tokenizer, tmp_path / "again"))
+
+
+def test_unknown_optimizers_are_refused() -> None:
+    with pytest.raises(ValueError, match="kind"):
+        system(optimizer={"learning_rate": 1, "kind": "sgd"})
