@@ -251,7 +251,8 @@ def league_lines() -> list[str]:
     from contexture.reporting.league_tables import league_text
 
     records = json.loads(Path(f"data/08_reporting/{LEAGUE}/metrics.json").read_text(encoding="utf-8"))
-    return league_text(records, labels(current().systems[LEAGUE])).splitlines()
+    systems = current().systems
+    return league_text(records, labels(LEAGUE, systems[LEAGUE], systems)).splitlines()
 
 
 def run_name(asked: Mapping[str, Any], text: str) -> str:

@@ -27,8 +27,8 @@ def test_a_table_a_task_and_data() -> None:
     assert [(column.group, column.name) for column in retrieval.columns[2:]] == [
         ("frozen", "R@1"),
         ("frozen", "R@10"),
-        ("5%", "R@10"),
-        ("80%", "R@10"),
+        ("fine-tuned on 5%", "R@10"),
+        ("fine-tuned on 80%", "R@10"),
     ]
     assert retrieval.rows == (("ICT", "ours, 1 seed", "50.0", "12.5", "25.0", "75.0"),)
 

@@ -13,13 +13,13 @@ from tests.reporting.league_toys import RECORDS, costly, league
 from tests.reporting.pages import Page
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "random": "Random network"}
-FACTS = {"labels": LABELS, "explained": {"mlm": "guesses masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
+FACTS = {"explained": {"mlm": "guesses masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
 
 
 def test_the_table() -> None:
     table = standings_table(League(RECORDS, LABELS), {"mlm": "guesses masked words"})
     assert [(column.group, column.name) for column in table.columns[1:]] == [
-        ("Search: R@10", "as pre-trained"),
+        ("Search: R@10", "frozen"),
         ("Search: R@10", "fine-tuned on 80%"),
         ("Classification: accuracy", "mean of 2 tasks"),
     ]
@@ -70,7 +70,7 @@ def test_costs() -> None:
 
 
 def test_the_page_says_what_to_take_first() -> None:
-    context = ReportContext("league", TITLE, NOTE, facts={"league": FACTS})
+    context = ReportContext("league", TITLE, NOTE, labels=LABELS, facts={"league": FACTS})
     cheap = costly("cheap", [0.2, 0.21], seconds=10.0)
     report = render_report([*RECORDS, *cheap], [], context, league_page)
     text = Page(report.html).text
@@ -157,17 +157,24 @@ def test_names_are_moved_apart() -> None:
 
 def test_plain_text() -> None:
     assert league_text(RECORDS, LABELS).splitlines() == [
-        "                   search     search     classes",
-        "                   frozen  tuned 80%      frozen",
-        "-------------------------------------------------",
-        "ICT             42.0 ±5.0* 51.0 ±2.5*          –",
-        "BFS             41.0 ±6.6          –           –",
-        "MLM             12.0 ±5.0  51.0 ±2.5* 70.0 ±24.8*",
-        "two towers: ict 20.0 ±0.0          –           –",
-        "BM25                 30.0       30.0           –",
-        "Random network   5.0 ±2.5          –           –",
+        "                               Search  Classification",
+        "                   Search  fine-tuned       mean of 2",
+        "                   frozen      on 80%           tasks",
+        "------------------------------------------------------",
+        "ICT             42.0 ±5.0*  51.0 ±2.5*              –",
+        "BFS             41.0 ±6.6           –               –",
+        "MLM             12.0 ±5.0   51.0 ±2.5*     70.0 ±24.8*",
+        "two towers: ict 20.0 ±0.0           –               –",
+        "BM25                 30.0        30.0               –",
+        "Random network   5.0 ±2.5           –               –",
         "* best of its column; ± 95% interval over 3 seeds",
     ]
+
+
+def test_plain_text_cuts_no_name() -> None:
+    lines = league_text(RECORDS, LABELS | {"ict": "MLM + In-batch softmax + Quick-Thoughts"}).splitlines()
+    (first,) = (number for number, line in enumerate(lines) if line.startswith("MLM + In-batch softmax + "))
+    assert lines[first].endswith("–") and lines[first + 1] == "  Quick-Thoughts"
 
 
 def test_plain_text_fits_the_end_of_a_run() -> None:
@@ -184,5 +191,5 @@ def test_plain_text_fits_the_end_of_a_run() -> None:
     assert len(lines) == LINES
     assert max(map(len, lines)) <= WIDTH
     assert any(line.startswith("mlm ") for line in lines)  # the worst, but what all are compared with
-    assert lines[-1] == "* best of its column; 15 more rows in the report"
+    assert lines[-1] == "* best of its column; 22 more rows in the report"
     assert league_text([]) == "No variant of the league was measured."

@@ -113,7 +113,7 @@ def test_a_card_for_each_use_with_the_bars_to_compare() -> None:
         ("MLM", 12.0, False),
         ("Random network", 5.0, False),
     ]
-    assert search.unit.startswith("As pre-trained. R@10: questions in a hundred")
+    assert search.unit.startswith("Frozen. R@10: questions in a hundred")
     assert classes.sentences == ["For classification take MLM: accuracy 70.0."]
     assert classes.unit.startswith("Accuracy: sentences in a hundred")
 

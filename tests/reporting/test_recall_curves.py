@@ -8,7 +8,7 @@ PANELS = {
 
 
 def test_a_panel_a_share_and_a_line_a_variant() -> None:
-    figure = recall_curves(PANELS, {"ict": "ICT", "bm25": "BM-25"}, ["ict", "bm25"])
+    figure = recall_curves(PANELS, {"ict": "ICT", "bm25": "BM25"}, ["ict", "bm25"])
     first, second = figure.axes
     assert [axes.get_title(loc="left") for axes in (first, second)] == ["1%", "80%"]
     drawn = {line.get_label(): line for line in first.lines}
@@ -20,7 +20,7 @@ def test_a_panel_a_share_and_a_line_a_variant() -> None:
     assert [label.get_text() for label in first.get_xticklabels()] == ["1", "10"]
     assert first.get_ylim() == second.get_ylim() == (0, 100)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["ICT", "BM-25", "own"]
+    assert [text.get_text() for text in legend.get_texts()] == ["ICT", "BM25", "own"]
 
 
 def test_the_picture_is_the_same_each_time() -> None:

@@ -72,7 +72,10 @@ def look(place: int) -> dict[str, Any]:
 
 
 def learning_curves(
-    histories: Sequence[History], order: Sequence[str] = (), shown: Mapping[str, Series] | None = None
+    histories: Sequence[History],
+    order: Sequence[str] = (),
+    shown: Mapping[str, Series] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> dict[str, Figure]:
     """Draw every series `train/…` and `dev/…` of the histories that has some finite values.
 
@@ -84,6 +87,7 @@ def learning_curves(
         histories: of all stages.
         order: variants in the order of colours.
         shown: how the series of objectives are drawn, by their name after "train/".
+        labels: how variants are called, where not by their names.
 
     Returns:
         Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns; other
@@ -103,7 +107,7 @@ def learning_curves(
             drawn = _drawn(series, shown or {})
             if curves := _curves(runs, series, drawn.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
-                figures[name] = _draw(curves, variants, f"{drawn.title} · {stage}", drawn.unit)
+                figures[name] = _draw(curves, variants, f"{drawn.title} · {stage}", drawn.unit, labels or {})
     return figures
 
 
@@ -158,7 +162,9 @@ def _averaged(values: pd.Series, width: float) -> pd.Series:
     return means.set_axis((means.index.to_numpy() + 0.5) * width)
 
 
-def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str) -> Figure:
+def _draw(
+    curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str, labels: Mapping[str, str]
+) -> Figure:
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
     figure = Figure(figsize=(WIDTH, HEIGHT), layout=layout, facecolor="white")
     axes = figure.subplots()
@@ -168,7 +174,7 @@ def _draw(curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title:
             axes.plot(values.index, values, color=drawn["color"], linewidth=0.9, alpha=0.4)
         mean = pd.concat(seeds, axis=1).dropna().mean(axis=1)
         every = max(1, len(mean) // 8)
-        label = variant if len(seeds) == 1 else f"{variant} (mean of {len(seeds)})"
+        label = labels.get(variant, variant) + (f" (mean of {len(seeds)})" if len(seeds) > 1 else "")
         axes.plot(mean.index, mean, label=label, markevery=every, **drawn)
     style(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))

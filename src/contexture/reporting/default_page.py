@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from contexture.reporting.names import PROTOCOLS, TASKS, in_order
+from contexture.reporting.names import PROTOCOLS, TASKS, in_order, protocol_name
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.published import TaskColumn, TaskTable
 from contexture.reporting.records import METRICS, Record, data_of
@@ -18,7 +18,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     Raises:
         ValueError: naming the run and what is missing of its training.
     """
-    return Page(findings=(), sections=sections([*every_table(records, {}), trainings_table(context.trainings, {})]))
+    labels = context.labels
+    return Page((), sections([*every_table(records, labels), trainings_table(context.trainings, labels)]))
 
 
 def further(records: Sequence[Record], shown: Iterable[str], labels: Mapping[str, str]) -> list[Section]:
@@ -74,7 +75,7 @@ def _rank(protocol: str) -> tuple[int, float, str]:
 
 def _heading(column: TaskColumn, several: bool, metrics: bool) -> tuple[str, str]:
     """A column's name, and the heading above it."""
-    metric, protocol = METRICS[column.metric].label, PROTOCOLS.get(column.protocol, column.protocol)
+    metric, protocol = METRICS[column.metric].label, protocol_name(column.protocol)
     if not several:
         return metric, protocol
     task = TASKS.get(column.task, column.task)

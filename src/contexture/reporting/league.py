@@ -6,9 +6,10 @@ from matplotlib.figure import Figure
 
 from contexture.reporting.default_page import every_table
 from contexture.reporting.league_pictures import scatter
-from contexture.reporting.league_scores import CLOSE, REFERENCES, League, data_name
+from contexture.reporting.league_scores import CLOSE, League, data_name
 from contexture.reporting.league_tables import costs_table, gains_table, standings_table
 from contexture.reporting.league_verdicts import cards
+from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.records import Record
 
@@ -27,11 +28,11 @@ SPREAD = 1.02
 def league_page(records: Sequence[Record], context: ReportContext) -> Page:
     """What to take for what, the table, gains over the baseline, quality against cost, and every number.
 
-    `context.facts["league"]` may hold "explained" (variant → what it learned to do, in plain words), "labels" (variant
-    → how it is called) and "speed" (variant → texts embedded a second).
+    `context.facts["league"]` may hold "explained" (variant → what it learned to do, in plain words) and "speed"
+    (variant → texts embedded a second).
     """
     facts = context.facts.get("league", {})
-    league = League(records, facts.get("labels"))
+    league = League(records, context.labels)
     speed: Mapping[str, float] = facts.get("speed", {})
     figures: dict[str, Figure] = {}
     labels = {variant: league.label(variant) for variant in league.order}

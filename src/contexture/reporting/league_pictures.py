@@ -1,7 +1,6 @@
 """Quality against what it costs: scatter pictures whose points are named at the right edge, from the best."""
 
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,11 +9,11 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 from contexture.reporting.curves import INK, look, style
 from contexture.reporting.league_scores import League, LeagueColumn
 
-#: Inches: the whole picture's width, what stands left of, right of, above and below the axes, and a line of names.
-WIDTH, LEFT, RIGHT, TOP, BOTTOM, LINE = 5.2, 0.42, 2.1, 0.35, 0.5, 0.165
+#: Inches: the axes' width, what stands left of, right of, above and below them but for names, and a line of names.
+AXES, LEFT, RIGHT, TOP, BOTTOM, LINE = 2.68, 0.42, 0.6, 0.35, 0.5, 0.165
 HEIGHT = 3.4  # at least
 NARROW = 200  # times: an axis up to this long has ticks at 2 and 5, too
-SMALL, NAME = 8, 28  # points: the size of names; and how many characters of one are shown
+SMALL, LETTER = 8, 0.058  # points: the size of names; inches: about the width of a letter in them
 
 
 def scatter(
@@ -39,8 +38,10 @@ def scatter(
     points = [v for v in league.order if v in scores and along.get(v, 0) > 0]
     across = [v for v in references if v in scores]
     height = max(HEIGHT, TOP + BOTTOM + LINE * (1 + len(points) + len(across)))
-    figure = Figure(figsize=(WIDTH, height), facecolor="white")
-    bounds = (LEFT / WIDTH, BOTTOM / height, 1 - (LEFT + RIGHT) / WIDTH, 1 - (TOP + BOTTOM) / height)
+    names = max((len(league.label(v)) for v in [*points, *across]), default=0) * LETTER
+    width = LEFT + AXES + RIGHT + names
+    figure = Figure(figsize=(width, height), facecolor="white")
+    bounds = (LEFT / width, BOTTOM / height, AXES / width, 1 - (TOP + BOTTOM) / height)
     axes = figure.add_axes(bounds)
     style(axes, title, unit, "")
     axes.set_xscale("log")
@@ -91,7 +92,7 @@ def _name(axes: Axes, points: Mapping[str, tuple[float, float, str]], height: fl
     for label, place in zip(order, places, strict=True):
         x, y, colour = points[label]
         axes.annotate(
-            f"{y:.1f} {shorten(label, NAME, placeholder='…')}",
+            f"{y:.1f} {label}",
             (x, y),
             (1.05, place),
             textcoords="axes fraction",

@@ -10,21 +10,19 @@ from typing import overload
 
 from scipy import stats
 
-from contexture.reporting.names import DATA, in_order
+from contexture.reporting.names import DATA, REFERENCES, in_order
 from contexture.reporting.records import COST_KEYS, Place, Record, data_of, place_of
 from contexture.reporting.tables import Comparison, paired
 
 #: What objectives are compared with.
 BASELINE = "mlm"
-#: What costs no training of an encoder: the least that one must beat.
-REFERENCES = ("bm25", "word_average", "random", "word_overlap", "file_order", "random_order")
-#: Those of them that nothing is fine-tuned of: what they reach, they reach in every column of a use.
+#: Those of the references that nothing is fine-tuned of: what they reach, they reach in every column of a use.
 FIXED = ("bm25", "word_average", "word_overlap", "file_order", "random_order")
 #: Differences below this are not shown.
 SHOWN = 0.05
 #: Points by which two single measurements must differ to be told apart.
 CLOSE = 2.0
-FROZEN, TUNED = "as pre-trained", "fine-tuned"
+FROZEN, TUNED = "frozen", "fine-tuned"
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class Use:
     """What somebody wants an encoder for."""
 
     name: str
-    brief: str  # in a narrow column
     job: str  # in plain words
     opening: str  # of a sentence about it
     metric: str  # of the records
@@ -50,7 +47,6 @@ class Use:
 USES = (
     Use(
         "Search",
-        "search",
         "Find the passage that answers a question.",
         "For search",
         "recall_at_10",
@@ -60,7 +56,6 @@ USES = (
     ),
     Use(
         "Choosing answers",
-        "answers",
         "Of the sentences of a page, pick the one that answers.",
         "For choosing answers",
         "map",
@@ -70,7 +65,6 @@ USES = (
     ),
     Use(
         "Classification",
-        "classes",
         "Sort sentences into classes: praise or blame, kinds of question …",
         "For classification",
         "accuracy",
@@ -80,7 +74,6 @@ USES = (
     ),
     Use(
         "Similarity",
-        "alike",
         "Tell how alike two sentences are in meaning.",
         "For similarity",
         "spearman_mean",
@@ -138,7 +131,7 @@ class League:
 
     def __init__(self, records: Sequence[Record], labels: Mapping[str, str] | None = None) -> None:
         """Take the records of the system `league`; `labels` are how variants are called, where not by their names."""
-        self.labels = dict(labels or {})
+        self.labels = REFERENCES | dict(labels or {})
         self.variants = list(dict.fromkeys(r["variant"] for r in records))
         self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
         self._values: dict[tuple[str, Place], dict[int, float]] = {}

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import mean
+from textwrap import wrap
 
-from contexture.reporting.league_scores import BASELINE, REFERENCES, League, LeagueColumn, Score, data_name
+from contexture.reporting.league_scores import BASELINE, League, LeagueColumn, Score, data_name
+from contexture.reporting.names import REFERENCES
 from contexture.reporting.records import Record
 from contexture.reporting.tables import NOTHING, Column, Table, best
 from contexture.reporting.training_tables import short
@@ -14,8 +16,8 @@ GROUPS = {
     "published": "Published models, trained by others on other text",
     "references": "Without training of an encoder: the least to beat",
 }
-#: Lines and characters of the table in plain text, and how wide its first column may be.
-LINES, WIDTH, NAME = 20, 100, 26
+#: Lines and characters of the table in plain text, and how wide its first column and a word of its heads may be.
+LINES, WIDTH, NAME, HEAD = 22, 100, 30, 10
 
 
 def standings_table(league: League, explained: Mapping[str, str]) -> Table:
@@ -102,18 +104,32 @@ def league_text(records: Sequence[Record], labels: Mapping[str, str] | None = No
     return "\n".join([*(line[:WIDTH].rstrip() for line in lines), "; ".join(notes)])
 
 
+def _heads(league: League) -> list[list[str]]:
+    """The lines above each column of numbers: what the page calls it."""
+    return [
+        [line for name in (c.use.name, c.name) for line in wrap(name, HEAD, break_long_words=False)]
+        for c in league.columns
+    ]
+
+
 def _rows_that_fit(league: League) -> tuple[list[str], int]:
     """All variants, or the best with the baseline and the references, in order; and how many are left out."""
-    room = LINES - 4  # heads, rule and notes
+    room = LINES - 2 - max(map(len, _heads(league)))  # rule and notes
     needed = [v for v in league.order if v == BASELINE or v in REFERENCES]
-    kept = {*needed, *[v for v in league.standing if v not in needed][: room - len(needed)]}
+    kept: list[str] = []
+    for variant in [*needed, *(v for v in league.standing if v not in needed)]:
+        room -= len(wrap(league.label(variant), NAME))
+        if room >= 0:
+            kept.append(variant)
     return [v for v in league.order if v in kept], len(league.order) - len(kept)
 
 
 def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
     top = {c: max(s.mean for s in league.scores[c].values()) for c in league.columns}
-    hows = ["frozen" if c.frozen else c.how.removeprefix("fine-").replace("on ", "") for c in league.columns]
-    table = [["", *(f"{c.use.brief} " for c in league.columns)], ["", *(f"{how} " for how in hows)]]
+    heads = _heads(league)
+    deep = max(map(len, heads))
+    heads = [[""] * (deep - len(lines)) + [f"{line} " for line in lines] for lines in heads]
+    table = [["", *line] for line in zip(*heads, strict=True)]
     for variant in rows:
         cells = []
         for column in league.columns:
@@ -121,13 +137,14 @@ def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
             shown = NOTHING if score is None else _cell(score) if intervals else f"{score.mean:.1f}"
             star = score is not None and f"{score.mean:.1f}" == f"{top[column]:.1f}"
             cells.append(f"{shown}{'*' if star else ' '}")
-        table.append([league.label(variant)[:NAME], *cells])
+        name, *more = wrap(league.label(variant), NAME, subsequent_indent="  ")
+        table += [[name, *cells], *([line, *[""] * len(cells)] for line in more)]
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
     lines = [
         " ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in table
     ]
-    return [*lines[:2], "-" * min(WIDTH, len(lines[0])), *lines[2:]]
+    return [*lines[:deep], "-" * min(WIDTH, len(lines[0])), *lines[deep:]]
 
 
 def _gain(league: League, variant: str, column: LeagueColumn) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from contexture.reporting.league_scores import BASELINE, FIXED, REFERENCES, USES, League, LeagueColumn, Use, data_name
+from contexture.reporting.league_scores import BASELINE, FIXED, USES, League, LeagueColumn, Use, data_name
+from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Bar, Card
 from contexture.reporting.phrases import all_of, within_sentence
 

@@ -1,4 +1,4 @@
-"""What tasks, data and protocols are called on a page; others are called as the records call them."""
+"""What tasks, data, protocols and what nobody trains are called; others are called as the records call them."""
 
 from collections.abc import Iterable
 
@@ -44,6 +44,20 @@ PROTOCOLS = {
     "nearest": "nearest",
     "ranking": "ranking",
 }
+#: What costs no training of an encoder: the least that one must beat.
+REFERENCES = {
+    "bm25": "BM25",
+    "word_average": "Average of word vectors",
+    "random": "Untrained",
+    "word_overlap": "Words in common",
+    "file_order": "Order of the file",
+    "random_order": "Random order",
+}
+
+
+def protocol_name(protocol: str) -> str:
+    """How a protocol is called; a share of the questions, "80%", is one that encoders were fine-tuned on."""
+    return PROTOCOLS.get(protocol, f"fine-tuned on {protocol}" if protocol[:1].isdigit() else protocol)
 
 
 def in_order(tasks: Iterable[str]) -> list[str]:

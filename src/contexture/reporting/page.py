@@ -23,6 +23,8 @@ class ReportContext:
     files: Mapping[str, str] = field(default_factory=dict)  # path → what lies there
     # by task: what it found out beside records. Of any task "name" and "counts" of its data, and "missing": {what: why}
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # variant and run → how it is called, where not by its name
+    labels: Mapping[str, str] = field(default_factory=dict)
     # by stream of training examples: what the sampler counted
     examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # by run: {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, where known, "examples"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.names import DATA, PROTOCOLS, TASKS, in_order
+from contexture.reporting.names import DATA, TASKS, in_order, protocol_name
 from contexture.reporting.page import MakePage, Page, ReportContext, section
 from contexture.reporting.records import check_records
 from contexture.reporting.tables import Column, Table, counts_table, to_markdown
@@ -39,7 +39,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
     own = [record for record in check_records(records) if record["system"] == context.system]
     made = page(own, context)
     made = replace(made, sections=[*made.sections, *(section(table) for table in examples_tables(context))])
-    curves = learning_curves(histories, made.variants, context.series)
+    curves = learning_curves(histories, made.variants, context.series, context.labels)
     figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
     missing = missing_table(context)
     content = {
@@ -54,7 +54,6 @@ def render_report(records: object, histories: Sequence[History], context: Report
 
 def examples_tables(context: ReportContext) -> list[Table]:
     """Questions to read, by task: some that the best model answered, and some that it did not."""
-    labels = context.facts.get("league", {}).get("labels", {})
     columns = (Column("Question"), Column("What came first"), Column("The answer"))
     tables = []
     for task, facts in context.facts.items():
@@ -62,8 +61,8 @@ def examples_tables(context: ReportContext) -> list[Table]:
             answered, missed = examples["answered"], examples["missed"]
             rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
             headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Not answered"} if missed else {})
-            who = labels.get(examples["variant"], examples["variant"])
-            caption = f"By {who}, {PROTOCOLS.get(examples['protocol'], examples['protocol'])}, of the first seed."
+            who = context.labels.get(examples["variant"], examples["variant"])
+            caption = f"By {who}, {protocol_name(examples['protocol'])}, of the first seed."
             tables.append(Table(f"{TASKS.get(task, task)}: to read", columns, rows, caption, headings=headings))
     return tables
 

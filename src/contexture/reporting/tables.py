@@ -8,6 +8,7 @@ from typing import Any
 
 from scipy import stats
 
+from contexture.reporting.names import DATA
 from contexture.reporting.phrases import within_sentence
 from contexture.reporting.published import PublishedTable, Row, Score, source_of, title_of
 from contexture.reporting.records import METRICS, Place, Record, by_seed, data_of, place_of
@@ -174,7 +175,8 @@ def compare(
         known = metric in row.scores and metric in base.scores
         paper = row.scores[metric].mean - base.scores[metric].mean if known else None
         if differences := paired(above, below):
-            setting = f"{data}, {protocol}" if protocol else data
+            where = DATA.get(data, data)
+            setting = f"{where}, {protocol}" if protocol else where
             found.append(Comparison(setting, metric, row.label, base.label, differences, paper))
     return found
 

@@ -67,8 +67,8 @@ def test_the_main_table() -> None:
     shares = [line.split("**")[1] for line in lines if line.startswith("| **")]
     assert shares == [f"{share} of the questions trained on" for share in ("1%", "5%", "80%")]
     assert [row(lines, "ICT+BFS+WLP", place)[at_10] for place in range(3)] == ["52.0 (2.0)", "–", "**75.0**"]
-    assert [row(lines, "BM-25", place)[paper] for place in range(3)] == ["63.64", "63.63", "63.55"]
-    assert row(lines, "BM-25")[at_10] == "**55.3 (0.6)**"  # the best of those trained on 1%
+    assert [row(lines, "BM25", place)[paper] for place in range(3)] == ["63.64", "63.63", "63.55"]
+    assert row(lines, "BM25")[at_10] == "**55.3 (0.6)**"  # the best of those trained on 1%
     assert row(lines, "ICT+BFS+WLP")[paper] == "**70.18**"
     assert (row(lines, "ICT")[at_10], row(lines, "ICT")[paper]) == ("45.0", "–")  # a row that the paper lacks
     assert (row(lines, "MLM")[1], row(lines, "MLM")[at_10], row(lines, "MLM")[paper]) == ("–", "–", "0.82")
@@ -105,13 +105,13 @@ def test_both_forms_say_the_same() -> None:
     assert "<strong>55.3 (0.6)</strong>" in report.html
     findings = [line for line in report.markdown.splitlines() if line.startswith("- ")]
     assert findings == [  # differences −5, −3, −2: mean −3.33, std. dev. 1.53
-        "- With 1% of the questions, ICT+BFS+WLP: -3.3 points of R@10 over BM-25 "
+        "- With 1% of the questions, ICT+BFS+WLP: -3.3 points of R@10 over BM25 "
         "(t(2) = -3.78, p = 0.063: not significant at 95%). The paper: +6.5.",
         "- This text has no pairs of BFS: the row of that name was not pre-trained, and mixtures are of the other "
         "tasks.",
     ]
-    gains = [line for line in section(report.markdown, "Gains, seed by seed") if "BM-25" in line]
-    assert ["squad, 1%" in gains[0], "squad, 80%" in gains[1]] == [True, True]
+    gains = [line for line in section(report.markdown, "Gains, seed by seed") if "BM25" in line]
+    assert ["SQuAD, 1%" in gains[0], "SQuAD, 80%" in gains[1]] == [True, True]
 
 
 def test_ablation_and_open_domain_when_they_were_run() -> None:
@@ -156,14 +156,14 @@ def test_other_sets_of_questions() -> None:
     ours = recalls("bm25", "1%", [0.1], "natural_questions") + recalls("ict", "30%", [0.2], "demo")
     report = rendered(ours)
     text = report.markdown
-    assert "15.41" in row(section(text, "Table 4: recall on Natural Questions"), "BM-25")
+    assert "15.41" in row(section(text, "Table 4: recall on Natural Questions"), "BM25")
     own = section(text, "Table 3: recall on SQuAD (ours: the demo's made-up world)")
     assert row(own, "ICT")[:7] == ["ICT", "1", "–", "–", "–", "–", "20.0"]
     assert "| **30% of the questions" in "".join(own)
     assert any(
         line.endswith(
             "the paper's of SQuAD: not comparable. R@k: the gold pair of sentence and passage is "
-            "among the first k of all candidates. Rows that name no encoder are Transformers; BM-25 learns nothing, "
+            "among the first k of all candidates. Rows that name no encoder are Transformers; BM25 learns nothing, "
             "its rows differ by the questions asked."
         )
         for line in own

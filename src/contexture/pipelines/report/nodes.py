@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.pipelines.sources.nodes import name_of_text
+from contexture.reporting.names import REFERENCES
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
@@ -22,15 +24,6 @@ if TYPE_CHECKING:
     from contexture.reporting.records import Record
     from contexture.reporting.report import Report
 
-#: Rows that no configuration names.
-LABELS = {
-    "bm25": "BM25",
-    "word_average": "average of word vectors",
-    "random": "untrained",
-    "word_overlap": "words in common",
-    "file_order": "order of the file",
-    "random_order": "random order",
-}
 #: How the system of an ablation is called, behind the name of its own, and, in the same way, a protocol of it.
 ABLATION, ABLATED = "_ablation", " ablation"
 #: The file of all records, beside the page.
@@ -98,7 +91,8 @@ def write_report(
             f"data/07_model_output/{system}": "scores, ranks and vectors",
             f"data/06_models/{system}": "encoders and fine-tuned models, with their curves",
         },
-        facts=facts | {"league": {"explained": explained(config), "labels": labels(config), "speed": speed}},
+        facts=facts | {"league": {"explained": explained(config), "speed": speed}},
+        labels=labels(system, config, guests),
         examples=by_table(counts),
         trainings=trainings(config, models),
         series=series(),
@@ -180,8 +174,8 @@ def histories(config: SystemConfig, models: Path) -> "list[History]":
             found.append(History("pretrain", run, seed, read_curves(seed_folder(models / "pretrained", run, seed))))
         for task in config.tasks:
             for variant in config.variants_of(task):
-                for folder in sorted((models / "finetuned" / task / variant / f"seed-{seed}").glob("[!.]*")):
-                    if "." in folder.name:  # unfinished, or set aside
+                for folder in sorted((models / "finetuned" / task / variant / f"seed-{seed}").glob("*")):
+                    if "." in folder.name:  # unfinished, set aside, or the system's own
                         continue
                     stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
                     found.append(History(stage, variant, seed, read_curves(folder)))
@@ -198,13 +192,21 @@ def explained(config: SystemConfig) -> dict[str, str]:
     return found
 
 
-def labels(config: SystemConfig) -> dict[str, str]:
-    """Variant → how it is called: by its objectives, if it is named after one or after its run."""
-    found = dict(LABELS)
-    for name in config.measured:
-        names = dict.fromkeys(one for run in config.runs_of(name) for one in config.pretrain.runs[run].names)
+def labels(system: str, config: SystemConfig, guests: Mapping[str, SystemConfig]) -> dict[str, str]:
+    """Variant and run → how it is called: as the system's page has it, or by its objectives, if it is named after them.
+
+    A guest, `<system>: <variant>`, is called as on its own page, with its system behind.
+    """
+    found = dict(REFERENCES)
+    for name in [*config.measured, *config.pretrain.runs]:
+        runs = config.runs_of(name) if name in config.measured else [name]
+        names = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].names)
         if name in OBJECTIVES or len(names) > 1:
             found[name] = " + ".join(OBJECTIVES[one].title for one in names)
+    found |= getattr(import_module(SYSTEMS[system.removesuffix(ABLATION)]), "LABELS", {})
+    for guest, visiting in guests.items():
+        own = labels(guest, visiting, {})
+        found |= {f"{guest}: {variant}": f"{own.get(variant, variant)} ({guest})" for variant in visiting.measured}
     return found
 
 

@@ -31,7 +31,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         sections=[
             *sections([*tables, comparison_table([gain for of_table in gains for gain in of_table])]),
             *further(records, [TASK], LABELS),
-            *sections([trainings_table(context.trainings, LABELS)]),
+            *sections([trainings_table(context.trainings, {**LABELS, **context.labels})]),
         ],
         variants=(*LABELS,),
     )

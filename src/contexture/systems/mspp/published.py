@@ -1,5 +1,6 @@
 """Di Liello et al. 2022, *Paragraph-based Transformer Pre-training for Multi-Sentence Inference*."""
 
+from contexture.reporting.names import REFERENCES
 from contexture.reporting.published import PublishedTable, Row, Score
 
 TASK = "answer_selection"
@@ -11,8 +12,8 @@ LABELS = {
     "joint_ae": "Joint without MSPP, AE_k",
     "mspp_ie": "Joint with MSPP, IE_k",
     "mspp_ae": "Joint with MSPP, AE_k",
-    "base_ie": "Joint before pre-training, IE_k",
-}
+    "base_ie": "Joint untrained, IE_k",
+} | {name: REFERENCES[name] for name in ("word_overlap", "random_order", "file_order")}
 
 
 def _scores(*scores: Score) -> dict[str, Score]:

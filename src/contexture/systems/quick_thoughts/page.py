@@ -86,7 +86,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             _neighbours(facts.get("neighbours", ())),
             *further(records, shown, LABELS),
             *sections([chosen_table(facts.get("chosen", ()), LABELS)]),
-            *sections([trainings_table(context.trainings, LABELS, "Sentences", SLOW, TRAINING)]),
+            *sections([trainings_table(context.trainings, {**LABELS, **context.labels}, "Sentences", SLOW, TRAINING)]),
             *sections(counts_table(title, facts.get(name, {})) for name, title in LEFT_OUT.items()),
         ],
         figures=figures,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from contexture.reporting.names import PROTOCOLS, TASKS, in_order
+from contexture.reporting.names import PROTOCOLS, REFERENCES, TASKS, in_order
 from contexture.reporting.published import TaskColumn, TaskRow, TaskTable
 from contexture.reporting.records import CAPTION_RECALL_AT
 
@@ -17,13 +17,15 @@ LABELS = {
     "bow": "BoW-QT",
     "ensemble": "Ensemble",
     "skip_thought": "Skip-Thought",
-    "word_average": "Word average",
-    "random": "Random encoder",
-    "random_bi": "Random bi-QT",
-    "random_combine": "Random combine-QT",
-    "random_bow": "Random BoW-QT",
-    "random_mc": "Random MC-QT",
-    "random_single": "Random Skip-Thought",
+    "word_average": REFERENCES["word_average"],
+    "random": "Untrained uni-QT",
+    "random_bi": "Untrained bi-QT",
+    "random_combine": "Untrained combine-QT",
+    "random_bow": "Untrained BoW-QT",
+    "random_mc": "Untrained MC-QT",
+    "random_single": "Untrained Skip-Thought",
+    # MC-QT's other half, a run alone.
+    "fixed": "bi-QT over fixed words",
 }
 #: The protocols of the probes; the paper's numbers are by the first.
 PROBES = ("skip_thoughts", "senteval")

@@ -52,7 +52,7 @@ DEFAULT_SET = "squad"
 #: What models are compared by.
 COMPARED = "recall_at_10"
 PAPER_SHARES = ("1%", "5%", "80%")
-CAPTION = "Means over seeds; one panel for each share of the questions trained on. Dashed: BM-25."
+CAPTION = "Means over seeds; one panel for each share of the questions trained on. Dashed: BM25."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
@@ -85,7 +85,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}),
         index_table(facts.get("indexes", ())),
         speed_table(facts.get("speeds", ())),
-        trainings_table(context.trainings, LABELS, "Pairs"),
+        trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
     ]
     return Page(
         findings=[

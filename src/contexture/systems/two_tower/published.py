@@ -13,11 +13,11 @@ SENTENCE_RECALLS = tuple(f"sentence_{metric}" for metric in RECALLS)
 
 #: Our variants, in the order of the tables and of the colours.
 LABELS = {
-    "bm25": "BM-25",
-    "static_ict+bm25": "Static ICT with BM-25",
-    "static_ict_bfs_wlp+bm25": "Static ICT+BFS+WLP with BM-25",
-    "static_ict": "Static, ICT",
-    "static_ict_bfs_wlp": "Static, ICT+BFS+WLP",
+    "bm25": "BM25",
+    "static_ict+bm25": "Static ICT with BM25",
+    "static_ict_bfs_wlp+bm25": "Static ICT+BFS+WLP with BM25",
+    "static_ict": "Static ICT",
+    "static_ict_bfs_wlp": "Static ICT+BFS+WLP",
     "static_none": "Static, no pre-training",
     "bow_mlp_none": "BoW-MLP, no pre-training",
     "bow_mlp_ict_bfs_wlp": "BoW-MLP, ICT+BFS+WLP",
@@ -45,7 +45,7 @@ COMPARISONS = (
 
 _Five = tuple[float, float, float, float, float]
 
-# Table 3, Recall@k on SQuAD. The shares are those trained on; the rest is the test set, so BM-25 differs a little.
+# Table 3, Recall@k on SQuAD. The shares are those trained on; the rest is the test set, so BM25 differs a little.
 _TABLE_3: dict[str, dict[str, _Five]] = {
     "1%": {
         "bm25": (41.86, 58.00, 63.64, 74.15, 77.91),
@@ -136,7 +136,7 @@ def recall_table(data: str) -> PublishedTable:
         labels=LABELS,
         decimals=2,
         remark="R@k: the gold pair of sentence and passage is among the first k of all candidates. "
-        "Rows that name no encoder are Transformers; BM-25 learns nothing, its rows differ by the questions asked.",
+        "Rows that name no encoder are Transformers; BM25 learns nothing, its rows differ by the questions asked.",
     )
 
 
