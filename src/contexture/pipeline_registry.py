@@ -20,7 +20,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     parameters = current()
     systems = {name: create_pipeline(name, config, parameters) for name, config in parameters.systems.items()}
     short = parameters.toured()
-    tour = [create_pipeline(name, config, short) for name, config in short.systems.items()]
+    tour = [create_pipeline(name, config, short, whole="kedro run") for name, config in short.systems.items()]
     ablations = {
         f"{name}_ablation": create_ablation_pipeline(name, config, parameters)
         for name, config in parameters.systems.items()

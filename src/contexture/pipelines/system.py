@@ -40,18 +40,21 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
     return found
 
 
-def create_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> Pipeline:
-    """A system from the sources to its page; the encoders of its guests must be made by others."""
-    compute = parameters.compute
+def create_pipeline(name: str, config: SystemConfig, parameters: Parameters, whole: str = "") -> Pipeline:
+    """A system from the sources to its page; the encoders of its guests must be made by others.
+
+    `whole` is what runs more of it, where this is a short way.
+    """
+    compute, guests, main = parameters.compute, guests_of(config, parameters), main_variants(name, config, parameters)
     return (
         create_text_pipeline(parameters, config)
         + tasks.create_pipeline(parameters, config.tasks)
         + examples.create_pipeline(name, config)
         + pretrain.create_pipeline(name, config, compute)
         + finetune.create_pipeline(name, config, compute)
-        + evaluate.create_pipeline(name, config, guests_of(config, parameters), compute)
+        + evaluate.create_pipeline(name, config, guests, compute)
         + search.create_pipeline(name, config)
-        + report.create_pipeline(name, config, guests_of(config, parameters), main_variants(name, config, parameters))
+        + report.create_pipeline(name, config, guests, main, whole)
     )
 
 

@@ -25,6 +25,8 @@ class ReportContext:
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # variant and run → how it is called, where not by its name
     labels: Mapping[str, str] = field(default_factory=dict)
+    # what runs more than this run did, where it was a short one
+    whole: str = ""
     # by stream of training examples: what the sampler counted
     examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # by run: {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, where known, "examples"

@@ -46,6 +46,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
         "context": context,
         "page": made,
         "curves": [f"{name}.png" for name in curves],
+        "several": len({history.seed for history in histories}) > 1,
         "counts": [*([missing] if missing.rows else []), *counts_tables(context)],
         "figures": {name: b64encode(png).decode() for name, png in figures.items()},
     }

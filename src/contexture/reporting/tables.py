@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from statistics import mean, stdev
 from typing import Any
 
@@ -90,16 +90,20 @@ class Comparison:
 
 
 def results_tables(
-    records: Sequence[Record], published: PublishedTable, headings: Mapping[str, str] | None = None
+    records: Sequence[Record], published: PublishedTable, headings: Mapping[str, str] | None = None, whole: str = ""
 ) -> list[Table]:
     """`results_table` for each data that we have numbers of; without any, the paper's rows alone."""
     protocols = {*headings} if headings else {published.protocol, *(row.protocol for row in published.rows)}
     ran = data_of(r for r in records if r["task"] == published.task and r["protocol"] in protocols)
-    return [results_table(records, published, data, headings) for data in ran or [published.data]]
+    return [results_table(records, published, data, headings, whole) for data in ran or [published.data]]
 
 
 def results_table(
-    records: Sequence[Record], published: PublishedTable, data: str, headings: Mapping[str, str] | None = None
+    records: Sequence[Record],
+    published: PublishedTable,
+    data: str,
+    headings: Mapping[str, str] | None = None,
+    whole: str = "",
 ) -> Table:
     """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
 
@@ -111,6 +115,7 @@ def results_table(
         data: of ours.
         headings: the protocols that make up the table, in order, and what stands above the rows of each; without
             them further variants are those of the table's protocol.
+        whole: what runs more than this run did, where it was a short one.
     """
     whose = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
     lower = [METRICS[metric].lower_is_better for metric in published.metrics for _ in whose]
@@ -132,8 +137,24 @@ def results_table(
     if any(score.significant for row in published.rows for score in row.scores.values()):
         caption.append("† marks a significant gain over its pairwise baseline.")
     caption += [*source_of(published, data), *([published.remark] if published.remark else [])]
+    if records:
+        caption += _not_run(cells, above, whole)
     title = title_of(published, data)
     return Table(title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
+
+
+def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], whole: str) -> list[str]:
+    """Which rows, or all rows under which headings, hold nothing of ours, and what runs them."""
+    empty = {row for row, (_, seeds, *_) in enumerate(cells) if seeds == NOTHING}
+    starts = sorted(headings)
+    blocks = {first: {*range(first, last)} for first, last in pairwise([*starts, len(cells)])}
+    bare = [first for first in starts if blocks[first] <= empty]
+    rows = [cells[row][0] for row in sorted(empty) if not any(row in blocks[first] for first in bare)]
+    names = list(dict.fromkeys([*(headings[first] for first in bare), *rows]))
+    if not names:
+        return []
+    said = "Not run here: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
+    return [said, f"{whole} runs those that the configuration names."] if whole else [said]
 
 
 def best(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from contexture.reporting.page import ReportContext
 from contexture.reporting.report import render_report
 from contexture.systems.mspp.page import NOTE, TITLE, page
@@ -38,6 +40,24 @@ def test_both_forms_say_the_same() -> None:
         "- Joint with MSPP, IE_k: +20.5 points of MAP over joint without MSPP, IE_k "
         "(t(1) = 41.00, p = 0.016: significant at 95%). The paper: +49.1."
     )
+
+
+def test_what_it_means_that_a_model_ranks_better_frozen_than_fine_tuned() -> None:
+    frozen = ("answer_selection", "demo", "frozen", "map")
+    better = [*RECORDS, *measured("joint_ie", [0.57, 0.58], *frozen, system="mspp")]
+    text = render_report(better, [], CONTEXT, page).markdown
+    assert "by MAP: Joint without MSPP, IE_k (frozen 57.5, fine-tuned 41.5). Frozen, texts are read one by one" in text
+    assert "Better frozen" not in render_report(RECORDS, [], CONTEXT, page).markdown
+
+
+def test_rows_that_were_not_run_are_named_once_with_what_runs_them() -> None:
+    text = render_report(RECORDS, [], replace(CONTEXT, whole="kedro run"), page).markdown
+    said = "kedro run runs those that the configuration names."
+    rows = "Pairwise cross-encoder; Joint without MSPP, AE_k; Joint with MSPP, AE_k"
+    first, second = (line for line in text.splitlines() if "Not run here" in line)
+    assert first.endswith(f"Not run here: {rows}. {said}")
+    assert second.endswith(f"Not run here: all rows. {said}")
+    assert said not in render_report(RECORDS, [], CONTEXT, page).markdown
 
 
 def test_before_anything_was_run_the_papers_numbers_stand_alone() -> None:

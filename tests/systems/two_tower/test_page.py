@@ -74,6 +74,16 @@ def test_the_main_table() -> None:
     assert (row(lines, "MLM")[1], row(lines, "MLM")[at_10], row(lines, "MLM")[paper]) == ("–", "–", "0.82")
 
 
+def test_shares_and_rows_that_were_not_run_are_named() -> None:
+    caption = next(
+        line for line in section(rendered(RECORDS).markdown, "Table 3: recall on SQuAD") if "Not run" in line
+    )
+    assert caption.endswith(
+        "Not run here: 5% of the questions trained on; BoW-MLP, no pre-training; BoW-MLP, ICT+BFS+WLP; "
+        "No pre-training; MLM."
+    )
+
+
 def test_both_forms_say_the_same() -> None:
     report = rendered(RECORDS)
     html = Page(report.html)
@@ -122,7 +132,7 @@ def test_ablation_and_open_domain_when_they_were_run() -> None:
         *recalls("ict", "frozen open", [0.125]),
     ]
     text = rendered(ours).markdown
-    assert "Not run" not in text
+    assert "Not run:" not in text
     assert "| 2 | ICT | 64 | – | – | 50.0 | – |" in section(text, "Table 5: layers, tasks and size of the embedding")
     opened = section(text, "Table 6: open domain (ours: SQuAD)")
     assert "12.5" in row(opened, "ICT")[6]
@@ -161,11 +171,9 @@ def test_other_sets_of_questions() -> None:
     assert row(own, "ICT")[:7] == ["ICT", "1", "–", "–", "–", "–", "20.0"]
     assert "| **30% of the questions" in "".join(own)
     assert any(
-        line.endswith(
-            "the paper's of SQuAD: not comparable. R@k: the gold pair of sentence and passage is "
-            "among the first k of all candidates. Rows that name no encoder are Transformers; BM25 learns nothing, "
-            "its rows differ by the questions asked."
-        )
+        "the paper's of SQuAD: not comparable. R@k: the gold pair of sentence and passage is among the first k of all "
+        "candidates. Rows that name no encoder are Transformers; BM25 learns nothing, its rows differ by the questions "
+        "asked." in line
         for line in own
     )
     assert list(report.figures) == ["recall_natural_questions.png", "recall_demo.png"]

@@ -39,6 +39,7 @@ def write_report(
     config: SystemConfig,
     guests: Mapping[str, SystemConfig],
     tasks: Sequence[str],
+    whole: str,
     sources: dict[str, Any],
     corpus_report: dict[str, Any],
     models: Path,
@@ -49,6 +50,7 @@ def write_report(
 ) -> tuple[Path, list[dict[str, Any]]]:
     """The system's page, and its records with what was spent on each.
 
+    `whole` is what runs more than this run does, where it is a short one.
     `given`: the results of all tasks, then their data, then the counts of the examples by kind, then encoders.
     """
     from contexture.reporting.index import summarize
@@ -93,6 +95,7 @@ def write_report(
         },
         facts=facts | {"league": {"explained": explained(config), "speed": speed}},
         labels=labels(system, config, guests),
+        whole=whole,
         examples=by_table(counts),
         trainings=trainings(config, models),
         series=series(),
@@ -225,7 +228,8 @@ def what_was_run(
     config: SystemConfig, text: str, evaluation: str, tasks: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
     """The lines at the head of the report."""
-    encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items()]
+    used = {config.encoder_of(run) for run in config.pretrain.runs}
+    encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items() if name in used]
     steps = [f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
     spent = {run: [stage.budget for stage in config.pretraining(run).recipe.schedule] for run in config.pretrain.runs}
     steps += [f"{run} {one.amount:.3g} {one.unit}" for run, budgets in spent.items() for one in budgets if one]

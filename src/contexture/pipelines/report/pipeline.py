@@ -14,6 +14,7 @@ def create_pipeline(
     config: SystemConfig,
     guests: Mapping[str, SystemConfig],
     main: Sequence[str],
+    whole: str = "",
     examples_of: str = "",
 ) -> Pipeline:
     """Results, counts and curves → the page and all records; to MLflow, what the `main` variants reached."""
@@ -32,7 +33,7 @@ def create_pipeline(
     inputs += [f"{task}-results" for task in tasks] + [f"{task}-data" for task in tasks] + counts
     inputs += [f"{run}-pretrained" for run in config.pretrain.runs]
     nodes = [
-        node(fixed(write_report, system, config, guests, tasks), inputs, ["report", "metrics"], name="report"),
+        node(fixed(write_report, system, config, guests, tasks, whole), inputs, ["report", "metrics"], name="report"),
         node(fixed(log_metrics, system, main), "metrics", None, name="log_metrics"),
     ]
     if not examples_of and (run := config.headline(main)):

@@ -1,11 +1,13 @@
 """The page of MSPP."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from statistics import mean
 
 from contexture.reporting.default_page import further
 from contexture.reporting.page import Page, ReportContext, sections
-from contexture.reporting.records import Record, data_of
-from contexture.reporting.tables import compare, comparison_table, results_tables
+from contexture.reporting.records import Place, Record, by_seed, data_of
+from contexture.reporting.tables import compare, comparison_table, results_table, results_tables
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.mspp.published import COMPARISONS, FROZEN, LABELS, TABLES, TASK
 
@@ -25,7 +27,10 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """
     data = data_of(r for r in records if r["task"] == TASK)
     gains = [[g for name in data for g in compare(records, table, name, COMPARISONS, "map")] for table in TABLES]
-    tables = [made for table in (*TABLES, FROZEN) for made in results_tables(records, table)]
+    tables = [made for table in TABLES for made in results_tables(records, table, whole=context.whole)]
+    for name in data:
+        frozen = results_table(records, FROZEN, name)
+        tables.append(replace(frozen, caption=" ".join([frozen.caption, *_worse_fine_tuned(records, name)])))
     return Page(
         findings=[gain.sentence for gain in gains[0]],
         sections=[
@@ -35,3 +40,19 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         ],
         variants=(*LABELS,),
     )
+
+
+def _worse_fine_tuned(records: Sequence[Record], data: str) -> list[str]:
+    """What it means where a model ranks better frozen than fine-tuned."""
+    found = []
+    for variant, label in LABELS.items():
+        frozen, tuned = (by_seed(records, variant, Place(TASK, data, how, "map")) for how in ("frozen", "grouped"))
+        if frozen and tuned and mean(frozen.values()) > mean(tuned.values()):
+            found.append(f"{label} (frozen {mean(frozen.values()):.1f}, fine-tuned {mean(tuned.values()):.1f})")
+    if not found:
+        return []
+    return [
+        f"Better frozen than fine-tuned, by MAP: {'; '.join(found)}. Frozen, texts are read one by one and their "
+        "vectors compared; fine-tuned, question and candidates are read together, and to judge them so was not learned "
+        "from the task's questions alone."
+    ]

@@ -44,10 +44,8 @@ ORDER = tuple(LABELS)
 #: The run that both speeds of training are told of, and the one it is measured against.
 FAST, SLOW = "uni", "skip_thought"
 FIGURE_2 = "Figure 2: quality against the time of training"
-CAPTION = (
-    "Snapshots of the encoders during training, by the time that training took, not counting their evaluation. Thin "
-    "lines are single seeds, thick lines their mean."
-)
+CAPTION = "Snapshots of the encoders during training, by the time that training took, not counting their evaluation."
+SEVERAL = " Thin lines are single seeds, thick lines their mean."
 LEFT_OUT = {
     "dropped": "Lines without a sentence or a score",
     "zero_vectors": "Sentences of the tasks without a known word",
@@ -71,8 +69,10 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     figures = {}
     quality = Section(FIGURE_2, text="Not run: no encoders were kept on the way of their training.")
     if over_time := facts.get("quality_over_time"):
-        figures["quality_over_time"] = quality_over_time(pd.DataFrame(over_time), LABELS, TASKS, ORDER)
-        quality = Section(FIGURE_2, figures=["quality_over_time"], text=CAPTION)
+        table = pd.DataFrame(over_time)
+        figures["quality_over_time"] = quality_over_time(table, LABELS, TASKS, ORDER)
+        caption = CAPTION + SEVERAL * (table["seed"].nunique() > 1)
+        quality = Section(FIGURE_2, figures=["quality_over_time"], text=caption)
     shown = [r["task"] for r in records if r["protocol"] in (*PROBES, "cosine") or r["task"] in (ANALOGIES, CAPTIONS)]
     return Page(
         findings=[*_findings(gains[0]), *_findings(gains[-1]), *_speed_findings(context)],

@@ -71,7 +71,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     for data in data_of(own) or [DEFAULT_SET]:
         published = recall_table(data)
         gains += [g for share in shares for g in compare(own, published, data, COMPARISONS, COMPARED, share)]
-        main.append(section(results_table(own, published, data, headings)))
+        main.append(section(results_table(own, published, data, headings, context.whole)))
         if panels := _panels(own, data, headings):
             figures[f"recall_{data}"] = recall_curves(panels, LABELS, ORDER)
             main.append(Section(f"R@k on {DATA.get(data, data)}", figures=[f"recall_{data}"], text=CAPTION))
