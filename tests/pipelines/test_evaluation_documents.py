@@ -25,7 +25,7 @@ def test_pages_of_dev_and_test_questions_are_kept_out(spark: SparkSession, make_
     """The stage alone reads the task that it is told of."""
     folder = make_project()
     given = SMALLEST | {"cleaning": {"evaluation": ["answer_selection"]}}
-    run(folder, given, pipeline_names=["corpus"], to_nodes=["report_corpus"])
+    run(folder, given, pipeline_names=["corpus"], to_nodes=["text.report_corpus"])
     answers = pd.read_parquet(folder / "data/03_primary/tasks/answer_selection/answers.parquet")
     held_out = answers[answers["split"].isin(["dev", "test"])]
     asked, texts = set(held_out["title"]), set[tuple[str, ...]]().union(*map(runs_of_words, held_out["candidate"]))

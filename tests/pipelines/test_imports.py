@@ -42,7 +42,9 @@ def at_first_node(project: Path, pipeline: str, *tags: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("asked", "first"), [(("corpus",), "locate_sources"), (("mspp", "pretrain"), "mspp.pretrain")])
+@pytest.mark.parametrize(
+    ("asked", "first"), [(("corpus",), "text.locate_sources"), (("mspp", "pretrain"), "mspp.pretrain")]
+)
 def test_the_first_node_finds_nothing_heavy_loaded(
     asked: tuple[str, ...], first: str, make_project: Callable[[], Path]
 ) -> None:

@@ -298,7 +298,7 @@ def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained:
         name: file.read_bytes() for name, file in expected.items()
     }
     with pytest.raises(DatasetError, match=r"03_primary/paragraphs is not there: run the stage"):
-        run(trained, node_names=["make_tokenizer"])
+        run(trained, node_names=["text.make_tokenizer"])
 
 
 def test_what_was_trained_is_kept_and_what_changed_is_trained_anew(trained: Path) -> None:
@@ -388,7 +388,7 @@ def pipelines() -> dict[str, Pipeline]:
 
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
     assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "tour", "__default__"}
-    assert not any(node.name.startswith("read_") for node in pipelines["corpus"].nodes)
+    assert not any(node.short_name.startswith("read_") for node in pipelines["corpus"].nodes)
     names = {node.name for node in pipelines["mspp"].nodes}
     assert {"mspp.pretrain", *TRAININGS, "mspp.evaluate_answer_selection", "mspp.report"} <= names
     assert {"two_tower.index_passages", "two_tower.finetune_retrieval"} <= {
@@ -439,7 +439,7 @@ def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> No
         made = {output for node in own if node.short_name == "pretrain" for output in node.outputs}
         assert made == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
         assert len(made) < len(current().systems[name].pretrain.runs)
-    assert set(short.systems) == {node.namespace for node in tour.nodes if node.namespace} == set(SYSTEMS)
+    assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*SYSTEMS, "text"}
 
 
 def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:

@@ -37,7 +37,12 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
         found += vocabulary.create_subwords_pipeline(parameters, config.vocabulary_dataset)
     if config is not None and config.needs_words:
         found += vocabulary.create_words_pipeline(parameters)
-    return found
+    return boxed(found)
+
+
+def boxed(found: Pipeline) -> Pipeline:
+    """What systems stand on, as one box in Kedro-Viz; its datasets keep their names."""
+    return Pipeline(found, namespace="text", prefix_datasets_with_namespace=False)
 
 
 def create_pipeline(name: str, config: SystemConfig, parameters: Parameters, whole: str = "") -> Pipeline:
@@ -46,11 +51,12 @@ def create_pipeline(name: str, config: SystemConfig, parameters: Parameters, who
     `whole` is what runs more of it, where this is a short way.
     """
     compute, guests, main = parameters.compute, guests_of(config, parameters), main_variants(name, config, parameters)
+    visits = any(name in host.guests for host in parameters.systems.values())
     return (
         create_text_pipeline(parameters, config)
-        + tasks.create_pipeline(parameters, config.tasks)
+        + boxed(tasks.create_pipeline(parameters, config.tasks))
         + examples.create_pipeline(name, config)
-        + pretrain.create_pipeline(name, config, compute)
+        + pretrain.create_pipeline(name, config, compute, visits=visits)
         + finetune.create_pipeline(name, config, compute)
         + evaluate.create_pipeline(name, config, guests, compute)
         + search.create_pipeline(name, config)
@@ -63,7 +69,7 @@ def create_guests_pipeline(config: SystemConfig, parameters: Parameters) -> Pipe
     found = Pipeline([])
     for name, guest in guests_of(config, parameters).items():
         found += create_text_pipeline(parameters, guest) + examples.create_pipeline(name, guest)
-        found += pretrain.create_pipeline(name, guest, parameters.compute)
+        found += pretrain.create_pipeline(name, guest, parameters.compute, visits=True)
     return found
 
 

@@ -162,7 +162,7 @@ def test_words_may_be_expanded_and_seeds_more_than_one(project: Path) -> None:
         "words": TINY["words"] | {"vectors": str(glove)},
         "quick_thoughts": SYSTEM | {"tasks": {"sentences": sentences}, "seeds": 2},
     }
-    run(project, params, pipeline_names=["quick_thoughts"], from_nodes=["make_words"])
+    run(project, params, pipeline_names=["quick_thoughts"], from_nodes=["text.make_words"])
     words = project / "data/04_feature/words"
     assert load_tokenizer(words)[1].vocab_size == trained_words(words) + 2
     vectors = project / "data/07_model_output/quick_thoughts/vectors/sentences/tasks"

@@ -40,7 +40,7 @@ def evaluate(
     """
     there = dict(zip(inputs, given, strict=True))
     own = contestants(config, task, models / "pretrained", there.get("finetuned"))
-    every = [*own, *(one for name, guest in guests.items() for one in _guests(name, guest, config, task, models))]
+    every = [*own, *(one for name, guest in guests.items() for one in _guests(name, guest, config, models))]
     measured = task_of(task)
     if config.word_average and "words" not in measured.corpus:  # a task that is given words has the row by itself
         every.append(Contestant(WORD_AVERAGE, 0, (str(there["words"]),)))
@@ -56,16 +56,23 @@ def evaluate(
     return results
 
 
-def time_embedding(config: SystemConfig, models: Path, paragraphs: Path, *encoders: Path) -> dict[str, float]:
-    """Variant → sentences that it embeds a second, of the first seed; `encoders` are there to wait for."""
+def time_embedding(
+    config: SystemConfig, guests: Mapping[str, SystemConfig], models: Path, paragraphs: Path, *encoders: Path
+) -> dict[str, float]:
+    """Variant, or guest → sentences that it embeds a second, of the first seed; `encoders` are there to wait for."""
     from contexture.encoders.models import load_models
     from contexture.vocabulary.tokenizers import paragraph_texts
 
     texts = list(islice(paragraph_texts(paragraphs, "sentences"), TIMED))
-    found = {}
+    named: dict[str, Sequence[str]] = {}
     for name, variant in config.measured.items():
         runs = [str(seed_folder(models / "pretrained", run, 0)) for run in config.runs_of(name)]
-        model = load_models(runs or [str(variant.model)])
+        named[name] = runs or [str(variant.model)]
+    visiting = [one for name, guest in guests.items() for one in _guests(name, guest, config, models)]
+    named |= {one.variant: one.encoders for one in visiting if one.seed == 0}
+    found = {}
+    for name, folders in named.items():
+        model = load_models(folders)
         model.embed(texts[:100])
         began = time.perf_counter()
         model.embed(texts)
@@ -73,7 +80,7 @@ def time_embedding(config: SystemConfig, models: Path, paragraphs: Path, *encode
     return found
 
 
-def _guests(name: str, guest: SystemConfig, host: SystemConfig, task: str, models: Path) -> list[Contestant]:
+def _guests(name: str, guest: SystemConfig, host: SystemConfig, models: Path) -> list[Contestant]:
     """The variants of another system, frozen, of as many seeds as it has."""
     pretrained = models.parent / name / "pretrained"
     return [

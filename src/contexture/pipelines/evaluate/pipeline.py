@@ -26,11 +26,15 @@ def create_pipeline(
     """Encoders, models and task data → records, facts and tables of every task."""
     parts = [_task(system, task, config, guests, compute, examples_of) for task in config.tasks]
     if config.speed:
-        runs = [f"{run}-pretrained" for run in config.pretrain.runs]
+        visiting = [f"{name}.encoders" for name in guests]
+        encoders = [*(f"{run}-pretrained" for run in config.pretrain.runs), *visiting]
         timed = node(
-            fixed(time_embedding, config), ["params:models_place", PARAGRAPHS, *runs], "speed", name="time_embedding"
+            fixed(time_embedding, config, guests),
+            ["params:models_place", PARAGRAPHS, *encoders],
+            "speed",
+            name="time_embedding",
         )
-        parts.append(Pipeline([timed], namespace=system, inputs={PARAGRAPHS}, tags="evaluate"))
+        parts.append(Pipeline([timed], namespace=system, inputs={PARAGRAPHS, *visiting}, tags="evaluate"))
     return sum(parts, start=Pipeline([]))
 
 
@@ -47,10 +51,9 @@ def _task(
     if task in finetuned(config):
         given["finetuned"] = f"{task}-finetuned"
     given |= {name: name for name in datasets(config, task)}
-    for name, guest in guests.items():
-        visiting = {f"{name}.{run}-pretrained" for run in guest.pretrain.runs}
-        given |= {one: one for one in visiting}
-        shared |= visiting
+    visiting = {f"{name}.encoders" for name in guests}
+    given |= {one: one for one in sorted(visiting)}
+    shared |= visiting
     measure = node(
         fixed(evaluate, task, config, guests, compute, list(given)),
         [

@@ -35,6 +35,11 @@ def pretrain_all(
     return [place / run for run in config.pretrain.runs]
 
 
+def gather(*runs: Path) -> Path:
+    """The folder of a system's encoders, for those who read several: they wait for all of them."""
+    return runs[0].parent
+
+
 def pretrain_one(
     config: SystemConfig,
     run: str,
