@@ -15,6 +15,8 @@ from contexture.training.recorder import totals_of
 from contexture.training.text import text_of
 
 CARD = "README.md"
+#: Beside a model that chooses answers.
+ANSWERS = "answer_selection.json"
 LICENCE = (
     "None is stated here: before you pass these weights on, add the licence of the text that they were trained on, and "
     "your own."
@@ -23,6 +25,12 @@ _OURS = """from contexture.encoders.models import load_model
 
 encoder = load_model({folder!r})
 vectors = encoder.embed(["a question"], "query"), encoder.embed(["a passage"], "document")"""
+_ANSWERS = """from contexture.tasks.answer_selection.model import load_answer_model
+from contexture.tasks.answer_selection.scoring import score_candidates
+
+candidates = ["A sentence.", "Another sentence."]
+scores = score_candidates(load_answer_model({folder!r}), "a question", candidates)
+answer = candidates[scores.argmax()]"""
 _SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
 
 encoder = SentenceTransformer({folder!r})
@@ -131,6 +139,9 @@ def _loading(folder: Path, found: Saved) -> list[str]:
     where = "" if found.config.shared else ": queries and documents have a network each, this is that of queries"
     inside = "." if found.config.shared else "query"
     lines = ["In this folder:", "", *_python(_OURS, ".")]
+    if (folder / ANSWERS).exists():
+        lines = ["In this folder, to choose the sentence that answers:", "", *_python(_ANSWERS, ".")]
+        lines += ["", "Its encoder alone:", "", *_python(_OURS, ".")]
     known = {
         "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS),
         "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS),

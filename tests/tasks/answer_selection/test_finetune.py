@@ -19,7 +19,7 @@ from contexture.tasks.answer_selection.data import AnswerInputs
 from contexture.tasks.answer_selection.finetune import AnswerBatches, finetune_answers
 from contexture.tasks.answer_selection.head import AnswerSettings
 from contexture.tasks.answer_selection.model import AnswerModel, load_answer_model, make_room
-from contexture.tasks.answer_selection.scoring import consecutive_groups, score_model
+from contexture.tasks.answer_selection.scoring import consecutive_groups, score_candidates, score_model
 from contexture.tasks.base import Contestant
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -103,6 +103,8 @@ def test_a_joint_model_reads_a_question_with_few_candidates_as_if_alone(encoder:
     for _, rows in DEV.groupby("question_id"):
         alone = scores(tmp_path, rows.reset_index(drop=True))["score"].to_numpy()
         np.testing.assert_allclose(alone, together[rows.index], atol=1e-5)
+        told = score_candidates(load_answer_model(tmp_path), rows["question"].iloc[0], rows["candidate"].tolist())
+        np.testing.assert_allclose(told, alone, atol=1e-5)
 
 
 def test_reranking_reorders_the_top_of_the_pairwise_model_only(encoder: Path, tmp_path: Path) -> None:

@@ -35,11 +35,12 @@ class AnswerModel(nn.Module):
         (folder / SETTINGS).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
 
 
-def load_answer_model(folder: Path) -> AnswerModel:
+def load_answer_model(folder: str | Path) -> AnswerModel:
     """A model that `AnswerModel.save` wrote, ready to score, on the GPU where there is one.
 
     Raises ValueError, naming the folder, where something is missing or damaged.
     """
+    folder = Path(folder)
     encoder = load_encoder(folder)
     try:
         settings = TypeAdapter(AnswerSettings).validate_json((folder / SETTINGS).read_bytes())

@@ -57,6 +57,16 @@ def evaluating(*modules: nn.Module) -> Iterator[None]:
             module.train(training)
 
 
+def score_candidates(model: AnswerModel, question: str, candidates: Sequence[str]) -> Scores:
+    """The log-odds (candidates,) that each candidate answers the question.
+
+    As many as the model has room for are read together, as they stand.
+    """
+    answers = pd.DataFrame({"question_id": "", "question": question, "candidate": candidates, "label": 0})
+    inputs = AnswerInputs(answers, model.settings.head, model.encoder, model.settings.layout)
+    return score(model.encoder, model.task, inputs, consecutive_groups(answers, inputs.group_size))
+
+
 def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | None = None) -> pd.DataFrame:
     """Score the answers of one split.
 
