@@ -1,6 +1,7 @@
 """`kedro run --pipelines league` at its smallest: no cell of variants and tasks is empty."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contexture.objectives.config import OBJECTIVES
+from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
 
 #: Runs that are not named after an objective, and guests.
@@ -91,9 +93,10 @@ def test_the_page_shows_all_rows_and_their_speed(project: Path) -> None:
     for objective in OBJECTIVES.values():
         assert objective.title in page
     for visitor in VISITORS:
-        assert visitor in page
+        system, variant = visitor.split(": ")
+        assert f"{import_module(SYSTEMS[system]).LABELS[variant]} ({system})" in page
     speed = read(project, "07_model_output/league/speed.json")
-    assert set(speed) == OWN and all(value > 0 for value in speed.values())
+    assert set(speed) == OWN | VISITORS and all(value > 0 for value in speed.values())
     missing = read(project, "07_model_output/league/sentences/facts.json")["missing"]
     assert "cr" in missing
     for task in ("answer_selection", "retrieval", "sentences"):
