@@ -12,7 +12,7 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.pipelines.sources.nodes import name_of_text
-from contexture.reporting.names import REFERENCES
+from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
@@ -82,11 +82,12 @@ def write_report(
     if (ablation / METRICS).exists():
         records += [record | {"system": system} for record in read_json(ablation / METRICS)]
     module = SYSTEMS[system.removesuffix(ABLATION)]
+    names = labels(system, config, guests)
     context = ReportContext(
         system=system,
         title=resolve(f"{module}:TITLE"),
         note=resolve(f"{module}:NOTE"),
-        run=what_was_run(config, text, kept_out(corpus_report.get("evaluation")), read),
+        run=what_was_run(config, text, kept_out(corpus_report.get("evaluation")), read, names),
         counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
         files={
             f"data/08_reporting/{system}/{METRICS}": "every number of this page",
@@ -94,7 +95,7 @@ def write_report(
             f"data/06_models/{system}": "encoders and fine-tuned models, with their curves",
         },
         facts=facts | {"league": {"explained": explained(config), "speed": speed}},
-        labels=labels(system, config, guests),
+        labels=names,
         whole=whole,
         examples=by_table(counts),
         trainings=trainings(config, models),
@@ -225,20 +226,31 @@ def series() -> "dict[str, Series]":
 
 
 def what_was_run(
-    config: SystemConfig, text: str, evaluation: str, tasks: Mapping[str, Mapping[str, Any]]
+    config: SystemConfig,
+    text: str,
+    evaluation: str,
+    tasks: Mapping[str, Mapping[str, Any]],
+    names: Mapping[str, str],
 ) -> dict[str, str]:
     """The lines at the head of the report."""
     used = {config.encoder_of(run) for run in config.pretrain.runs}
     encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items() if name in used]
-    steps = [f"{run} {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
+    steps = [f"{names.get(run, run)}: {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
     spent = {run: [stage.budget for stage in config.pretraining(run).recipe.schedule] for run in config.pretrain.runs}
-    steps += [f"{run} {one.amount:.3g} {one.unit}" for run, budgets in spent.items() for one in budgets if one]
+    steps += [
+        f"{names.get(run, run)}: {one.amount:.3g} {one.unit}"
+        for run, budgets in spent.items()
+        for one in budgets
+        if one
+    ]
     return {
         "Text": text,
         "Evaluation's documents": evaluation,
         "Encoders": "; ".join(encoders),
-        "Pre-training, steps or budget": ", ".join(steps) or "none",
-        "Measured on": ", ".join(f"{task} ({found['name']})" for task, found in tasks.items()),
+        "Pre-training, steps or budget": "; ".join(steps) or "none",
+        "Measured on": ", ".join(
+            f"{TASKS.get(task, task)} ({DATA.get(found['name'], found['name'])})" for task, found in tasks.items()
+        ),
         "Seeds": ", ".join(map(str, range(config.seeds))),
     }
 
