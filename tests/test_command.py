@@ -3,9 +3,11 @@
 import importlib.metadata
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -194,6 +196,28 @@ def test_texts_are_piped_and_embedded_some_at_a_time(
     np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), load_model(models["words"]).embed(texts))
 
 
+def without_hub() -> dict[str, str]:
+    """The environment of a machine that may ask the hub, and gets no answer."""
+    return os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
+
+
+def test_the_models_of_the_project_are_found_from_any_folder_in_it(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "docs/notes"
+    inside.mkdir(parents=True)
+    (inside / "texts").write_text("a good whale")
+    (tmp_path / "data/06_models").mkdir(parents=True)
+    (tmp_path / "data/06_models/words").symlink_to(models["words"])
+    monkeypatch.chdir(inside)
+    wanted = load_model(models["words"]).embed(["a good whale"])
+    for name, times in (("data/06_models/words", 1), ("data/06_models/words+data/06_models/words", 2)):
+        embedded("texts", "--model", name, "--output", "v.npy")
+        np.testing.assert_array_equal(np.load("v.npy"), np.tile(wanted, times))
+    with pytest.raises(SystemExit, match="there is no such folder"):
+        embedded("texts", "--model", "./data/06_models/words")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -203,7 +227,7 @@ def test_texts_are_piped_and_embedded_some_at_a_time(
         (("t", "--model", "words", "--output", "v.npy"), "t: No such file or directory"),
         (("folder.npy", "--model", "words"), "folder.npy: Is a directory"),
         (("here", "--model", "./m", "--output", "v.npy"), "./m: there is no such folder"),
-        (("here", "--model", "folder.npy"), "folder.npy: sentence-transformers cannot load this model"),
+        (("here", "--model", "folder.npy"), "folder.npy: this folder holds no model"),
         (("gap", "--model", "words"), "gap: line 2 is empty; every line is a text"),
         (("latin", "--model", "words"), r"latin: line 2 is no UTF-8"),
         (("none", "--model", "words"), "none: no text; every line is one"),
@@ -230,6 +254,53 @@ def test_what_cannot_be_embedded_ends_with_a_line(
     assert "\n" not in str(ended.value.code)
     assert sorted(tmp_path.iterdir()) == before
     assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("embed", "none.txt", "--model", "words"), "none.txt: No such file"),
+        (("embed", "here", "--model", "data/06_models/none"), "data/06_models/none: there is no such folder"),
+        (
+            ("embed", "here", "--model", "no/such-model"),
+            "no/such-model: there is no such folder, and the Hugging Face hub",
+        ),
+        (("evaluate", "data/06_models/none", "--tasks", "."), "data/06_models/none: there is no such folder"),
+        (("evaluate", "words", "--tasks", "none"), "none: there is no such folder"),
+        (("evaluate", "words", "--tasks", ".", "--only", "imdb"), "no task is called imdb"),
+    ],
+)
+def test_a_mistake_is_told_before_what_is_slow_to_load(
+    arguments: tuple[str, ...], said: str, models: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "words").symlink_to(models["words"])
+    (tmp_path / "here").write_text("a text")
+    slow = {"torch", "transformers", "sklearn", "mlflow"}
+    code = (
+        "import atexit, sys; from contexture.command import main\n"
+        f"atexit.register(lambda: print(sorted({slow} & set(sys.modules))))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, env=without_hub(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "[]\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"contexture {arguments[0]}: {said}")
+
+
+@pytest.mark.slow
+def test_a_model_that_was_downloaded_before_needs_no_hub(tmp_path: Path) -> None:
+    place = tmp_path / "hub/hub/models--own--tiny"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs/main").write_text("a" * 40)
+    (place / "snapshots").mkdir()
+    tiny_bert(tmp_path).rename(place / "snapshots" / ("a" * 40))
+    command = [sys.executable, "-m", "contexture", "embed", "-", "--model", "own/tiny"]
+    environment = without_hub() | {"HF_HOME": str(tmp_path / "hub")}
+    begun = time.monotonic()
+    done = subprocess.run(command, input="whales", env=environment, capture_output=True, text=True, check=False)
+    assert len(json.loads(done.stdout)["vector"]) == 16, done.stderr
+    assert not done.stderr and time.monotonic() - begun < 60  # asked for every file it would be minutes
 
 
 @pytest.mark.slow

@@ -51,6 +51,19 @@ def test_tables_are_printed_and_written(
     assert lines[header + 1].split()[2] == f"{100 * rows['sts12', 'cosine', 'pearson_mean']:.2f}"
 
 
+def test_models_and_tasks_of_the_project_are_found_from_any_folder_in_it(
+    model: Path, tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "data/06_models").mkdir(parents=True)
+    (tmp_path / "data/06_models/toy-words").symlink_to(model)
+    (tmp_path / "data/tasks").symlink_to(tasks)
+    monkeypatch.chdir(tmp_path / "notes")
+    arguments = ("--counts", "any", "--only", "sts12")
+    out = printed(capsys, "data/06_models/toy-words", "--tasks", "data/tasks", *arguments)
+    assert out == printed(capsys, model, "--tasks", tasks, *arguments)
+
+
 @pytest.mark.parametrize(
     ("place", "name"),
     [

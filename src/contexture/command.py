@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contexture import __version__
-from contexture.folders import whole_file
+from contexture.folders import above, whole_file
 
 if TYPE_CHECKING:
     from contexture.tasks.retrieval.passage_search import Hit
+    from contexture.tasks.sentences.downstream import SentenceTasks
 
 MODEL_HELP = (
     "a folder with an encoder of this project or word vectors, or a sentence-transformers model by name or folder; "
-    "several joined by + are combined"
+    "several joined by + are combined; data/… of this folder or of one above it"
 )
 #: Where a project has its index.
 INDEX = Path("data/06_models/search")
@@ -82,7 +83,8 @@ def _search(given: argparse.Namespace) -> None:
         raise ValueError("no question: give one, or lines on the standard input, or --interactive")
     if given.question is not None and not given.question.strip():
         raise ValueError("the question is empty")
-    search = PassageSearch(given.index or _own_index(), IndexConfig(kind=given.approximate or "flat"), given.by)
+    folder = above(given.index) if given.index else _own_index()
+    search = PassageSearch(folder, IndexConfig(kind=given.approximate or "flat"), given.by)
     for question in _questions(given):
         hits = search(question, given.k)
         if given.json:
@@ -98,14 +100,13 @@ def _search(given: argparse.Namespace) -> None:
 
 def _own_index() -> Path:
     """The index of the project whose folder, or a folder in which, this is; ValueError where there is none."""
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / INDEX).is_dir():
-            return folder / INDEX
-    raise ValueError(
-        f"there is no {INDEX} in {here} or above: name a search index with --index FOLDER, or make one with "
-        "kedro run --tags index"
-    )
+    found = above(INDEX)
+    if not found.is_dir():
+        raise ValueError(
+            f"there is no {INDEX} in {Path.cwd()} or above: name a search index with --index FOLDER, or make one with "
+            "kedro run --tags index"
+        )
+    return found
 
 
 def _questions(given: argparse.Namespace) -> Iterator[str]:
@@ -149,14 +150,17 @@ def _add_embed(embed: argparse.ArgumentParser) -> None:
 
 def _embed(given: argparse.Namespace) -> None:
     from contexture.encoders.lines import TextLines, vectors_file, write_vectors
-    from contexture.encoders.models import load_model
+    from contexture.encoders.named import model_places
 
     kind = given.output.suffix if given.output else ".jsonl"
     if kind not in (".npy", ".jsonl"):
         raise ValueError(f"{given.output}: the name of a file of vectors ends in .npy or .jsonl")
     _check_folder(given.output)
+    models = model_places(given.model)
     with TextLines.open(given.texts) as lines, vectors_file(given.output) as file:
-        write_vectors(load_model(given.model), lines, given.role, file, kind == ".npy")
+        from contexture.encoders.models import load_models  # brings torch: seconds, which a mistake need not take
+
+        write_vectors(load_models(models), lines, given.role, file, kind == ".npy")
 
 
 def _check_folder(output: Path | None) -> None:
@@ -184,20 +188,29 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(given: argparse.Namespace) -> None:
-    from contexture.encoders.models import load_model
-    from contexture.tasks.sentences.evaluation import NAMES, SentenceTasks, evaluate_sentences
+    from contexture.encoders.named import model_places
+    from contexture.tasks.sentences.downstream import NAMES, SentenceTasks
+
+    _check_folder(given.output)
+    folder = above(given.tasks)
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
+    models = model_places(given.model)
+    tasks = SentenceTasks.read(folder, given.counts, given.only or NAMES)
+    if not tasks:
+        raise ValueError(f"{folder} holds none of the tasks: {' '.join(tasks.missing.values())}")
+    _measure(given, models, tasks)
+
+
+def _measure(given: argparse.Namespace, models: list[str], tasks: "SentenceTasks") -> None:
+    from contexture.encoders.models import load_models  # brings torch: seconds, which a mistake need not take
+    from contexture.tasks.sentences.evaluation import evaluate_sentences
     from contexture.tasks.sentences.probe_protocols import PROTOCOLS
     from contexture.tasks.sentences.text_tables import evaluation_text
     from contexture.tasks.sentences.vectors import embed_sentences
 
-    _check_folder(given.output)
-    if not given.tasks.is_dir():
-        raise ValueError(f"{given.tasks}: there is no such folder; name the one that SentEval calls data/downstream")
-    tasks = SentenceTasks.read(given.tasks, given.counts, given.only or NAMES)
-    if not tasks:
-        raise ValueError(f"{given.tasks} holds none of the tasks: {' '.join(tasks.missing.values())}")
     sentences = tasks.sentences()
-    model = load_model(given.model)
+    model = load_models(models)
     with tempfile.TemporaryDirectory() as temporary:
         vectors = embed_sentences(model, sentences, given.vectors or Path(temporary) / "vectors")
         evaluation = evaluate_sentences(vectors, tasks, PROTOCOLS[given.protocol])

@@ -113,6 +113,16 @@ def replace(work: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+def above(path: Path) -> Path:
+    """`path` from this folder or the nearest above that has it, so that a project's is found from anywhere inside.
+
+    As it is where there is none.
+    """
+    here = Path.cwd()
+    found = (folder / path for folder in (here, *here.parents))
+    return path if path.exists() else next((place for place in found if place.exists()), path)
+
+
 def put_back(folder: Path) -> None:
     """Give an older folder its name again, where a run was killed between the two renames of `replace`."""
     old = folder.with_name(folder.name + OLD)

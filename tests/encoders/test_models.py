@@ -187,9 +187,8 @@ def test_a_folder_that_is_not_there(name: str, tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
-    pytest.importorskip("sentence_transformers")
-    with pytest.raises(ValueError, match=r"sentence-transformers cannot load this model \(.*HF_HUB_OFFLINE"):
-        load_model(str(tmp_path))
+    with pytest.raises(ValueError, match=f"{tmp_path}: this folder holds no model"):
+        load_model(tmp_path)
 
 
 def test_weights_are_not_unpickled(published: Path, tmp_path: Path) -> None:

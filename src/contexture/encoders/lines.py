@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.lib.format import write_array_header_1_0
 
-from contexture.encoders.base import Array, TextEncoder
 from contexture.encoders.config import Role
 from contexture.folders import whole_file
 from contexture.progress import progress
+
+if TYPE_CHECKING:
+    from contexture.encoders.base import Array, TextEncoder  # brings torch
 
 #: Texts that are embedded, and written, together.
 AT_ONCE = 512
@@ -66,7 +68,7 @@ def vectors_file(output: Path | None) -> Iterator[BinaryIO]:
             yield file
 
 
-def write_vectors(model: TextEncoder, lines: TextLines, role: Role | None, file: BinaryIO, as_numpy: bool) -> None:
+def write_vectors(model: "TextEncoder", lines: TextLines, role: Role | None, file: BinaryIO, as_numpy: bool) -> None:
     """Embed the lines in their order: a NumPy file, float32 (lines, dimension), or a JSON object for each on a line."""
     texts, header = iter(lines), as_numpy
     with progress(lines.count, "embedding", "texts") as bar:
@@ -82,7 +84,7 @@ def write_vectors(model: TextEncoder, lines: TextLines, role: Role | None, file:
             bar.update(len(some))
 
 
-def _json_line(text: str, vector: Array) -> bytes:
+def _json_line(text: str, vector: "Array") -> bytes:
     # Of float32 as many digits as tell it from its neighbours.
     numbers = [float(str(number)) for number in vector]
     return json.dumps({"text": text, "vector": numbers}, ensure_ascii=False).encode() + b"\n"

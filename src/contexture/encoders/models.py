@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from contexture.encoders.base import Array, Text, TextEncoder, on_device
 from contexture.encoders.config import Role
 from contexture.encoders.files import load_encoder
+from contexture.encoders.named import hub_answers, model_places
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
@@ -85,10 +86,13 @@ class SentenceTransformersModel:
                 f"{name_or_folder}: models of sentence-transformers need that package ({error}); "
                 "pip install sentence-transformers"
             ) from error
+        local = Path(name_or_folder).exists() or not hub_answers(name_or_folder)
         try:
             # Weights that would have to be unpickled are refused.
             with quiet_loading():
-                self.model = SentenceTransformer(name_or_folder, model_kwargs={"use_safetensors": True})
+                self.model = SentenceTransformer(
+                    name_or_folder, local_files_only=local, model_kwargs={"use_safetensors": True}
+                )
         except Exception as error:  # the library and those under it raise whatever they meet
             raise ValueError(
                 f"{name_or_folder}: sentence-transformers cannot load this model ({_first_line(error)}). Give a folder "
@@ -115,36 +119,30 @@ def load_model(name_or_folder: str | Path) -> TextEncoder:
     """The model that a folder holds, told by its files, or that sentence-transformers knows by a name.
 
     `encoder.json`: an encoder of this project, which goes to the GPU where there is one; `word_vectors.npy`: the
-    average of words' vectors; everything else is for sentence-transformers. Several, joined by `+`, are combined.
+    average of words' vectors; everything else is for sentence-transformers. Where it is sought, and how several are
+    combined, says `model_places`.
 
     Raises ValueError, naming the model or the file, where it cannot be loaded.
     """
-    name, folder = str(name_or_folder), Path(name_or_folder)
-    if not folder.exists() and "+" in name:
-        return load_models(name.split("+"))
-    if is_encoder(folder):
-        return on_device(load_encoder(folder))
-    if (folder / VECTORS_FILE).exists():
-        return WordAverage(folder)
-    if not folder.exists() and _is_path(name):
-        raise ValueError(f"{name}: there is no such folder, and no model is named so")
-    return SentenceTransformersModel(name)
+    return load_models([str(name_or_folder)])
 
 
 def load_models(names: Sequence[str]) -> TextEncoder:
     """The model of a name or folder, as `load_model` has it; several, side by side."""
-    models = [load_model(name) for name in names]
+    models = [_load(place) for name in names for place in model_places(name)]
     return models[0] if len(models) == 1 else Combined(models)
+
+
+def _load(place: str) -> TextEncoder:
+    folder = Path(place)
+    if is_encoder(folder):
+        return on_device(load_encoder(folder))
+    return WordAverage(folder) if (folder / VECTORS_FILE).exists() else SentenceTransformersModel(place)
 
 
 def joined(text: Text) -> str:
     """A text of two parts as one."""
     return text if isinstance(text, str) else " ".join(text)
-
-
-def _is_path(name: str) -> bool:
-    """Whether this cannot be a model's name on the hub: an owner and a name, or a name."""
-    return not name or name.startswith(("/", ".", "~")) or name.endswith("/") or name.count("/") > 1
 
 
 def _first_line(error: Exception) -> str:

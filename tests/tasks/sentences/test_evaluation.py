@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from contexture.tasks.sentences.evaluation import NAMES, Evaluation, SentenceTasks, evaluate_sentences
+from contexture.tasks.sentences.downstream import NAMES, SentenceTasks
+from contexture.tasks.sentences.evaluation import Evaluation, evaluate_sentences
 from contexture.tasks.sentences.probe_protocols import PROTOCOLS
 from contexture.tasks.sentences.similarity import similarity
 from contexture.tasks.sentences.text_tables import aligned, evaluation_text

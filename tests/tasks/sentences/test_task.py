@@ -20,7 +20,7 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.sentences.config import Neighbours, OverTime, SentenceSettings, SentenceTasksConfig
 from contexture.tasks.sentences.contestants import QueryAlone
-from contexture.tasks.sentences.evaluation import SentenceTasks
+from contexture.tasks.sentences.downstream import SentenceTasks
 from contexture.tasks.sentences.task import Sentences
 from contexture.tasks.sentences.vectors import VectorStore
 from contexture.vocabulary.vocabulary import Vocabulary

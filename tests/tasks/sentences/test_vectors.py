@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from contexture.metrics.vectors import open_vectors
-from contexture.tasks.sentences.vectors import SentenceVectors, distinct, embed_sentences, sentences_checksum
+from contexture.tasks.sentences.tables import distinct
+from contexture.tasks.sentences.vectors import SentenceVectors, embed_sentences, sentences_checksum
 from tests.tasks.sentences.sentence_toys import CountingModel
 
 TABLES = (["a", "bbb", "a"], ["cc", "bbb"], [], ["", "a", "dddd"])

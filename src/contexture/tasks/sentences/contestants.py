@@ -19,12 +19,14 @@ from contexture.tasks.sentences.analogies import ALL, analogies
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
 from contexture.tasks.sentences.config import ENSEMBLE, Neighbours, SentenceSettings
+from contexture.tasks.sentences.downstream import SentenceTasks
 from contexture.tasks.sentences.ensemble import ensemble, relatedness_ensemble
-from contexture.tasks.sentences.evaluation import Evaluation, SentenceTasks, evaluate_sentences
+from contexture.tasks.sentences.evaluation import Evaluation, evaluate_sentences
 from contexture.tasks.sentences.image_captions import CaptionedImages, ImageCaptionConfig, rank_image_captions
 from contexture.tasks.sentences.neighbours import embedded, nearest_neighbours
 from contexture.tasks.sentences.probe_protocols import PROTOCOLS, Protocol
-from contexture.tasks.sentences.vectors import VectorStore, distinct
+from contexture.tasks.sentences.tables import distinct
+from contexture.tasks.sentences.vectors import VectorStore
 from contexture.training.snapshots import snapshots, time_of
 from contexture.vocabulary.tokenizers import paragraph_texts
 

@@ -1,85 +1,21 @@
 """A frozen encoder on every task there is: probes, relatedness, similarity (Quick-Thoughts, sections 4.4 and B)."""
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 from contexture.progress import progress
 from contexture.tasks.base import Row
-from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.sentences.files import Counts
+from contexture.tasks.sentences.downstream import SentenceTasks
 from contexture.tasks.sentences.probe import ProbeResult, probe
 from contexture.tasks.sentences.probe_protocols import Protocol
 from contexture.tasks.sentences.relatedness import RelatednessResult, relatedness
-from contexture.tasks.sentences.senteval import (
-    CLASSIFICATION,
-    RELATEDNESS,
-    SIMILARITY,
-    read_classification,
-    read_relatedness,
-    read_similarity,
-)
 from contexture.tasks.sentences.similarity import SimilarityResult, similarity
-from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask
-from contexture.tasks.sentences.vectors import Lookup, distinct
+from contexture.tasks.sentences.vectors import Lookup
 
-#: Every task by name; stsb and sick_r are both regressions to train and similarities to correlate.
-NAMES = tuple(dict.fromkeys([*CLASSIFICATION, *RELATEDNESS, *SIMILARITY]))
 #: The protocol of similarity, which trains nothing.
 COSINE = "cosine"
 #: The subset of similarity tasks that have but one.
 ONLY = "test"
-
-_Task = TypeVar("_Task", ClassificationTask, RelatednessTask, SimilarityTask)
-
-
-@dataclass(frozen=True, eq=False)
-class SentenceTasks:
-    """The tasks of a folder, and why the others are not there."""
-
-    classification: tuple[ClassificationTask, ...] = ()
-    relatedness: tuple[RelatednessTask, ...] = ()
-    similarity: tuple[SimilarityTask, ...] = ()
-    missing: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, folder: Path, counts: Counts = "published", only: Collection[str] = NAMES) -> "SentenceTasks":
-        """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
-
-        Raises:
-            ValueError: a name in `only` is no task's, or a file is not as published, naming it.
-        """
-        if unknown := [name for name in only if name not in NAMES]:
-            raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
-        missing: dict[str, str] = {}
-
-        def there(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> Iterator[_Task]:
-            for name in names:
-                try:
-                    if name in only:
-                        yield read(folder, name, counts)
-                except BenchmarkMissing as error:
-                    missing[name] = str(error)
-
-        return cls(
-            tuple(there(CLASSIFICATION, read_classification)),
-            tuple(there(RELATEDNESS, read_relatedness)),
-            tuple(there(SIMILARITY, read_similarity)),
-            missing,
-        )
-
-    def __len__(self) -> int:
-        return len(self.classification) + len(self.relatedness) + len(self.similarity)
-
-    def sentences(self) -> list[str]:
-        """Every sentence of every task, each once, in the order in which they come first."""
-        tables = [
-            *(task.table for task in self.classification),
-            *(task.table for task in self.relatedness),
-            *(task.table for task in self.similarity),
-        ]
-        return distinct(table[column] for table in tables for column in ("text", "text2") if column in table)
 
 
 @dataclass(frozen=True, eq=False)

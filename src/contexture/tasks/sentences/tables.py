@@ -1,5 +1,6 @@
 """The tasks by which encoders of sentences are compared, apart from the files that they come in."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -54,3 +55,8 @@ class SimilarityTask:
     table: pd.DataFrame
     dropped: int = 0
     """Lines of the files that the table lacks because nobody scored them."""
+
+
+def distinct(texts: Iterable[Iterable[str]]) -> list[str]:
+    """The sentences of several tables, each once, in the order in which they come first."""
+    return list(dict.fromkeys(text for table in texts for text in table))

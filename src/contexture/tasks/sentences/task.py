@@ -31,7 +31,7 @@ class Sentences:
         `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
         were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null.
         """
-        from contexture.tasks.sentences.evaluation import SentenceTasks
+        from contexture.tasks.sentences.downstream import SentenceTasks
 
         made_up = source.input == DEMO
         folder = demo / SENTENCES if made_up else Path(source.input)
@@ -109,7 +109,7 @@ class Sentences:
             rank_captions,
             search_corpus,
         )
-        from contexture.tasks.sentences.evaluation import SentenceTasks
+        from contexture.tasks.sentences.downstream import SentenceTasks
         from contexture.tasks.sentences.vectors import VectorStore
 
         _check(settings, contestants, paragraphs, words)

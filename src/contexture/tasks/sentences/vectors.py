@@ -90,11 +90,6 @@ class VectorStore:
         return embed_sentences(model, sentences, self.place / purpose / f"{told}-{known}")
 
 
-def distinct(texts: Iterable[Iterable[str]]) -> list[str]:
-    """The sentences of several tables, each once, in the order in which they come first."""
-    return list(dict.fromkeys(text for table in texts for text in table))
-
-
 def embed_sentences(
     model: TextEncoder, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
 ) -> SentenceVectors:
