@@ -6,7 +6,7 @@
 BIN := .venv/bin
 SETUP := @sh scripts/setup.sh
 STEP := @sh scripts/step.sh
-UI_PORT := 5000
+UI_PORT := $(shell sed -n 's/^  port: "\([0-9]*\)"/\1/p' conf/base/mlflow.yml)
 # The runs, in the view for training: MLflow opens that of language-model apps otherwise, whatever an experiment is.
 UI_VIEW := \#/experiments/1/runs?workflowType=machine_learning
 VIZ_PORT := 4141
@@ -44,7 +44,7 @@ lint:  ## Check style, types and which room imports which
 	$(STEP) "mypy" $(BIN)/mypy
 	$(STEP) "import-linter" $(BIN)/lint-imports --no-logo
 
-ui:  ## Open the runs in the MLflow UI; another port: make ui UI_PORT=5001
+ui:  ## Open the runs in the MLflow UI; another port: conf/base/mlflow.yml, or make ui UI_PORT=5001
 	@[ -f mlflow.db ] || { echo "There is no run to show yet (no mlflow.db): 'make demo' makes one."; exit 1; }
 	$(SETUP) workbench
 	@echo "==> MLflow UI: http://127.0.0.1:$(UI_PORT)/$(UI_VIEW) in a few seconds; Ctrl-C ends it"

@@ -7,7 +7,7 @@ import pytest
 
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, Input
-from contexture.hooks import corpus_line
+from contexture.pipelines.announce import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, name_of_text
 
 
@@ -49,6 +49,7 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 def test_a_text_is_called_after_what_was_asked_for() -> None:
     assert name_of_text(made_of("demo")) == "the demo's made-up world"
+    assert name_of_text({"corpus": []}) == "unknown text"  # of an older version
     assert name_of_text(made_of("dumps/enwiki.xml", "books", "demo")) == "enwiki.xml, books, the demo's made-up world"
 
 

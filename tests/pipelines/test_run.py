@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.framework.cli.utils import KedroCliError
 from kedro.io import DatasetError
@@ -25,10 +26,10 @@ from pyspark.sql import SparkSession
 from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
-from contexture.hooks import git_tags, run_name
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.console import RunRefusedError
 from contexture.pipelines.parameters import check, current
+from contexture.pipelines.record import git_tags, run_name
 from contexture.pipelines.system import main_variants
 from contexture.pipelines.trainings import shares
 from contexture.reporting.index import read_summaries
@@ -179,6 +180,7 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
         f"finetune mspp {name} on answer_selection model seed 0" for name in VARIANTS
     }
     assert all(r.info.status == "FINISHED" for r in [parent, *children.values()])
+    assert not [value for value in parent.data.params.values() if str(demo) in value]
     assert parent.data.params["mspp.pretrain.batch_size"] == "8"
     assert parent.info.run_name == "mspp, the demo's made-up world"
     child = children["finetune mspp mspp_ie on answer_selection model seed 0"]
@@ -237,7 +239,11 @@ def test_artifacts_are_found_in_a_folder_that_was_moved(demo: Path, tmp_path: Pa
 def test_make_ui_names_the_view_of_the_runs(demo: Path) -> None:
     parent, _ = parent_of(demo)
     told = subprocess.run(["make", "--dry-run", "ui"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
-    assert f":5000/#/experiments/{parent.info.experiment_id}/runs?workflowType=machine_learning" in told
+    assert f"/#/experiments/{parent.info.experiment_id}/runs?workflowType=machine_learning" in told
+    port = yaml.safe_load((PROJECT / "conf/base/mlflow.yml").read_text())["ui"]["port"]
+    assert f"--port {port}" in told and f"http://127.0.0.1:{port}/#/" in told
+    index = (demo / "data/08_reporting/index.html").read_text(encoding="utf-8")
+    assert f"http://127.0.0.1:{port}/#/experiments/{parent.info.experiment_id}/runs/{parent.info.run_id}?" in index
     assert "--host 127.0.0.1" in told
 
 
@@ -297,8 +303,22 @@ def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained:
     assert {name: file.read_bytes() for name, file in weights(trained).items()} == {
         name: file.read_bytes() for name, file in expected.items()
     }
-    with pytest.raises(DatasetError, match=r"03_primary/paragraphs is not there: run the stage"):
+    with pytest.raises(RunRefusedError, match=r"03_primary/paragraphs is not there: run .* first \(--tags corpus\)"):
         run(trained, node_names=["text.make_tokenizer"])
+
+
+def test_a_stage_without_the_one_before_is_refused_before_mlflow_begins_a_run(demo: Path) -> None:
+    """After the tour, the report of everything: it needs encoders that the tour does not train."""
+    made = demo / "data/06_models/mspp/pretrained/mspp_ae"
+    made.rename(made.with_name("hidden"))
+    try:
+        with pytest.raises(RunRefusedError) as refused:
+            run(demo, tags=["report"])
+    finally:
+        made.with_name("hidden").rename(made)
+    message = str(refused.value)
+    assert message.startswith(str(made)) and "(--tags pretrain)" in message and "--pipelines tour" in message
+    parent_of(demo)  # still the one run
 
 
 def test_what_was_trained_is_kept_and_what_changed_is_trained_anew(trained: Path) -> None:

@@ -12,9 +12,11 @@ from pydantic import TypeAdapter
 from contexture.config import Parameters, check_parameters
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo.config import DemoConfig
-from contexture.pipelines.sources.nodes import locate_sources
+from contexture.pipelines.sources import nodes
+from contexture.pipelines.sources.nodes import check_inputs, locate_sources
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
@@ -68,6 +70,23 @@ def test_the_demo_is_written_where_anything_asks_for_it(asked: str | None, base:
     manifest = locate_sources(parameters, tmp_path / "demo")
     assert [file["path"] for file in manifest["corpus"]] == [str(book)]
     assert (tmp_path / "demo").exists() == (asked is not None)
+
+
+def test_what_was_checked_before_a_run_is_not_read_again(
+    base: Parameters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("boats", "gulls"):
+        (tmp_path / f"{name}.txt").write_text("The boats lie in the harbour.")
+    looked: list[CorpusConfig] = []
+    monkeypatch.setattr(nodes, "find_sources", lambda config: looked.append(config) or find_sources(config))
+    own = {"input": str(tmp_path), "lang": "en"}
+    check_inputs(CorpusConfig(**own), False, {})
+    files = locate(base, own, tmp_path / "demo")
+    assert len(looked) == 1 and [file.name for file in files] == ["boats", "gulls"]
+    (tmp_path / "boats.txt").unlink()
+    assert locate(base, own, tmp_path / "demo") == files[1:]
+    check_inputs(CorpusConfig(**own), False, {})
+    assert len(locate(base, own | {"input": ["demo", str(tmp_path)]}, tmp_path / "demo")) == 4
 
 
 def test_a_fault_is_told_before_any_work(base: Parameters, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset, CatalogProtocol, DatasetError
+from kedro.pipeline import Pipeline
 
 from contexture.corpus.errors import explain, is_disk_full
 from contexture.folders import replace, whole_file
@@ -29,6 +30,10 @@ class _LocalPath(AbstractDataset[Any, Any]):
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._path)}
 
+    def missing(self) -> str:
+        """What to say where it is not there."""
+        return f"{self._path} is not there"
+
 
 class TextFile(_LocalPath):
     """A text in a file, UTF-8."""
@@ -36,7 +41,7 @@ class TextFile(_LocalPath):
     def load(self) -> Any:
         """The text; DatasetError where the file is missing."""
         if not self._exists():
-            raise DatasetError(f"{self._path} is not there: run the stage that makes it first")
+            raise DatasetError(f"{self.missing()}: run the stage that makes it first")
         return self._path.read_text(encoding="utf-8")
 
     def save(self, data: Any) -> None:
@@ -66,9 +71,12 @@ class TableFolder(_LocalPath):
     def load(self) -> Path:
         """The folder; DatasetError where the table is missing or was not finished."""
         if not self._exists():
-            state = "was not written to its end" if self._path.exists() else "is not there"
-            raise DatasetError(f"{self._path} {state}: run the stage that makes it first")
+            raise DatasetError(f"{self.missing()}: run the stage that makes it first")
         return self._path
+
+    def missing(self) -> str:
+        """The same of a table that was not finished."""
+        return f"{self._path} was not written to its end" if self._path.exists() else super().missing()
 
     def save(self, data: Any) -> None:
         """Never called: Spark writes the table."""
@@ -153,7 +161,7 @@ class MadePath(_LocalPath):
     def load(self) -> Path:
         """The path; DatasetError where nothing is there."""
         if not self._exists():
-            raise DatasetError(f"{self._path} is not there: run the stage that makes it first")
+            raise DatasetError(f"{self.missing()}: run the stage that makes it first")
         return self._path
 
     def save(self, data: Path) -> None:
@@ -172,3 +180,12 @@ class TableFolders(MadePath):
             if not (table / SUCCESS).exists():
                 raise DatasetError(f"{table} was not written to its end: run the stage that makes it first")
         return folder
+
+
+def absent(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]) -> dict[str, str]:
+    """What a pipeline reads, does not make, and is not there: dataset → what to say."""
+    names = sorted(name for name in pipeline.inputs() if not name.startswith("params:") and not catalog.exists(name))
+    missing = {name: catalog.get(name) for name in names}
+    return {
+        name: one.missing() if isinstance(one, _LocalPath) else f"{name} is not there" for name, one in missing.items()
+    }

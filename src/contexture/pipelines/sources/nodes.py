@@ -9,12 +9,15 @@ from contexture.config import ConfigurationError, Parameters
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
+from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
 from contexture.demo.write import BOOKS
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
 DEMO = "demo"
+#: What `check_inputs` asked for and found, for the node of the same run: a large folder is walked once.
+_checked: list[tuple[CorpusConfig, list[SourceFile]]] = []
 
 
 def locate_sources(parameters: Parameters, place: Path) -> dict[str, Any]:
@@ -28,7 +31,10 @@ def locate_sources(parameters: Parameters, place: Path) -> dict[str, Any]:
     for one in inputs:
         world = [Input(str(place), "mediawiki"), Input(str(place / BOOKS), "books", "en")]
         placed += world if one.path == DEMO else [one]
-    files = find_sources(replace(parameters.corpus, input=placed))
+    asked_for = replace(parameters.corpus, input=placed)
+    known = [files for one, files in _checked if one == asked_for]
+    _checked.clear()  # files may change until the next run
+    files = known[0] if known else find_sources(asked_for)
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
     told = {"inputs": [one.path for one in inputs], "lang": parameters.corpus.lang, "source": parameters.corpus.source}
     return told | {"corpus": [asdict(file) for file in files]}
@@ -45,9 +51,9 @@ def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> N
     Raises:
         ConfigurationError: with the way out.
     """
-    asked = [one for one in corpus.inputs() if one.path != DEMO]
+    asked = replace(corpus, input=[one for one in corpus.inputs() if one.path != DEMO])
     try:
-        find_sources(replace(corpus, input=list(asked)))
+        _checked[:] = [(asked, find_sources(asked))]
     except SourceError as error:
         raise ConfigurationError(str(error)) from None
     before = sources.get("inputs", [DEMO])
@@ -77,5 +83,6 @@ def _parameters(paths: list[str], lang: str | None, source: str | None) -> str:
 
 
 def name_of_text(sources: dict[str, Any]) -> str:
-    """What a corpus is called: after what it was asked for by."""
-    return named(["the demo's made-up world" if path == DEMO else path for path in sources["inputs"]])
+    """What a corpus is called: after what it was asked for by, which older versions did not keep."""
+    inputs = sources.get("inputs", ["unknown text"])
+    return named(["the demo's made-up world" if path == DEMO else path for path in inputs])
