@@ -1,5 +1,6 @@
 """What is asked of the corpus's files before a run, and what is said of the text behind it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.pipelines.announce import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, name_of_text
+from tests.pipelines.conftest import read, run
 
 
 def made_of(*inputs: str) -> dict[str, Any]:
@@ -32,6 +34,16 @@ def test_a_corpus_of_ones_own_is_replaced_only_by_one_that_is_named(tmp_path: Pa
         check_inputs(corpus, False, made_of("a") | {"lang": "de", "source": "books"})
     with pytest.raises(ConfigurationError, match=r"own\.txt, the made-up world in its place.*corpus\.input=…, all"):
         check_inputs(several, False, made_of("other.xml"))
+
+
+def test_a_corpus_of_ones_own_comes_without_the_made_up_world(make_project: Callable[[], Path]) -> None:
+    project = make_project()
+    (project / "own.txt").write_text("The boats came in.\n\nNobody spoke of it for a long time.\n")
+    params = {"corpus": {"input": str(project / "own.txt"), "lang": "en"}}
+    run(project, params, pipeline_names=["corpus"], tags=["sources"])
+    assert [file.name for file in (project / "data/01_raw").iterdir()] == ["sources.json"]
+    run(project, params | {"demo": {"pages": 25, "novels": 2}}, pipeline_names=["two_tower"], tags=["tasks"])
+    assert read(project, "03_primary/tasks/retrieval/task.json")["name"] == "demo"
 
 
 def test_files_without_a_language_are_refused_before_the_run(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from kedro.config import OmegaConfigLoader
 from pydantic import TypeAdapter
 
+from contexture import pipeline_registry
 from contexture.config import Parameters, check_parameters
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
@@ -16,7 +17,7 @@ from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo.config import DemoConfig
 from contexture.pipelines.sources import nodes
-from contexture.pipelines.sources.nodes import check_inputs, locate_sources
+from contexture.pipelines.sources.nodes import check_inputs, locate_sources, make_demo_world
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
@@ -35,7 +36,8 @@ def base() -> Parameters:
 
 
 def locate(base: Parameters, corpus: dict[str, Any], place: Path) -> list[SourceFile]:
-    manifest = locate_sources(replace(base, corpus=CorpusConfig(**corpus)), place)
+    make_demo_world(base.demo, place)
+    manifest = locate_sources(CorpusConfig(**corpus), place)
     return TypeAdapter(list[SourceFile]).validate_python(json.loads(json.dumps(manifest))["corpus"])
 
 
@@ -50,26 +52,33 @@ def test_the_demo_beside_text_of_ones_own(base: Parameters, tmp_path: Path) -> N
     assert locate(base, {"input": "demo", "source": "books"}, tmp_path / "demo") == files[1:]
 
 
-@pytest.mark.parametrize("asked", ["answers", "retrieval", "sentence_tasks", "analogies", None])
-def test_the_demo_is_written_where_anything_asks_for_it(asked: str | None, base: Parameters, tmp_path: Path) -> None:
-    book = tmp_path / "boats.txt"
-    book.write_text("The boats lie in the harbour.")
-
+@pytest.mark.parametrize(
+    ("asked", "pipeline"),
+    [
+        ("corpus", "corpus"), ("answers", "mspp"), ("retrieval", "two_tower"), ("sentence_tasks", "quick_thoughts"),
+        ("analogies", "quick_thoughts"), (None, "league"),
+    ],
+)  # fmt: skip
+def test_the_made_up_world_is_written_where_anything_asks_for_it(
+    asked: str | None, pipeline: str, base: Parameters, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def given(name: str) -> str:
-        return "demo" if name == asked else str(tmp_path / "none")
+        return "demo" if name == asked else "own"
 
     parameters = replace(
         base,
-        corpus=CorpusConfig(input=str(book), lang="en"),
+        corpus=CorpusConfig(input=given("corpus"), lang="en"),
         answers=AnswersConfig(input=given("answers")),
         retrieval=RetrievalConfig(input=given("retrieval")),
         sentence_tasks=SentenceTasksConfig(
             input=given("sentence_tasks"), analogies="demo" if asked == "analogies" else None
         ),
     )
-    manifest = locate_sources(parameters, tmp_path / "demo")
-    assert [file["path"] for file in manifest["corpus"]] == [str(book)]
-    assert (tmp_path / "demo").exists() == (asked is not None)
+    monkeypatch.setattr(pipeline_registry, "current", lambda: parameters)
+    found = pipeline_registry.register_pipelines()
+    making = {name for name, made in found.items() if "make_demo_world" in {one.name for one in made.nodes}}
+    assert (pipeline in making) == (asked is not None)
+    assert ("corpus" in making) == (asked == "corpus")  # whatever the tasks are, text of one's own needs no other
 
 
 def test_what_was_checked_before_a_run_is_not_read_again(

@@ -5,12 +5,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from contexture.config import ConfigurationError, Parameters
+from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
+from contexture.demo.config import DemoConfig
 from contexture.demo.write import BOOKS
 from contexture.reporting.phrases import named
 
@@ -20,23 +21,25 @@ DEMO = "demo"
 _checked: list[tuple[CorpusConfig, list[SourceFile]]] = []
 
 
-def locate_sources(parameters: Parameters, place: Path) -> dict[str, Any]:
-    """Find and check every raw file of the corpus; the made-up world is written first where anything is asked of it."""
-    inputs = parameters.corpus.inputs()
-    tasks = parameters.sentence_tasks
-    asked = [parameters.answers.input, parameters.retrieval.input, tasks.input, tasks.analogies]
-    if DEMO in [*asked, *(one.path for one in inputs)]:
-        LOG.info("the made-up world: %s", write_demo_world(parameters.demo, place))
+def make_demo_world(config: DemoConfig, place: Path) -> Path:
+    """Write the made-up world: text and questions."""
+    LOG.info("the made-up world: %s", write_demo_world(config, place))
+    return place
+
+
+def locate_sources(corpus: CorpusConfig, demo: Path) -> dict[str, Any]:
+    """Find and check every raw file of the corpus; `demo` is where the made-up world lies, if it is asked for."""
+    inputs = corpus.inputs()
     placed: list[str | Input] = []
     for one in inputs:
-        world = [Input(str(place), "mediawiki"), Input(str(place / BOOKS), "books", "en")]
+        world = [Input(str(demo), "mediawiki"), Input(str(demo / BOOKS), "books", "en")]
         placed += world if one.path == DEMO else [one]
-    asked_for = replace(parameters.corpus, input=placed)
+    asked_for = replace(corpus, input=placed)
     known = [files for one, files in _checked if one == asked_for]
     _checked.clear()  # files may change until the next run
     files = known[0] if known else find_sources(asked_for)
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
-    told = {"inputs": [one.path for one in inputs], "lang": parameters.corpus.lang, "source": parameters.corpus.source}
+    told = {"inputs": [one.path for one in inputs], "lang": corpus.lang, "source": corpus.source}
     return told | {"corpus": [asdict(file) for file in files]}
 
 

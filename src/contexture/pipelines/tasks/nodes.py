@@ -6,7 +6,7 @@ from typing import Any
 from contexture.systems.registry import task_of
 
 
-def read_task(name: str, source: Any, sources: dict[str, Any], demo: Path, place: Path) -> Path:
-    """Read and check a task's files once, before hours are spent; `sources` is there to wait for the made-up world."""
+def read_task(name: str, source: Any, demo: Path, place: Path) -> Path:
+    """Read and check a task's files once, before hours are spent; `demo` is where the made-up world lies, if asked."""
     task_of(name).read(source, demo, place)
     return place
