@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from contexture.encoders.base import Array, Text, TextEncoder, on_device
 from contexture.encoders.config import Role
 from contexture.encoders.files import load_encoder
-from contexture.encoders.named import hub_answers, model_places
+from contexture.encoders.named import first_line, hub_answers, model_places
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
@@ -95,9 +95,8 @@ class SentenceTransformersModel:
                 )
         except Exception as error:  # the library and those under it raise whatever they meet
             raise ValueError(
-                f"{name_or_folder}: sentence-transformers cannot load this model ({_first_line(error)}). Give a folder "
-                "that holds one, with safetensors weights, or a name on the Hugging Face hub; without a network "
-                "(HF_HUB_OFFLINE=1) only names that were downloaded before can be loaded"
+                f"{name_or_folder}: sentence-transformers cannot load this model ({first_line(error)}). Give a folder "
+                "that holds one, with safetensors weights, or a name on the Hugging Face hub"
             ) from error
         self.name = name_or_folder.rstrip("/").rsplit("/", 1)[-1]
         self.dimension = int(self._encode(["a"]).shape[1])
@@ -143,10 +142,6 @@ def _load(place: str) -> TextEncoder:
 def joined(text: Text) -> str:
     """A text of two parts as one."""
     return text if isinstance(text, str) else " ".join(text)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _files_checksum(*files: Path) -> str:

@@ -52,10 +52,15 @@ def hub_answers(name: str) -> bool:
         if not any(isinstance(try_to_load_from_cache(one, file), str) for one in known for file in PUBLISHED):
             raise ValueError(
                 f"{name}: there is no such folder, and the Hugging Face hub cannot be asked for such a model "
-                f"({str(error).splitlines()[0]}); without it only models that were downloaded before can be loaded"
+                f"({first_line(error)}); without it only models that were downloaded before can be loaded"
             ) from None
         return False
     return True
+
+
+def first_line(error: Exception) -> str:
+    """What a library's error says first, or what it is."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _is_path(name: str) -> bool:
