@@ -44,6 +44,7 @@ def write_examples(folder: Path, rows: int) -> None:
     rng = np.random.default_rng(0)
     write({"document": names(rows, 1000), "position": np.arange(rows) % 1000, "tokens": sentences(rng, rows)},
           folder / "sentences")  # fmt: skip
+    write_sequence_pairs(folder, rows, LENGTHS.document - 2, rng)
     k = JointConfig().sampling.candidates
     joint = sentences(rng, rows * (k + 1))
     write(
@@ -60,6 +61,14 @@ def write_examples(folder: Path, rows: int) -> None:
         pairs = {"query": sentences(rng, rows), "title": texts(rng, rng.integers(1, 6, rows))}
         pairs |= {"passage": texts(rng, lengths), "document": names(rows, 2)}
         write({"pair_id": names(rows, 1), **pairs, "document_pairs": np.full(rows, 2)}, folder / "pairs" / task)
+
+
+def write_sequence_pairs(folder: Path, rows: int, room: int, rng: np.random.Generator | None = None) -> None:
+    """Pairs of sequences that whole sentences fill, of `room` tokens at most."""
+    rng = rng or np.random.default_rng(0)
+    sides = {name: texts(rng, room - np.minimum(rng.geometric(0.08, rows), room - 1)) for name in ("first", "second")}
+    places = {"document": names(rows, 1000), "position": np.arange(rows) % 1000}
+    write(places | sides, folder / "sequence_pairs")
 
 
 def sentences(rng: np.random.Generator, count: int) -> Rows:

@@ -36,3 +36,10 @@ def test_the_flops_of_a_size_are_those_of_its_paper(monkeypatch: pytest.MonkeyPa
     """Of BERT-base's 110 million parameters 85 are its layers'."""
     collate = benchmark("collate", monkeypatch)
     assert collate.flops("base", torch.tensor([1.0])) == pytest.approx(6 * 85_054_464 + 12 * 12 * 768)
+
+
+def test_cmlm_is_measured_beside_its_parts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    benchmark("cmlm", monkeypatch).main(["--size", "tiny", "--batch", "4", "--tokens", "20", "--rounds", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["ours", "parts", "ratio"]
+    assert 0 < float(lines[-1].split()[1]) < 10

@@ -14,6 +14,7 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, Lengths, TransformerConfig
 from contexture.encoders.heads import EvidenceHead
 from contexture.encoders.transformer import Transformer, check_fits, resize_token_types
+from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.config import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from contexture.training.streams import needs_of
@@ -97,6 +98,36 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
     bag = encoder_of(config.pretraining("bow_mlp_ict_bfs_wlp").encoder, run.lengths, words)
     assert count(bag) == words * 4096 + 4097 * 512 + 513 * 512
     assert words * 4096 == 125_018_112 and round(count(bag) / 1e6) == 127
+
+
+@pytest.mark.parametrize(("run", "layers", "hidden", "views"), [
+    ("cmlm", 12, 768, 15), ("cmlm_n20", 12, 768, 20), ("cmlm_n1", 12, 768, 1), ("cmlm_large", 24, 1024, 15),
+])  # fmt: skip
+def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, paper: Parameters) -> None:
+    """Section 3 and appendix C: BERT-base or -large, and N − 1 perceptrons of h·2h + 2h·2h + 2h·h weights and biases."""
+    words, config = 30_522, paper.systems["cmlm"].pretraining(run)
+    needs = needs_of(config.streams, config.lengths)
+    encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
+    layer = 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+    assert needs.positions == 256
+    assert count(encoder.document.base) == (words + 256 + 1 + 2) * hidden + layers * layer
+    with torch.device("meta"):
+        objective = ConditionalMaskedLanguageModel(config.recipe.objective("cmlm"), encoder)  # type: ignore[arg-type]
+    perceptron = hidden * 2 * hidden + 2 * hidden * 2 * hidden + 2 * hidden * hidden + 5 * hidden
+    assert count(objective) == (views - 1) * perceptron
+    optimizer = config.settings.optimizer
+    assert (optimizer.kind, optimizer.learning_rate, optimizer.warmup_steps) == ("lamb", 1e-3, 10_000)
+    assert (optimizer.beta1, optimizer.beta2, optimizer.schedule) == (0.9, 0.999, "linear")
+    assert config.settings.batch_sizes(run, config.streams)["sequence_pairs"] == 2048
+    assert config.recipe.steps == 1_000_000
+
+
+@pytest.mark.parametrize(("run", "masked"), [
+    ("cmlm", 80), ("cmlm_mask40", 40), ("cmlm_mask60", 60), ("cmlm_mask100", 100),
+])  # fmt: skip
+def test_masked_tokens_of_cmlm_out_of_256(run: str, masked: int, paper: Parameters) -> None:
+    objective: Any = paper.systems["cmlm"].pretrain.runs[run].objective("cmlm")
+    assert objective.probability * 256 == masked
 
 
 @pytest.fixture(scope="module")

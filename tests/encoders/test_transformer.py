@@ -97,6 +97,35 @@ def test_published_weights_compute_at_first_what_they_did_before(
     np.testing.assert_allclose(loaded.embed(["kana lona"]), encoder.embed(["kana lona"]), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("model", "first_position"),
+    [
+        (RobertaForMaskedLM(RobertaConfig(**SMALL, max_position_embeddings=26, type_vocab_size=1)), 2),
+        (BertForMaskedLM(BertConfig(**SMALL, max_position_embeddings=24, type_vocab_size=2)), 0),
+    ],
+)
+def test_a_prefix_stands_before_the_tokens_of_published_weights(
+    model: RobertaForMaskedLM, first_position: int, vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    """Layer by layer: without a position and a type, through the same layer norm, its own states left out."""
+    model.save_pretrained(tmp_path / "published")
+    encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0), vocabulary, True)
+    batch = inputs(first_position)
+    batch |= {"token_type_ids": torch.zeros_like(batch["input_ids"])}
+    prefix = torch.randn(len(batch["input_ids"]), 3, model.config.hidden_size)
+    base = encoder.document.base
+    with torch.no_grad():
+        found = encoder.states(batch, prefix)
+        for row, length in enumerate(batch["attention_mask"].sum(dim=1).tolist()):
+            tokens = base.embeddings.word_embeddings(batch["input_ids"][row, :length])
+            tokens = tokens + base.embeddings.position_embeddings(batch["position_ids"][row, :length])
+            tokens = tokens + base.embeddings.token_type_embeddings.weight[0]
+            states = base.embeddings.LayerNorm(torch.cat([prefix[row], tokens]))[None]
+            for layer in base.encoder.layer:
+                states = layer(states)
+            torch.testing.assert_close(found[row, :length], states[0, 3:], atol=1e-5, rtol=1e-4)
+
+
 def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(
     vocabulary: Vocabulary, tmp_path: Path
 ) -> None:

@@ -76,7 +76,7 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
     )
     monkeypatch.setattr(pipeline_registry, "current", lambda: parameters)
     found = pipeline_registry.register_pipelines()
-    making = {name for name, made in found.items() if "make_demo_world" in {one.name for one in made.nodes}}
+    making = {name for name, made in found.items() if "make_demo_world" in {one.short_name for one in made.nodes}}
     assert (pipeline in making) == (asked is not None)
     assert ("corpus" in making) == (asked == "corpus")  # whatever the tasks are, text of one's own needs no other
 

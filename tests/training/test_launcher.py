@@ -101,10 +101,10 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
     config = toys.mixed({"run": schedule(1, in_batch_negatives=1)})
     (tmp_path / "pairs").symlink_to(examples / "pairs")
     files = files_of(config, tmp_path, tokenizer, None)
-    assert set(files.examples) == {"joint", "pairs", "sentences"}
+    assert set(files.examples) == {"joint", "pairs", "sentences", "sequence_pairs"}
     identity = identity_of(config.pretraining("run"), 0, files)
     assert set(identity["examples"]) == {"pairs"} and identity["examples"]["pairs"]["rows"] == 74
-    assert set(identity["streams"]) == {"joint", "pairs", "passages", "contiguous", "sentences"}
+    assert set(identity["streams"]) == set(toys.STREAMS)
     assert launch(config, "run", tmp_path, tokenizer, tmp_path / "run")
 
 
