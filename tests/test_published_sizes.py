@@ -104,7 +104,7 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
     ("cmlm", 12, 768, 15), ("cmlm_n20", 12, 768, 20), ("cmlm_n1", 12, 768, 1), ("cmlm_large", 24, 1024, 15),
 ])  # fmt: skip
 def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, paper: Parameters) -> None:
-    """Section 3 and appendix C: BERT-base or -large, and N − 1 perceptrons of h·2h + 2h·2h + 2h·h weights and biases."""
+    """Section 3, appendix C: BERT-base or -large; N − 1 perceptrons of h·2h + 2h·2h + 2h·h weights, and biases."""
     words, config = 30_522, paper.systems["cmlm"].pretraining(run)
     needs = needs_of(config.streams, config.lengths)
     encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)

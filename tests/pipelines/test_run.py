@@ -433,6 +433,7 @@ def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None
         assert registered == {
             "mspp": ["mspp.mspp_ie-pretrained"],
             "quick_thoughts": ["quick_thoughts.bow-pretrained"],
+            "cmlm": ["cmlm.cmlm-pretrained"],
             "two_tower": ["two_tower.static_ict-pretrained"],
             "league": ["league.mlm_ict_quick_thoughts-pretrained"],
         }

@@ -21,6 +21,9 @@ class CmlmConfig(MaskingConfig):
     title: ClassVar[str] = "CMLM"
     unit: ClassVar[str] = "nats per masked token"
     explained: ClassVar[str] = "guesses masked words with the help of its neighbour's vector"
+    measures: ClassVar[dict[str, str]] = {
+        "conditioning_gain": "guessed right by its neighbour's vector, above another's",
+    }
 
     # 80 of 256 (section 3); appendix B tries 40, 60 and 100, too.
     probability: Annotated[float, Field(gt=0, lt=1)] = 80 / 256

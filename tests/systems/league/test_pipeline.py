@@ -15,7 +15,7 @@ from tests.pipelines.conftest import SMALLEST, check_records, check_report, read
 
 #: Runs that are not named after an objective, and guests.
 OTHERS = {"random", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
-GUESTS = {"mspp": ["mspp_ie"], "quick_thoughts": ["bow", "random"], "two_tower": ["bow_mlp_none"]}
+GUESTS = {"mspp": ["mspp_ie"], "cmlm": ["mlm"], "quick_thoughts": ["bow", "random"], "two_tower": ["bow_mlp_none"]}
 OWN = {*OBJECTIVES, *OTHERS}
 VISITORS = {f"{system}: {name}" for system, names in GUESTS.items() for name in names}
 BUDGET = 2e8
@@ -37,6 +37,10 @@ TINY: dict[str, Any] = SMALLEST | {
     # The run with which it would be searched is there beside the guest.
     "two_tower": {
         "pretrain": {"runs": {"ict_bfs_wlp": {"schedule": [{"steps": 2, "weights": {"in_batch_negatives": 1}}]}}}
+    },
+    "cmlm": {
+        "encoders": {"transformer": {"hidden_size": 16, "layers": 1, "intermediate_size": 16}},
+        "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
     },
     "league": {
         "encoders": {"transformer": {"hidden_size": 16, "intermediate_size": 16}},

@@ -222,6 +222,9 @@ def series() -> "dict[str, Series]":
     for name, config in OBJECTIVES.items():
         found[name] = Series(f"{config.title} loss", config.unit)
         found[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
+        found |= {
+            f"{name}_{key}": Series(f"{config.title}: {what}", "points", 100) for key, what in config.measures.items()
+        }
     return found
 
 

@@ -1,0 +1,60 @@
+"""`kedro run --pipelines cmlm` at its smallest: every number is there, and what the vectors bring is drawn."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from sentence_transformers import SentenceTransformer
+
+from contexture.encoders.models import load_model
+from contexture.training.curves import read_curves
+from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run
+
+VARIANTS = {"cmlm", "cmlm_n1", "cmlm_skip", "cmlm_proj", "mlm", "quick_thoughts", "skip_thought", "random"}
+SMALL = {"hidden_size": 16, "layers": 1, "intermediate_size": 16}
+TINY: dict[str, Any] = SMALLEST | {
+    "cmlm": {
+        "encoders": {"transformer": SMALL, "proj": SMALL, "quick_thoughts": SMALL},
+        "pretrain": {"batch_size": 16, "log_every": 1, "budget": {"amount": 4e8}},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def project(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
+    """A project after the run."""
+    folder = make_project()
+    run(folder, TINY, pipeline_names=["cmlm"])
+    return folder
+
+
+@pytest.mark.slow
+def test_every_variant_is_measured_and_has_spent_as_much(project: Path) -> None:
+    table = records(project, "cmlm")
+    check_records(table, "cmlm", VARIANTS)
+    tasks = {"mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb", "sts14"}
+    assert {variant for variant, part in table.groupby("variant") if set(part["task"]) == tasks} == VARIANTS
+    spent = table.drop_duplicates("variant").set_index("variant")["flops"]
+    assert spent["random"] == 0
+    assert spent.drop("random").between(2e8, 8e8).all()
+    check_report(project, "cmlm")
+    assert read(project, "08_reporting/cmlm/examples-sequence_pairs.json")["pairs"] > 100
+
+
+@pytest.mark.slow
+def test_what_the_vectors_bring_is_a_curve_of_the_report(project: Path) -> None:
+    trained = project / "data/06_models/cmlm/pretrained/cmlm/seed-0"
+    gain = read_curves(trained)["train/cmlm_conditioning_gain"]
+    assert len(gain) > 3 and gain.abs().max() <= 1
+    pictures = {file.name for file in (project / "data/08_reporting/cmlm/report").rglob("*.png")}
+    assert "pretrain_train_cmlm_conditioning_gain.png" in pictures
+
+
+@pytest.mark.slow
+def test_sentence_transformers_loads_it_with_mean_pooling(project: Path) -> None:
+    folder = project / "data/06_models/cmlm/pretrained/cmlm/seed-0"
+    texts = ["The coach came to town.", "Nobody had told Aldo."]
+    ours, theirs = load_model(folder).embed(texts), SentenceTransformer(str(folder)).encode(texts)
+    assert abs(ours - theirs).max() < 1e-5
