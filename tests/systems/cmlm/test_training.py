@@ -1,0 +1,112 @@
+"""Runs of CMLM: killed, in several passes, with activations computed again, continued, and from published weights."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM
+
+from contexture.encoders.files import load_encoder
+from contexture.systems.config import SystemConfig
+from contexture.training.curves import read_curves
+from tests.training.runs import Killed, assert_same, differ, killed_at, train
+from tests.training.toys import PRETRAIN, STEADY, configured, schedule, transformer
+
+
+def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
+    """The smallest system of sequence pairs."""
+    few = {"objectives": {"cmlm": {"projections": 4}}}
+    runs = {
+        "cmlm": schedule(cmlm=1) | few,
+        "mixed": {"schedule": [{"steps": 6, "weights": {"cmlm": 1, "mlm": 0.5}}]} | few,
+        "longer": schedule(cmlm=1) | few | {"start": "cmlm"},
+        "none": {"schedule": []},
+    }
+    return configured(
+        lengths={"query": 12, "document": 24},
+        encoders={"transformer": transformer(dropout) | (encoder or {})},
+        streams={"sequence_pairs": {}, "sequences": {}},
+        pretrain=PRETRAIN | {"runs": runs, "optimizer": STEADY} | pretrain,
+    )
+
+
+@pytest.mark.parametrize("projections", [None, 4])
+def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
+    projections: int | None, examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = system({"projections": projections})
+    whole = train(config, "cmlm", examples, tokenizer, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        killed_at(4, patch)
+        with pytest.raises(Killed):
+            train(config, "cmlm", examples, tokenizer, tmp_path / "again")
+    assert_same(whole, train(config, "cmlm", examples, tokenizer, tmp_path / "again"))
+    assert any("projections" in name or "perceptrons" in name for name in whole)
+
+
+def test_recomputed_activations_give_the_same_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    found = [
+        train(system(recompute=recompute), "cmlm", examples, tokenizer, tmp_path / str(recompute))
+        for recompute in (False, True)
+    ]
+    assert_same(*found, atol=1e-4, rtol=1e-3)
+
+
+def test_several_passes_read_the_same_rows_and_the_last_is_watched(
+    examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    for micro in (12, 4):
+        config = system(dropout=0.0, micro_batch_size=micro, log_every=3)
+        train(config, "cmlm", examples, tokenizer, tmp_path / str(micro))
+    whole, parts = (read_curves(tmp_path / str(micro)) for micro in (12, 4))
+    assert whole["spent/tokens"].tolist() == parts["spent/tokens"].tolist()
+    assert whole["step"].tolist() == parts["step"].tolist() == [3, 6]
+    assert not parts["train/cmlm_conditioning_gain"].isna().any()
+
+
+def test_it_mixes_with_masked_language_modelling_and_is_continued(
+    examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    config = system()
+    train(config, "mixed", examples, tokenizer, tmp_path / "mixed")
+    assert {"train/cmlm", "train/mlm"} <= set(read_curves(tmp_path / "mixed"))
+    first = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
+    longer = train(config, "longer", examples, tokenizer, tmp_path / "longer", start=tmp_path / "cmlm")
+    assert first.keys() == longer.keys() and differ(first, longer)
+
+
+def test_an_encoder_of_projections_comes_back_as_it_was_trained(
+    examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    config = system({"projections": 4})
+    trained = train(config, "cmlm", examples, tokenizer, tmp_path / "run")
+    assert differ(trained, train(config, "none", examples, tokenizer, tmp_path / "new") | {
+        name: tensor for name, tensor in trained.items() if not name.startswith("projections")
+    })  # fmt: skip
+    encoder = load_encoder(tmp_path / "run")
+    assert encoder.projections is not None
+    texts = ["kana lona", "mipo rudi sega"]
+    with torch.no_grad():
+        batch = encoder.batch(_tokens(encoder, texts), "document", 100)
+        expected = encoder.projections(encoder.pooled(batch)).mean(dim=1)
+    torch.testing.assert_close(torch.from_numpy(encoder.embed(texts)), expected, atol=1e-5, rtol=1e-4)
+    assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would leave the projections out
+
+
+def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    model = BertForMaskedLM(BertConfig(**sizes, vocab_size=300, max_position_embeddings=30))
+    model.save_pretrained(tmp_path / "published")
+    config = system({"init_from": str(tmp_path / "published")})
+    before = train(config, "none", examples, tokenizer, tmp_path / "none")
+    after = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
+    assert {name for name in before if "bert." in name} <= set(after)
+    assert differ(before, after)
+    assert read_curves(tmp_path / "cmlm")["train/cmlm"].between(3, 9).all()
+
+
+def _tokens(encoder: Any, texts: list[str]) -> Any:
+    from contexture.encoders.base import tokenized
+
+    return tokenized(texts, encoder.vocabulary)
