@@ -47,6 +47,8 @@ def test_the_loss_of_a_transformer_is_that_of_one_word_after_the_other() -> None
     encoder = build("transformer_mean")
     config = SkipThoughtConfig(decoder="transformer", layers=2, heads=2)
     objective = SkipThought(config, encoder).eval()
+    torch.nn.init.normal_(objective.before.bias)
+    assert not torch.equal(*(layer.linear1.weight for layer in objective.before.layers))
     given = contiguous(encoder, *TEXTS, documents=[0, 0, 0, 1])
     loss = objective(encoder, vectors(encoder, given), given)
     words = encoder.query.words
@@ -58,10 +60,10 @@ def test_the_loss_of_a_transformer_is_that_of_one_word_after_the_other() -> None
             read, said = [TOKENS.cls, *known], [*known, TOKENS.sep]
             for place in range(len(said)):
                 states = words(torch.tensor([read[: place + 1]])) + decoder.places.weight[: place + 1]
-                for layer in decoder.layers.layers:  # without a mask the last state sees what it may
-                    ahead = torch.ones(place + 1, place + 1, dtype=torch.bool).triu(1)
+                ahead = torch.ones(place + 1, place + 1, dtype=torch.bool).triu(1)
+                for layer in decoder.layers:
                     states = layer(states, memory, tgt_mask=ahead)
-                logits = decoder.layers.norm(states)[0, -1] @ words.weight.T
+                logits = decoder.norm(states)[0, -1] @ words.weight.T + decoder.bias
                 total -= float(logits.log_softmax(dim=0)[said[place]].detach())
                 count += 1
         assert float(loss.metrics[name]) == pytest.approx(total / count, rel=1e-5)
@@ -109,4 +111,7 @@ def test_parameters_and_flops_by_hand() -> None:
     objective = SkipThought(SkipThoughtConfig(), encoder)
     parameters = 2 * (3 * 4 * (6 + 4 + 2) + TRAINED * (4 + 1))
     assert sum(p.numel() for p in objective.parameters()) == parameters
-    assert float(objective.flops(contiguous(encoder, *TEXTS))) == 6 * parameters * 10
+    # Of sentences of 3, 2, 4 and 1 words the first three are written before another, the last three after one.
+    assert float(objective.flops(contiguous(encoder, *TEXTS))) == 3 * parameters * (4 + 3 + 5 + 3 + 5 + 2)
+    apart = contiguous(encoder, *TEXTS, documents=[0, 0, 1, 2])
+    assert float(objective.flops(apart)) == 3 * parameters * (4 + 3)

@@ -1,9 +1,12 @@
 """Conditional masked language modelling (CMLM; Yang et al., 2021, section 2)."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
+from contexture.encoders.first_state import BERT_LIKE
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.projections import Projections
 from contexture.objectives.base import Loss, Objective, StreamBatch
@@ -22,6 +25,10 @@ class ConditionalMaskedLanguageModel(Objective):
 
     def __init__(self, config: CmlmConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
+        network: Any = encoder.document
+        family = network.model.config.model_type
+        if family not in BERT_LIKE:
+            raise ValueError(f"cmlm puts vectors before the embeddings of {sorted(BERT_LIKE)}, not of {family}")
         self.masking, width, views = Masking(config, encoder), encoder.hidden_size, config.projections
         # Those of an encoder that is their mean are its own, and saved with it.
         self.projections = None if encoder.projections is not None else Projections(views, width)
@@ -51,9 +58,9 @@ class ConditionalMaskedLanguageModel(Objective):
         """
         logits, truth = self._guesses(encoder, states, batch)
         metrics = {}
-        if self.watched and len(states) > 1:
+        if self.watched and len(states) > 1 and len(truth):
             right = (logits.argmax(-1) == truth).float().mean()
-            with torch.no_grad(), torch.random.fork_rng():
+            with torch.no_grad(), torch.random.fork_rng([states.device] if states.is_cuda else []):
                 others, _ = self._guesses(encoder, states.roll(1, 0), batch)
             metrics = {"accuracy": right, "conditioning_gain": right - (others.argmax(-1) == truth).float().mean()}
         return Loss(guessing_loss(logits, truth), metrics)

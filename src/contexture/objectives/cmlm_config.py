@@ -48,5 +48,7 @@ class CmlmConfig(MaskingConfig):
             )
         if own is not None and own != self.projections:
             raise ValueError(f"trains {self.projections} projections, the encoder is the mean of {own}")
+        if self.skip and not self.projections:
+            raise ValueError("has skip, but no projections to put beside the states")
         if own is not None and self.skip:
             raise ValueError("has skip, which goes without an encoder of projections: the paper tries one or the other")

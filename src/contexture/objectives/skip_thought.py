@@ -6,7 +6,6 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.gru import initialise_gru
-from contexture.encoders.layout import row_lengths
 from contexture.encoders.packed_gru import run_gru
 from contexture.encoders.words import known
 from contexture.objectives.base import Loss, Objective, StreamBatch
@@ -38,11 +37,8 @@ class SkipThought(Objective):
 
         Of several devices each weighs alike; a neighbour on another device is left out.
         """
-        first, vectors = int(batch["first"]), states["query"]
-        mine = slice(first, first + len(vectors))
-        documents, positions = batch["document_numbers"][mine], batch["positions"][mine]
-        adjacent = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
-        left = adjacent.nonzero().squeeze(1)
+        vectors = states["query"]
+        left = self._adjacent(batch, len(vectors)).nonzero().squeeze(1)
         if not len(left):
             return Loss(vectors.sum() * 0.0)
         words, lengths = batch["words"]["input_ids"], batch["words"]["attention_mask"].sum(dim=1)
@@ -58,8 +54,19 @@ class SkipThought(Objective):
         return Loss(torch.stack([*losses.values()]).mean(), losses)
 
     def flops(self, batch: StreamBatch) -> Tensor:
-        """Forward and backward FLOPs of both decoders, if every sentence had two neighbours of its own length."""
-        return (self.before.per_word + self.after.per_word) * row_lengths(batch["texts"]).sum()
+        """Forward and backward FLOPs of both decoders: of the words of every neighbour, and its end."""
+        adjacent = self._adjacent(batch, len(batch["words"]["input_ids"]))
+        said = batch["words"]["attention_mask"].sum(dim=1) + 1
+        before, after = (said[:-1] * adjacent).sum(), (said[1:] * adjacent).sum()
+        flops: Tensor = self.before.per_word * before + self.after.per_word * after
+        return flops
+
+    def _adjacent(self, batch: StreamBatch, count: int) -> Tensor:
+        """Whether each of this device's sentences but the last (count − 1,) is followed by its neighbour."""
+        mine = slice(int(batch["first"]), int(batch["first"]) + count)
+        documents, positions = batch["document_numbers"][mine], batch["positions"][mine]
+        found: Tensor = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
+        return found
 
 
 class _Decoder(nn.Module):
@@ -104,8 +111,11 @@ class _TransformerDecoder(nn.Module):
         self.thought = nn.Linear(size, word_size)
         self.places = nn.Embedding(longest, word_size)
         nn.init.normal_(self.places.weight, std=0.02)
-        layer = nn.TransformerDecoderLayer(word_size, config.heads, 4 * word_size, 0.0, batch_first=True)
-        self.layers = nn.TransformerDecoder(layer, config.layers, nn.LayerNorm(word_size))
+        self.layers = nn.ModuleList(
+            nn.TransformerDecoderLayer(word_size, config.heads, 4 * word_size, 0.0, batch_first=True)
+            for _ in range(config.layers)
+        )
+        self.norm, self.bias = nn.LayerNorm(word_size), nn.Parameter(torch.zeros(words))
         self.per_word = 6.0 * (sum(p.numel() for p in self.layers.parameters()) + words * word_size)
 
     def forward(self, words: nn.Embedding, read: Tensor, thoughts: Tensor, said: Tensor, lengths: Tensor) -> Tensor:
@@ -113,8 +123,9 @@ class _TransformerDecoder(nn.Module):
         width = read.shape[1]
         places = torch.arange(width, device=read.device)
         ahead = places[:, None] < places  # padding stands behind all that counts: it need not be masked as well
-        inputs = words(read) + self.places(places)
-        states = self.layers(inputs, self.thought(thoughts)[:, None], tgt_mask=ahead, tgt_is_causal=True)
+        states, memory = words(read) + self.places(places), self.thought(thoughts)[:, None]
+        for layer in self.layers:
+            states = layer(states, memory, tgt_mask=ahead, tgt_is_causal=True)
         counted = places < lengths[:, None]
-        logits = states[counted] @ words.weight.T
+        logits = self.norm(states[counted]) @ words.weight.T + self.bias
         return nn.functional.cross_entropy(logits.float(), said[counted])

@@ -12,8 +12,9 @@ from contexture.training.config import OptimizerConfig
 def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
     """AdamW or LAMB, with decay on matrices only.
 
-    LAMB (You et al., 2020, algorithm 2) is version 3's: without the correction for the moments' start, which cancels in
-    the length of a step; a step is as long as the weights times the learning rate, whatever their length.
+    LAMB (You et al., 2020, algorithm 2): a step of each parameter, biases and layer norms included, is as long as its
+    weights times the learning rate. The library's is that of the paper's third version, without the correction of
+    moments that start at 0; but for decay it changes a step's length alone, which is set anyway.
     """
     every = list(parameters)
     groups: list[dict[str, Any]] = [
@@ -32,7 +33,7 @@ def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig)
         betas=betas,
         eps=config.epsilon,
         weight_decouple=False,  # decay is part of the step whose length is set
-        adam_debias=True,  # else the first steps are ten times as long as the learning rate says
+        adam_debias=True,  # the name misleads: without it the rate itself is divided by that correction
         max_grad_norm=0.0,  # gradients are clipped elsewhere
     )
     lamb.clamp = float("inf")  # type: ignore[attr-defined]  # the first version's bound on the length of weights
