@@ -27,7 +27,7 @@ LABELS = {
     "mlm_cls": "MLM, CLS",
     "quick_thoughts": "Quick-Thoughts, Transformer",
     "skip_thought": "Skip-Thought, Transformer",
-    "random": "Random encoder",
+    "random": "Untrained",
 }
 #: Accuracy, whose mean over tasks is compared.
 ACCURACY = ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc", "sick_e")
