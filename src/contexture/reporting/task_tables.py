@@ -102,6 +102,24 @@ def compare_means(
     return found
 
 
+def compare_every(
+    records: Sequence[Record],
+    published: TaskTable,
+    columns: Sequence[TaskColumn],
+    pairs: Sequence[tuple[str, str]],
+    setting: str,
+    unseeded: Container[str] = (),
+) -> list[Comparison]:
+    """`compare_means` of each data that we have numbers of, which is named where there are several."""
+    every = data_in(records, published)
+    return [
+        gain
+        for data in every
+        for place in [setting if len(every) == 1 else f"{setting}, {data}"]
+        for gain in compare_means(records, published, data, columns, pairs, place, unseeded)
+    ]
+
+
 def _means(records: Sequence[Record], variant: str, columns: Sequence[TaskColumn], data: str) -> dict[int, float]:
     """Seed → mean over the columns in hundredths, of the seeds that have them all."""
     every = [by_seed(records, variant, column.place(data)) for column in columns]

@@ -64,11 +64,6 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
         keeps = head or not config.recipe.names
         needs = needs_of(config.streams, config.lengths)
         encoder = build_encoder(config.encoder, config.lengths, vocabulary, needs, keeps)
-    for name in config.recipe.names:
-        try:
-            config.recipe.objective(name).check(encoder.config, config.lengths)
-        except ValueError as error:
-            raise ValueError(f"run {config.run}: {files.start or 'the encoder'}: {name} {error}") from None
     encoder.recompute = config.settings.recompute
     try:
         streams, passes = open_streams(config, seed, files, encoder, rank)
@@ -112,6 +107,11 @@ def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bo
             f"{start} reads other tokens than the examples of run {config.run}, which {vocabulary.folder} made: "
             "train both on one vocabulary"
         )
+    for name in config.recipe.names:
+        try:
+            config.recipe.objective(name).check(encoder.config, config.lengths)
+        except ValueError as error:
+            raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
         needs, there = needs_of(config.streams, config.lengths), network.model.config

@@ -7,6 +7,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
+from contexture.encoders.base import tokenized
 from contexture.encoders.files import load_encoder
 from contexture.systems.config import SystemConfig
 from contexture.training.curves import read_curves
@@ -88,7 +89,7 @@ def test_an_encoder_of_projections_comes_back_as_it_was_trained(
     assert encoder.projections is not None
     texts = ["kana lona", "mipo rudi sega"]
     with torch.no_grad():
-        batch = encoder.batch(_tokens(encoder, texts), "document", 100)
+        batch = encoder.batch(tokenized(texts, encoder.vocabulary), "document", 100)
         expected = encoder.projections(encoder.pooled(batch)).mean(dim=1)
     torch.testing.assert_close(torch.from_numpy(encoder.embed(texts)), expected, atol=1e-5, rtol=1e-4)
     assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would leave the projections out
@@ -106,7 +107,8 @@ def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_pa
     assert read_curves(tmp_path / "cmlm")["train/cmlm"].between(3, 9).all()
 
 
-def _tokens(encoder: Any, texts: list[str]) -> Any:
-    from contexture.encoders.base import tokenized
-
-    return tokenized(texts, encoder.vocabulary)
+def test_an_encoder_of_other_projections_is_not_continued(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    untrained = system({"projections": 3}, runs={"none": {"schedule": []}})
+    train(untrained, "none", examples, tokenizer, tmp_path / "three")
+    with pytest.raises(ValueError, match=r"three cannot be continued by run longer: cmlm trains 4 .* the mean of 3"):
+        train(system(), "longer", examples, tokenizer, tmp_path / "longer", start=tmp_path / "three")

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from torch import Tensor
 
@@ -52,7 +51,7 @@ class Sequences(TokenStream):
     def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
         """See `Stream.collate`."""
         texts = parts_of(table, "second")
-        mine = dealt(np.asarray(texts.lengths[:, 0]), place, places)
+        mine = dealt(texts.lengths[:, 0], place, places)
         return text_layout(select(texts, mine), self.encoder.specials, self.encoder.lengths.document)
 
     def sample(self, count: int) -> Ints:

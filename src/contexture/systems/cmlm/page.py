@@ -8,7 +8,7 @@ from contexture.reporting.page import Page, ReportContext, sections
 from contexture.reporting.records import Record
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table
 from contexture.reporting.tables import Comparison, Table, comparison_table
-from contexture.reporting.task_tables import compare_means, data_in, task_tables, variants_of
+from contexture.reporting.task_tables import compare_every, data_in, task_tables, variants_of
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cmlm.published import ACCURACY, COMPARISONS, LABELS, similarity_table, transfer_tables
 
@@ -30,7 +30,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """
     ran = {r["protocol"] for r in records}
     protocol = next((one for one in PROBES if one in ran), PROBES[0])
-    gains = [*_gains(records, protocol), *_similarity_gains(records)]
+    gains = _gains(records, protocol)
     shown = {(c.task, c.protocol, c.metric) for c in transfer_tables(protocol)[0].columns}
     others = [r for r in records if (r["task"], r["protocol"], r["metric"]) not in shown and r["protocol"] != "cosine"]
     return Page(
@@ -42,7 +42,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             *sections(aggregates_tables(records, LABELS)),
             *sections(every_table(others, LABELS)),
             *sections([chosen_table(context.facts.get("sentences", {}).get("chosen", ()), LABELS)]),
-            *sections([trainings_table(context.trainings, LABELS, "Pairs")]),
+            *sections([trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs")]),
         ],
         variants=(*LABELS,),
     )
@@ -61,28 +61,11 @@ def _transfer(records: Sequence[Record], protocol: str) -> list[Table]:
 
 
 def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
-    published = transfer_tables(protocol)[0]
+    """In the mean accuracy, and in the mean correlation."""
+    published, similarity = transfer_tables(protocol)[0], similarity_table()
     columns = [column for column in published.columns if column.task in ACCURACY]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
-    every = data_in(records, published)
     return [
-        gain
-        for data in every
-        for gain in compare_means(records, published, data, columns, COMPARISONS, _place(setting, data, every))
+        *compare_every(records, published, columns, COMPARISONS, setting),
+        *compare_every(records, similarity, similarity.columns, COMPARISONS, "similarity tasks"),
     ]
-
-
-def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
-    published = similarity_table()
-    every = data_in(records, published)
-    return [
-        gain
-        for data in every
-        for gain in compare_means(
-            records, published, data, published.columns, COMPARISONS, _place("similarity tasks", data, every)
-        )
-    ]
-
-
-def _place(setting: str, data: str, every: Sequence[str]) -> str:
-    return setting if len(every) == 1 else f"{setting}, {data}"

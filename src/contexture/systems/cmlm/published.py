@@ -44,8 +44,6 @@ COMPARISONS = (
     ("mlm", "random"),
 )
 
-_N = None
-
 # MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK-E accuracy; SICK-R Pearson, in hundredths there.
 _TABLE_1 = (
     TaskRow("SkipThought", (76.5, 80.1, 93.6, 87.1, 82.0, 92.2, 73.0, 82.3, 0.858)),

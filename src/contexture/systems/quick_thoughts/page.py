@@ -12,7 +12,7 @@ from contexture.reporting.quality_curves import quality_over_time
 from contexture.reporting.records import AGGREGATES, Record, data_of
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table, neighbours_table
 from contexture.reporting.tables import Comparison, Table, comparison_table, counts_table
-from contexture.reporting.task_tables import compare_means, data_in, task_table, task_tables
+from contexture.reporting.task_tables import compare_every, task_table, task_tables
 from contexture.reporting.training_tables import examples_per_second, trainings_table
 from contexture.systems.quick_thoughts.published import (
     ANALOGIES,
@@ -104,27 +104,16 @@ def _probes(records: Sequence[Record], protocol: str) -> list[Table]:
 def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
     published = unsupervised_table(protocol)
     columns = [c for c in published.columns if c.task in AVERAGED and c.metric == "accuracy"]
-    return _compared(records, published, columns, f"classification tasks, {PROTOCOLS[protocol]}")
+    setting = f"classification tasks, {PROTOCOLS[protocol]}"
+    return compare_every(records, published, columns, COMPARISONS, setting, UNSEEDED)
 
 
 def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
     metric = f"spearman_{next(iter(AGGREGATES))}"
     tasks = in_order(r["task"] for r in records if r["metric"] == metric)
     columns = tuple(TaskColumn(task, "cosine", metric, task) for task in tasks)
-    return _compared(records, TaskTable("", "", "", columns, labels=LABELS), columns, "similarity tasks")
-
-
-def _compared(
-    records: Sequence[Record], published: TaskTable, columns: Sequence[TaskColumn], setting: str
-) -> list[Comparison]:
-    """In the means over the columns, of each data."""
-    every = data_in(records, published)
-    return [
-        gain
-        for data in every
-        for place in [setting if len(every) == 1 else f"{setting}, {data}"]
-        for gain in compare_means(records, published, data, columns, COMPARISONS, place, UNSEEDED)
-    ]
+    published = TaskTable("", "", "", columns, labels=LABELS)
+    return compare_every(records, published, columns, COMPARISONS, "similarity tasks", UNSEEDED)
 
 
 def _findings(gains: Sequence[Comparison]) -> list[str]:
