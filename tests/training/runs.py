@@ -1,6 +1,8 @@
 """Runs of training in tests: started like those of the entry point, killed, and compared."""
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +99,11 @@ def running(folder: Path) -> list[str]:
         if str(folder) in command:
             found.append(command)
     return found
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
+    """Return when it holds; fail when it does not within `seconds`."""
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.2)

@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from contexture.systems.config import SystemConfig
 from contexture.train import main, read_config
 from tests.tasks.answer_selection import toys as answers
-from tests.training.runs import assert_same, running, train, weights
+from tests.training.runs import assert_same, running, train, wait_until, weights
 from tests.training.toys import schedule, system, two_towers
 
 ABSENT = (
@@ -142,10 +140,3 @@ def test_no_process_is_left_where_the_starting_one_was_killed(examples: Path, to
         wait_until(lambda: any(tmp_path.glob("run*/**/curves*")) and len(running(tmp_path)) == 4)  # with their agent
         starter.kill()
     wait_until(lambda: not running(tmp_path))
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.2)

@@ -119,12 +119,11 @@ def test_a_group_of_processes_is_ended(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    from tests.training.runs import running
+    from tests.training.runs import running, wait_until
 
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60) # {tmp_path}'])"
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
-    while len(running(tmp_path)) < 2:
-        pass
+    wait_until(lambda: len(running(tmp_path)) == 2)
     launcher.end_group(process)
-    process.wait(10)
-    assert not running(tmp_path)
+    assert process.poll() is not None
+    wait_until(lambda: not running(tmp_path), seconds=10)  # a signal is not waited for by who sent it
