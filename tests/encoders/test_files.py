@@ -11,7 +11,7 @@ import torch
 from transformers.utils import logging
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import ROLES, Lengths, TransformerConfig
+from contexture.encoders.config import ROLES, CrossConfig, Lengths, TransformerConfig
 from contexture.encoders.expansion import expand_words
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import text_layout
@@ -83,6 +83,8 @@ def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: 
     names += {"transformer_cls": ["config.json", f"2_Dense/{WEIGHTS}"], "transformer_mean": ["config.json"]}.get(
         kind, []
     )
+    if kind == "transformer_cross":
+        names = [f"0_Transformer/{WEIGHTS}", "cross.safetensors"]
     files = [SETTINGS, "tokenizer.json", "tokenizer_config.json", "words.json"]
     files += [f"{place}{name}" for place in places for name in names]
     for number, name in enumerate(files):
@@ -188,7 +190,7 @@ def sea(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("size", [8, None])
-@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max", "last"])
 def test_sentence_transformers_gives_the_same_vectors(
     pooling: Any, size: int | None, shared: bool, sea: Vocabulary, tmp_path: Path
 ) -> None:
@@ -212,6 +214,33 @@ def test_sentence_transformers_gives_the_same_vectors(
     theirs = document.encode([f"{t} [SEP] {p}" for t, p in zip(titles, passages, strict=True)])
     cosine = (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
     assert cosine.min() >= 0.9999
+
+
+@pytest.mark.parametrize("embeddings", ["own", "one"])
+@pytest.mark.parametrize("tokens", [1, 2, 5])
+def test_sentence_transformers_puts_several_special_tokens_before_a_text(
+    tokens: int, embeddings: Any, sea: Vocabulary, tmp_path: Path
+) -> None:
+    """Of modules that the library has, without code of ours; ours are read again with their vocabulary as it was."""
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    cross = CrossConfig(tokens, embeddings)
+    sizes: dict[str, Any] = {"hidden_size": 16, "layers": 2, "heads": 2, "intermediate_size": 32}
+    made = build(TransformerConfig(**sizes, pooling="cls", cross=cross), 1, vocabulary=sea, head=True)
+    save_encoder(made, tmp_path)
+    theirs = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu")
+    texts = [*TEXT.split(), TEXT, "whales sing", TEXT * 3]
+    ours = made.embed(texts)
+    assert ours.shape == (len(texts), 16 * tokens)
+    found = theirs.encode(texts)
+    cosine = (ours * found).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(found, axis=1)
+    assert cosine.min() >= 0.9999
+    np.testing.assert_allclose(found, ours, atol=1e-5)
+    again = load_encoder(tmp_path)
+    assert again.vocabulary.tokenizer.to_str() == sea.tokenizer.to_str()
+    np.testing.assert_array_equal(again.embed(texts), ours)
+    assert again.cross is not None and made.cross is not None
+    vectors = torch.from_numpy(ours)
+    torch.testing.assert_close(again.cross.attention(vectors, vectors), made.cross.attention(vectors, vectors))
 
 
 def test_nothing_is_said_of_weights_that_are_left_out_or_new(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

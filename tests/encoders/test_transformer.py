@@ -13,7 +13,7 @@ from transformers import BertConfig, BertForMaskedLM, RobertaConfig, RobertaForM
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import LayoutConfig, Lengths, Needs, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.encoders.first_state import spared
+from contexture.encoders.first_states import spared
 from contexture.encoders.pooling import pool
 from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -282,4 +282,4 @@ def test_flops_spare_what_the_first_state_alone_does_not_need(vocabulary: Vocabu
     )
     parameters = sum(p.numel() for p in mean.base.encoder.parameters())
     assert float(mean.flops(lengths)) == 6 * parameters * 8 + 12 * 2 * 8 * (9 + 25)
-    assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(spared(cls.base, lengths))
+    assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(spared(cls.base, 1, lengths))

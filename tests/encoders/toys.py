@@ -13,6 +13,7 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import (
     BagOfWordsConfig,
     BagOfWordsMlpConfig,
+    CrossConfig,
     EncoderConfig,
     GruConfig,
     Lengths,
@@ -46,6 +47,8 @@ CONFIGS: dict[str, EncoderConfig] = {
     "transformer_mean": TransformerConfig(**_SIZES, pooling="mean"),
     "transformer_max": TransformerConfig(**_SIZES, pooling="max"),
     "transformer_idf": TransformerConfig(**_SIZES, pooling="idf"),
+    "transformer_last": TransformerConfig(**_SIZES, pooling="last"),
+    "transformer_cross": TransformerConfig(**_SIZES, pooling="cls", cross=CrossConfig(2, "one")),
     "transformer_projections": TransformerConfig(**_SIZES, projections=3),
     "transformer_idf_projected": TransformerConfig(**_SIZES, pooling="idf", embedding_size=4),
 }

@@ -23,6 +23,7 @@ from contexture.encoders.config import (
     StaticConfig,
     TransformerConfig,
 )
+from contexture.encoders.cross import CrossLayers
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
 from contexture.encoders.network import Network
@@ -116,6 +117,13 @@ class Encoder(nn.Module):
         network = self._transformer
         return self._each(network.pooled, network.pooled_of, texts["chunks"])[texts["rows"]]
 
+    def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
+        """Hidden states (B, T, H) of each chunk of documents, special tokens in front."""
+        network = self._transformer
+        if self.recompute and torch.is_grad_enabled():
+            return [checkpoint(network.whole, chunk, use_reentrant=False) for chunk in chunks]
+        return network.whole_of(chunks)
+
     def _each(self, one: Callable[[Batch], Tensor], all_: Callable[[Sequence[Batch]], Tensor], chunks: Any) -> Tensor:
         """What is made of all chunks at once, or, to save memory, of one after the other."""
         if self.recompute and torch.is_grad_enabled():
@@ -170,6 +178,8 @@ class Encoder(nn.Module):
         """Forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
         if "attention_mask" in batch:
             return self.layer_flops(row_lengths(batch))
+        if "sequences" in batch:
+            return self.layer_flops(row_lengths(batch["sequences"]))
         if "texts" in batch:
             lengths = row_lengths(batch["texts"])
             return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
@@ -179,6 +189,11 @@ class Encoder(nn.Module):
     def layer_flops(self, lengths: Tensor) -> Tensor:
         """Those for rows of `lengths` (B,) tokens."""
         return layer_flops(self._transformer.base, lengths)
+
+    @property
+    def cross(self) -> CrossLayers | None:
+        """Layers across sequences, where it has them (Cross-Thought)."""
+        return self.document.cross if isinstance(self.document, Transformer) else None
 
     @property
     def projections(self) -> Projections | None:

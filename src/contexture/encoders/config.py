@@ -54,6 +54,23 @@ class EncoderConfig:
         """Whether it needs to know how rare each token is."""
         return getattr(self, "pooling", None) == "idf"
 
+    @property
+    def reads_forward(self) -> bool:
+        """Whether a token sees those before it alone."""
+        return getattr(self, "pooling", None) == "last"
+
+
+@dataclass(config=STRICT, frozen=True)
+class CrossConfig:
+    """Special tokens before a text, and the layers across sequences that read their states (Cross-Thought)."""
+
+    # N, the special tokens before a text: their states side by side are its vector.
+    tokens: Size = 1
+    # own: an embedding for each. one: all are [CLS], told apart by their positions alone (released code).
+    embeddings: Literal["own", "one"] = "own"
+    # own: a layer for each (paper). shared: one for all (released code).
+    layers: Literal["own", "shared"] = "own"
+
 
 @dataclass(config=STRICT, frozen=True)
 class TransformerConfig(EncoderConfig):
@@ -78,18 +95,26 @@ class TransformerConfig(EncoderConfig):
     # Dropout on hidden states and attention probabilities.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     # What stands for a text: the state of [CLS] (papers), the largest entries, or the mean over the tokens, which small
-    # models trained from scratch learn far sooner; with idf rare tokens count more in the mean.
-    pooling: Literal["cls", "mean", "max", "idf"] = "mean"
+    # models trained from scratch learn far sooner; with idf rare tokens count more in the mean. last: the state of the
+    # last token, of a model that reads from left to right alone.
+    pooling: Literal["cls", "mean", "max", "idf", "last"] = "mean"
     # Length of the vectors: a linear layer on the pooled state (two-tower paper, section 4.1); null: that state itself.
     embedding_size: Size | None = None
     # The vector is the mean of so many projections of the pooled state, which CMLM trains (its section 5.1, proj);
     # null: that state itself.
     projections: Size | None = None
+    # Special tokens and layers across sequences, which Cross-Thought trains; pooling is cls with them. null: none.
+    cross: CrossConfig | None = None
     has_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.projections is not None and self.embedding_size is not None:
             raise ValueError("a vector is a layer on the pooled state, embedding_size, or the mean of its projections")
+        if self.cross is not None and (self.pooling != "cls" or self.embedding_size or self.projections):
+            raise ValueError(
+                "with cross a vector is the states of the special tokens: set pooling to cls, and embedding_size and "
+                "projections to null"
+            )
         if self.init_from is not None and self.start != "new":
             raise ValueError(f"start is {self.start}, but the embeddings come from {self.init_from}: set it to new")
         if self.init_from is None and self.layers == 0:

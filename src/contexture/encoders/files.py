@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, load_model, save_file, save_model
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 from torch import nn
 from transformers import AutoModel, AutoModelForMaskedLM
 
@@ -26,7 +26,7 @@ from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checks
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
 from contexture.encoders.words import embedding_of
-from contexture.vocabulary.tokenizers import TOKENIZER_FILE
+from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 PROJECTION = "2_Dense"
@@ -34,7 +34,11 @@ PROJECTION = "2_Dense"
 TOKEN_WEIGHTS = "token_weights.safetensors"
 #: Of a Transformer whose vectors are means of projections.
 PROJECTIONS = "projections.safetensors"
-POOLING, NORMALIZE, STATIC = "1_Pooling", "3_Normalize", "0_StaticEmbedding"
+#: Of a Transformer with layers across sequences.
+CROSS = "cross.safetensors"
+POOLING, LAST_POOLING, NORMALIZE, STATIC = "1_Pooling", "2_Pooling", "3_Normalize", "0_StaticEmbedding"
+#: Of a Transformer with several special tokens: itself, with a tokenizer that writes them, and what joins their states.
+TRANSFORMER, STATES = "0_Transformer", "1_CNN"
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
@@ -81,7 +85,8 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
 
 def _checksum(folder: Path) -> str:
     found = hashlib.sha256()
-    own = [WEIGHTS, "tokenizer.json", f"{PROJECTION}/{WEIGHTS}", TOKEN_WEIGHTS, PROJECTIONS]
+    own = [WEIGHTS, f"{TRANSFORMER}/{WEIGHTS}", "tokenizer.json", f"{PROJECTION}/{WEIGHTS}"]
+    own += [TOKEN_WEIGHTS, PROJECTIONS, CROSS]
     for file in sorted(folder / place / name for place in ("", "query", "document") for name in own):
         if file.exists():
             found.update(file.relative_to(folder).as_posix().encode())
@@ -96,27 +101,65 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
         if isinstance(network, Static):
             _export_static(network, folder, limit, normalized)
         return
-    network.model.save_pretrained(folder)
+    network.model.save_pretrained(folder / TRANSFORMER if network.leaders > 1 else folder)
     if network.projection is not None:
         _save_projection(network.projection, folder / PROJECTION)
     if network.token_weights is not None:
         save_file({"weight": network.token_weights.cpu()}, folder / TOKEN_WEIGHTS)
     if network.projections is not None:
         save_model(network.projections, str(folder / PROJECTIONS))
+    if network.cross is not None:
+        save_model(network.cross, str(folder / CROSS))
     if network.token_weights is not None or network.projections is not None:
         return  # sentence-transformers knows no pooling that weighs subwords, and no such projections
+    place = folder / TRANSFORMER if network.leaders > 1 else folder
+    last = POOLING
     modules = [("", "Transformer"), (POOLING, "Pooling")]
+    if network.leaders > 1:
+        _export_special_tokens(network, folder)
+        last = LAST_POOLING
+        modules = [(TRANSFORMER, "Transformer"), (STATES, "CNN"), (LAST_POOLING, "Pooling")]
     modules += [(PROJECTION, "Dense")] if network.projection else []
     _write_modules(folder, modules, normalized)
-    _write_json(folder / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
-    width = network.model.config.hidden_size
+    _write_json(place / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
     pooling = {
-        "word_embedding_dimension": width,
+        "word_embedding_dimension": network.model.config.hidden_size * network.leaders,
         "pooling_mode_cls_token": network.pooling == "cls",
         "pooling_mode_mean_tokens": network.pooling == "mean",
         "pooling_mode_max_tokens": network.pooling == "max",
+        "pooling_mode_lasttoken": network.pooling == "last",
     }
-    _write_json(folder / POOLING / "config.json", pooling)
+    _write_json(folder / last / "config.json", pooling)
+
+
+def _export_special_tokens(network: Transformer, folder: Path) -> None:
+    """Several special tokens for sentence-transformers, of modules that it has: a tokenizer that writes them …
+
+    … and a convolution that moves the state of token n to the place of the first, with a kernel of its own for each n;
+    the state of the first token there is then [E_0; …; E_{N−1}].
+    """
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
+    cls, sep = (str(tokenizer.id_to_token(one)) for one in (network.tokens.cls, network.tokens.sep))
+    more = [cls if one == network.tokens.cls else f"[S{place}]" for place, one in enumerate(network.more, 1)]
+    tokenizer.add_special_tokens([one for one in more if one != cls])
+    ids = {one: tokenizer.token_to_id(one) for one in (cls, sep, *more)}
+    if [ids[one] for one in more] != list(network.more):
+        raise ValueError(f"{folder}: the tokenizer has holes where the special tokens {more} belong")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{' '.join((cls, *more))} $A {sep}", special_tokens=list(ids.items())
+    )
+    copy_tokenizer(folder, folder / TRANSFORMER)
+    tokenizer.save(str(folder / TRANSFORMER / TOKENIZER_FILE))
+    width = network.model.config.hidden_size
+    sizes = [2 * place + 1 for place in range(network.leaders)]
+    convolution = {"in_word_embedding_dimension": width, "out_channels": width, "kernel_sizes": sizes}
+    _write_json(folder / STATES / "cnn_config.json", convolution)
+    weights: dict[str, torch.Tensor] = {}
+    for place, size in enumerate(sizes):
+        kernel = torch.zeros(width, width, size)
+        kernel[:, :, -1] = torch.eye(width)
+        weights |= {f"convs.{place}.weight": kernel, f"convs.{place}.bias": torch.zeros(width)}
+    save_file(weights, folder / STATES / WEIGHTS)
 
 
 def _save_projection(projection: nn.Linear, folder: Path) -> None:
@@ -166,12 +209,13 @@ def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: boo
 
 def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
     if isinstance(config, TransformerConfig):
-        with safe_open(str(folder / WEIGHTS), "pt") as file:
+        place = folder / TRANSFORMER if config.cross is not None and config.cross.tokens > 1 else folder
+        with safe_open(str(place / WEIGHTS), "pt") as file:
             saved = any(name.startswith(("cls.", "lm_head.")) for name in file.keys())  # noqa: SIM118 - no dict
         kind: Any = AutoModelForMaskedLM if (saved if head is None else head) else AutoModel
         options = {} if kind is AutoModelForMaskedLM else {"add_pooling_layer": False}
         with quiet_loading():
-            model = kind.from_pretrained(folder, local_files_only=True, **options)
+            model = kind.from_pretrained(place, local_files_only=True, **options)
         network = Transformer(model, config, vocabulary.tokens)
         if network.projection is not None:
             load_model(torch.nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
@@ -179,6 +223,8 @@ def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: boo
             network.token_weights.copy_(load_file(folder / TOKEN_WEIGHTS)["weight"])
         if network.projections is not None:
             load_model(network.projections, str(folder / PROJECTIONS))
+        if network.cross is not None:
+            load_model(network.cross, str(folder / CROSS))
         return network
     with safe_open(str(folder / WEIGHTS), "pt") as file:
         words = file.get_tensor("words.weight")

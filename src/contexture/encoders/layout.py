@@ -20,6 +20,8 @@ from contexture.encoders.config import LayoutConfig
 Batch = dict[str, Any]
 Ints = npt.NDArray[np.int64]
 
+#: Texts of a batch, by the names of their parts.
+TEXTS = ("texts", "sequences", "second", "query", "document")
 #: What one more chunk costs, as a share of the largest chunk: little work on a CPU, launches of kernels on a GPU.
 PART_OF_BUDGET = 1 / 32
 
@@ -46,6 +48,8 @@ class Specials:
     first_position: int = 0
     # Separators between the two sentences of a pair: 2 for RoBERTa, 1 for BERT.
     pair_separators: int = 1
+    # Further special tokens, between [CLS] and a text (Cross-Thought).
+    more: tuple[int, ...] = ()
 
 
 def select(sentences: Sentences, rows: Ints) -> Sentences:
@@ -130,11 +134,12 @@ def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) 
 def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
 
-    A row is cut to `limit` tokens: the first of two parts to half of the room, the last to what is left. Token types
-    are all 0, as sentence-transformers has them. Shapes as in `joint_layout`, without `pooling`.
+    Where there are more special tokens they stand behind [CLS]. A row is cut to `limit` tokens: the first of two parts
+    to half of the room, the last to what is left. Token types are all 0, as sentence-transformers has them. Shapes as
+    in `joint_layout`, without `pooling`.
     """
-    count = parts.lengths.shape[1]
-    room = limit - 1 - count
+    count, leaders = parts.lengths.shape[1], np.array([specials.cls, *specials.more])
+    room = limit - len(leaders) - count
     parts = cut(parts, pair_limits(parts.lengths, room) if count == 2 else room)
     kept = parts.lengths
 
@@ -142,13 +147,13 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     segment = np.repeat(np.arange(size.size), size.ravel())
     within = _within(size.ravel())
     row = segment // count
-    column = 1 + (np.cumsum(size, axis=1) - size).ravel()[segment] + within
+    column = len(leaders) + (np.cumsum(size, axis=1) - size).ravel()[segment] + within
     ids = np.full(len(segment), specials.sep, dtype=np.int64)
     ids[within < kept.ravel()[segment]] = parts.tokens
     rows = len(size)
-    first = np.arange(rows)
-    row, column = np.concatenate([first, row]), np.concatenate([np.zeros_like(first), column])
-    ids = np.concatenate([np.full(rows, specials.cls), ids])
+    row = np.concatenate([np.repeat(np.arange(rows), len(leaders)), row])
+    column = np.concatenate([np.tile(np.arange(len(leaders)), rows), column])
+    ids = np.concatenate([np.tile(leaders, rows), ids])
     return _rows(row, column, ids, column + specials.first_position, np.zeros_like(column), rows, specials.pad)
 
 
@@ -164,7 +169,7 @@ def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
 def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
     """Batches of texts of like length, and (B,) the place of each text in their concatenation."""
     parts = texts.lengths.shape[1]
-    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + parts, limit)
+    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.more) + parts, limit)
     chunks = chunks_of_like_length(lengths, tokens_at_once)
     order = np.concatenate(chunks)
     places = np.empty_like(order)
@@ -176,7 +181,7 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
     """Real tokens of every row of a batch: of tokens, of texts in chunks, or of texts by role."""
     if "attention_mask" in batch:
         return torch.sum(batch["attention_mask"], dim=1)
-    parts = batch.get("chunks") or [batch[name] for name in ("texts", "second", "query", "document") if name in batch]
+    parts = batch.get("chunks") or [batch[name] for name in TEXTS if name in batch]
     return torch.cat([row_lengths(part) for part in parts])
 
 

@@ -17,7 +17,8 @@ from transformers import (
 )
 
 from contexture.encoders.config import Needs, TransformerConfig
-from contexture.encoders.first_state import BERT_LIKE, ROBERTA_LIKE, first_state, spared
+from contexture.encoders.cross import BERT_STD, CrossLayers
+from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, spared
 from contexture.encoders.layout import Batch, Sentences, Specials, chunks_of_like_length, text_chunks
 from contexture.encoders.network import Network
 from contexture.encoders.pooling import pool
@@ -26,8 +27,6 @@ from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.words import known
 from contexture.vocabulary.tokenizers import SpecialTokens
 
-#: Standard deviation of new weights in BERT.
-BERT_STD = 0.02
 #: Standard deviation of the words of narrow models, and the part of their width that positions and types begin with.
 WORD_STD, PLACES = 0.05, 8
 
@@ -43,7 +42,15 @@ class Transformer(Network):
         self.model: Any = model
         self.pooling = config.pooling
         hidden = model.config.hidden_size
-        self.size = config.embedding_size or hidden
+        #: Special tokens before a text whose states are its vector; behind [CLS] stand `more`.
+        self.leaders, self.more = 1, more_specials(config, tokens)
+        self.cross: CrossLayers | None = None
+        if config.cross is not None:
+            self.leaders = config.cross.tokens
+            self.cross = CrossLayers(
+                config.cross, self.base, config.init_from is None and config.initialization != "bert"
+            )
+        self.size = config.embedding_size or hidden * self.leaders
         if config.weighs_tokens:
             self.token_weights = torch.ones(len(self.words.weight))
         self.projection: nn.Linear | None = None
@@ -76,14 +83,12 @@ class Transformer(Network):
 
     def pooled(self, batch: Batch, words: Tensor | None = None) -> Tensor:
         """The same → what its states are pooled to, (B, H)."""
-        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
-        inputs |= {"input_ids": self._known(batch)} if words is None else {"inputs_embeds": words}
         if self.reads_first_only:
-            return first_state(self.base, **inputs)
-        weights = batch["attention_mask"]
+            return first_states(self.base, self.leaders, **self._inputs(batch, words)).flatten(1)
+        weights, states = batch["attention_mask"], self.whole(batch, words)
         if self.token_weights is not None:
             weights = weights * self.token_weights[self._known(batch)]
-        return pool(self.base(**inputs).last_hidden_state, weights, self.pooling)
+        return states[:, : self.leaders].flatten(1) if self.leaders > 1 else pool(states, weights, self.pooling)
 
     def read_out(self, pooled: Tensor) -> Tensor:
         """Pooled states (B, H) → vectors (B, D)."""
@@ -98,14 +103,27 @@ class Transformer(Network):
 
     def pooled_of(self, batches: Sequence[Batch]) -> Tensor:
         """Several batches → (B, H). One look-up of all words: its gradient is as large as the vocabulary."""
+        return torch.cat([self.pooled(batch, words) for batch, words in self._looked_up(batches)])
+
+    def _looked_up(self, batches: Sequence[Batch]) -> list[tuple[Batch, Tensor]]:
+        """Batches with the embeddings (B, T, H) of their tokens."""
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
-        return torch.cat([self.pooled(batch, part.view(*shape, -1)) for batch, part, shape in parts])
+        return [(batch, part.view(*shape, -1)) for batch, part, shape in parts]
 
     def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
         """Batches of texts of like length, with special tokens; see `Network.chunks`."""
         return text_chunks(texts, self.specials, limit, tokens_at_once)
+
+    def whole(self, batch: Batch, words: Tensor | None = None) -> Tensor:
+        """The same → hidden states (B, T, H), as they stand; those of padding mean nothing."""
+        states: Tensor = self.base(**self._inputs(batch, words)).last_hidden_state
+        return states
+
+    def whole_of(self, batches: Sequence[Batch]) -> list[Tensor]:
+        """Several batches → the same of each. One look-up of all words."""
+        return [self.whole(batch, words) for batch, words in self._looked_up(batches)]
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
         """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
@@ -175,12 +193,18 @@ class Transformer(Network):
             pad=self.tokens.pad,
             first_position=self.model.config.pad_token_id + 1 if roberta else 0,
             pair_separators=2 if roberta else 1,
+            more=self.more,
         )
 
     def flops(self, lengths: Tensor) -> Tensor:
         """Forward and backward FLOPs of the layers for the vectors of texts of `lengths` (B,) tokens."""
         flops = layer_flops(self.base, lengths)
-        return flops - spared(self.base, lengths) if self.reads_first_only else flops
+        return flops - spared(self.base, self.leaders, lengths) if self.reads_first_only else flops
+
+    def _inputs(self, batch: Batch, words: Tensor | None) -> Batch:
+        """A batch as the model takes it; `words` (B, T, H) are the embeddings of its tokens, if at hand."""
+        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
+        return inputs | ({"input_ids": self._known(batch)} if words is None else {"inputs_embeds": words})
 
     def _known(self, batch: Batch) -> Tensor:
         return known(batch["input_ids"], self.words, self.tokens.unk)
@@ -213,7 +237,18 @@ def scratch_config(encoder: TransformerConfig, needs: Needs, words: int, tokens:
         type_vocab_size=needs.types,
         pad_token_id=tokens.pad,
         initializer_range=BERT_STD,
+        is_decoder=encoder.reads_forward,
     )
+
+
+def more_specials(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int, ...]:
+    """The special tokens that stand between [CLS] and a text: behind all subwords, or [CLS] again."""
+    if config.cross is None:
+        return ()
+    further = config.cross.tokens - 1
+    if config.cross.embeddings == "one":
+        return (tokens.cls,) * further
+    return tuple(range(tokens.vocab_size, tokens.vocab_size + further))
 
 
 def build_transformer(
@@ -223,8 +258,11 @@ def build_transformer(
 
     Raises ValueError where the published model cannot take the vocabulary or the positions.
     """
+    rows = max((words - 1, *more_specials(config, tokens))) + 1
+    if rows > words < tokens.vocab_size:
+        raise ValueError("special tokens stand behind all subwords: cross needs a vocabulary of subwords")
     if config.init_from is None:
-        model: Any = BertForMaskedLM(scratch_config(config, needs, words, tokens))
+        model: Any = BertForMaskedLM(scratch_config(config, needs, rows, tokens))
         if config.initialization != "bert":
             initialise_for_width(model)
         if config.initialization == "static":
@@ -233,8 +271,11 @@ def build_transformer(
         published = AutoConfig.from_pretrained(config.init_from)
         check_fits(published, needs.positions, tokens, config.init_from)
         published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout
+        published.is_decoder = config.reads_forward
         with quiet_loading():
             model = AutoModelForMaskedLM.from_pretrained(config.init_from, config=published)
+            if rows > model.config.vocab_size:
+                model.resize_token_embeddings(rows)
         resize_token_types(model, needs.types)
     return Transformer(model if head else model.base_model, config, tokens)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.first_state import BERT_LIKE
+from contexture.encoders.first_states import BERT_LIKE
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.projections import Projections
 from contexture.objectives.base import Loss, Objective, StreamBatch

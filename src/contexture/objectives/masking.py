@@ -18,9 +18,11 @@ class Masking(nn.Module):
         self.mask_id = tokens.mask
         #: FLOPs, forward and backward, of the head and the logits for each token that may be masked.
         self.per_token = 6.0 * config.probability * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
-        special = torch.zeros(tokens.vocab_size, dtype=torch.bool)
+        trained = encoder.document.words.num_embeddings
+        special = torch.zeros(max(tokens.vocab_size, trained), dtype=torch.bool)
         special[[tokens.cls, tokens.sep, tokens.pad, tokens.mask, tokens.unk]] = True
-        special[encoder.document.words.num_embeddings :] = True  # words that were not trained have no logit
+        special[trained:] = True  # words that were not trained have no logit
+        special[tokens.vocab_size :] = True  # further special tokens of the encoder
         self.register_buffer("special", special, persistent=False)
         self.special: Tensor
 

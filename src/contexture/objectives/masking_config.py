@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.encoders.config import EncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
 
@@ -19,6 +20,12 @@ class MaskingConfig(ObjectiveConfig):
     mask_share: Annotated[float, Field(ge=0, le=1)] = 0.8
     # … and the share that is shown as a random other token; the rest is shown unchanged.
     random_share: Annotated[float, Field(ge=0, le=1)] = 0.1
+
+    def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
+        """See `ObjectiveConfig.check`."""
+        super().check(encoder, lengths)
+        if encoder.reads_forward:
+            raise ValueError("guesses tokens from both sides, which an encoder with pooling: last does not read")
 
     def __post_init__(self) -> None:
         if self.mask_share + self.random_share > 1:

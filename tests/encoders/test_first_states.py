@@ -1,11 +1,11 @@
-"""The state of [CLS] alone is the state that the whole model computes."""
+"""The states of the first tokens alone are those that the whole model computes."""
 
 import pytest
 import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel, PreTrainedModel, RobertaConfig, RobertaModel
 
-from contexture.encoders.first_state import first_state, spared
+from contexture.encoders.first_states import first_states, spared
 
 SIZES = {
     "vocab_size": 60,
@@ -38,10 +38,10 @@ def inputs() -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_state_and_gradients_are_those_of_the_whole_model(family: str, attention: str) -> None:
+@pytest.mark.parametrize(("family", "count"), [("bert", 1), ("bert", 3), ("roberta", 1)])
+def test_states_and_gradients_are_those_of_the_whole_model(family: str, count: int, attention: str) -> None:
     whole, taken_apart = model_of(family, attention), model_of(family, attention)
-    expected, found = whole(**inputs()).last_hidden_state[:, 0], first_state(taken_apart, **inputs())
+    expected, found = whole(**inputs()).last_hidden_state[:, :count], first_states(taken_apart, count, **inputs())
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     expected.pow(3).sum().backward()
     found.pow(3).sum().backward()
@@ -52,10 +52,10 @@ def test_state_and_gradients_are_those_of_the_whole_model(family: str, attention
 def test_dropout_reaches_every_part() -> None:
     model = model_of("bert").train()
     torch.manual_seed(0)
-    assert not torch.allclose(first_state(model, **inputs()), first_state(model, **inputs()))
+    assert not torch.allclose(first_states(model, 1, **inputs()), first_states(model, 1, **inputs()))
 
 
 def test_spared_by_hand() -> None:
     """One row of 3 tokens: query and output H² + H, H·I + I, I·H + H, two norms of 2H; two tokens idle."""
     parameters = 2 * (16 * 16 + 16) + (16 * 32 + 32) + (32 * 16 + 16) + 2 * 32
-    assert float(spared(model_of("bert"), torch.tensor([3]))) == 6 * parameters * 2 + 12 * 16 * (9 - 3)
+    assert float(spared(model_of("bert"), 1, torch.tensor([3]))) == 6 * parameters * 2 + 12 * 16 * (9 - 3)

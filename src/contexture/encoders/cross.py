@@ -1,0 +1,110 @@
+"""Cross-Thought's layers across sequences, which read the states of their special tokens (section 3.2)."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.config import CrossConfig
+
+#: Standard deviation of new weights in BERT.
+BERT_STD = 0.02
+
+
+class CrossLayers(nn.Module):
+    """One Transformer layer over the sequences of a sample for each special token, or one for all.
+
+    The vector of a sequence is [E_0; …; E_{N−1}], the states of its N special tokens; layer n reads the E_n of all
+    sequences and knows nothing of their order.
+    """
+
+    def __init__(self, config: CrossConfig, model: Any, scaled: bool) -> None:
+        """Layers like those of `model`, which has one at least, with weights of their own; see `new_layer`."""
+        super().__init__()
+        self.tokens = config.tokens
+        like = model.encoder.layer[-1]
+        self.layers = nn.ModuleList(
+            new_layer(like, scaled) for _ in range(config.tokens if config.layers == "own" else 1)
+        )
+
+    def forward(self, vectors: Tensor, present: Tensor, documents: Tensor | None = None) -> Tensor:
+        """Vectors (B, M, N·H) of M sequences → [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
+
+        Every sequence attends to those that are `present` (B, M), itself among them; with the numbers of their
+        `documents` (B, M) to those of its own document alone. What stands for an absent one means nothing.
+        """
+        allowed = present[:, None].expand(-1, present.shape[1], -1)
+        if documents is not None:
+            allowed = allowed & (documents[:, :, None] == documents[:, None])
+        # A row that may attend to nothing would make not-a-number of everything.
+        allowed = allowed | torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
+        mask = allowed[:, None]
+        read = [layer(one, mask) for layer, one in zip(self._each(), self._split(vectors), strict=True)]
+        return torch.stack(read, dim=-2).flatten(-2)
+
+    def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
+        """How much each query attends to its candidates: the mean of α over heads and special tokens (equation 7).
+
+        Args:
+            queries: vectors (Q, N·H).
+            candidates: vectors (C, N·H) of all of them, or (Q, C, N·H) of each; a query does not attend to itself.
+
+        Returns:
+            Weights (Q, C) that add up to 1 for every query.
+        """
+        return self.log_attention(queries, candidates).exp()
+
+    def log_attention(self, queries: Tensor, candidates: Tensor, present: Tensor | None = None) -> Tensor:
+        """The logarithm of the same, (Q, C), which is exact where a weight is next to nothing.
+
+        `present` (Q, C) tells which candidates a query has; −∞ for the others.
+        """
+        weights = []
+        for layer, asking, asked in zip(self._each(), self._split(queries), self._split(candidates), strict=True):
+            own = layer.attention.self
+            heads = own.num_attention_heads
+            left = own.query(asking).unflatten(-1, (heads, -1)).float()
+            right = own.key(asked).unflatten(-1, (heads, -1)).float()
+            sides = "qhd,chd->hqc" if asked.dim() == 2 else "qhd,qchd->hqc"
+            scores = torch.einsum(sides, left, right) / left.shape[-1] ** 0.5
+            if present is not None:
+                scores = scores.masked_fill(~present, -torch.inf)
+            weights.append(scores.log_softmax(-1))
+        every = torch.cat(weights)
+        return every.logsumexp(0) - torch.log(torch.tensor(float(len(every)), device=every.device))
+
+    def flops(self, sequences: Tensor) -> Tensor:
+        """Forward and backward FLOPs for samples of so many `sequences` (B,)."""
+        sequences = sequences.double()
+        layer = self.layers[0]
+        parameters = sum(p.numel() for p in layer.parameters())
+        width = layer.attention.self.query.in_features
+        found: Tensor = self.tokens * (6 * parameters * sequences.sum() + 12 * width * sequences.square().sum())
+        return found
+
+    def _each(self) -> list[Any]:
+        return [self.layers[n % len(self.layers)] for n in range(self.tokens)]
+
+    def _split(self, vectors: Tensor) -> tuple[Tensor, ...]:
+        """Vectors (…, N·H) → N of (…, H)."""
+        return vectors.unflatten(-1, (self.tokens, -1)).unbind(-2)
+
+
+def new_layer(like: Any, scaled: bool) -> Any:
+    """A layer like another one, with new weights, of BERT's standard deviation.
+
+    With `scaled` that follows from the width, and queries start equal to keys, so that attention begins by matching
+    like with like.
+    """
+    layer = copy.deepcopy(like)
+    for module in layer.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5 if scaled else BERT_STD)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.LayerNorm):
+            module.reset_parameters()
+    if scaled:
+        with torch.no_grad():
+            layer.attention.self.key.weight.copy_(layer.attention.self.query.weight)
+    return layer

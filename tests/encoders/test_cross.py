@@ -1,0 +1,123 @@
+"""Layers across sequences, beside slow loops and numbers computed by hand."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import BertConfig, BertModel
+
+from contexture.encoders.config import CrossConfig
+from contexture.encoders.cross import CrossLayers
+
+WIDTH = 8
+
+
+def cross(tokens: int = 3, layers: Any = "own") -> CrossLayers:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    model = BertModel(BertConfig(vocab_size=20, **sizes), add_pooling_layer=False)
+    made = CrossLayers(CrossConfig(tokens, layers=layers), model, scaled=True)
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    return made.eval()
+
+
+def vectors(*shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+def slow(layer: Any, rows: Tensor, seen: list[list[int]]) -> Tensor:
+    """A Transformer layer, one sequence and one head after the other."""
+    own, heads = layer.attention.self, 2
+    size = WIDTH // heads
+    found = []
+    for place, row in enumerate(rows):
+        read = []
+        for head in range(heads):
+            part = slice(head * size, (head + 1) * size)
+            scores = [float(own.query(row)[part] @ own.key(rows[j])[part]) / math.sqrt(size) for j in seen[place]]
+            total = sum(map(math.exp, scores))
+            weighted = [
+                math.exp(one) / total * own.value(rows[j])[part] for one, j in zip(scores, seen[place], strict=True)
+            ]
+            read.append(torch.stack(weighted).sum(0))
+        attended = layer.attention.output.LayerNorm(layer.attention.output.dense(torch.cat(read)) + row)
+        inner = torch.nn.functional.gelu(layer.intermediate.dense(attended))
+        found.append(layer.output.LayerNorm(layer.output.dense(inner) + attended))
+    return torch.stack(found)
+
+
+@pytest.mark.parametrize("layers", ["own", "shared"])
+def test_each_special_token_has_a_transformer_layer_over_the_sequences(layers: str) -> None:
+    made, states = cross(layers=layers), vectors(2, 4, 3 * WIDTH)
+    present = torch.tensor([[True, True, True, True], [True, True, False, False]])
+    found = made(states, present)
+    assert found.shape == states.shape and torch.isfinite(found).all()
+    assert len(made.layers) == (3 if layers == "own" else 1)
+    with torch.no_grad():
+        for sample, count in enumerate((4, 2)):
+            for token in range(3):
+                part = slice(token * WIDTH, (token + 1) * WIDTH)
+                layer = made.layers[token if layers == "own" else 0]
+                expected = slow(layer, states[sample, :count, part], [list(range(count))] * count)
+                torch.testing.assert_close(found[sample, :count, part], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_sequences_of_another_document_are_not_seen() -> None:
+    made, states = cross(), vectors(1, 4, 3 * WIDTH)
+    present = torch.ones(1, 4, dtype=torch.bool)
+    apart = made(states, present, torch.tensor([[7, 7, 8, 7]]))
+    with torch.no_grad():
+        expected = slow(made.layers[0], states[0, :, :WIDTH], [[0, 1, 3], [0, 1, 3], [2], [0, 1, 3]])
+    torch.testing.assert_close(apart[0, :, :WIDTH], expected, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(apart, made(states, present), atol=1e-3)
+
+
+def test_attention_to_candidates_is_the_mean_over_heads_and_special_tokens() -> None:
+    made, asking, candidates = cross(), vectors(2, 3 * WIDTH), vectors(5, 3 * WIDTH)
+    found = made.attention(asking, candidates)
+    expected = torch.zeros(2, 5)
+    with torch.no_grad():
+        for query in range(2):
+            for token in range(3):
+                own, part = made.layers[token].attention.self, slice(token * WIDTH, (token + 1) * WIDTH)
+                q, k = own.query(asking[query, part]), own.key(candidates[:, part])
+                for head in (slice(0, 4), slice(4, 8)):
+                    expected[query] += torch.softmax(k[:, head] @ q[head] / 2.0, 0) / 6
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(found.sum(1), torch.ones(2))
+    own_pools = torch.stack([candidates, candidates.flip(0)])
+    torch.testing.assert_close(made.attention(asking, own_pools)[1], found[1].flip(0))
+
+
+def test_absent_candidates_have_no_weight() -> None:
+    made, asking, candidates = cross(), vectors(1, 3 * WIDTH), vectors(5, 3 * WIDTH)
+    there = torch.tensor([[True, True, False, True, False]])
+    logs = made.log_attention(asking, candidates, there)
+    torch.testing.assert_close(logs.exp()[there], made.attention(asking, candidates[there[0]])[0])
+    assert (logs[~there] == -torch.inf).all()
+
+
+def test_by_hand() -> None:
+    """One head of width 2 whose queries and keys are the vectors: scores 1·1/√2 and 0."""
+    model = BertModel(
+        BertConfig(vocab_size=5, hidden_size=2, num_hidden_layers=1, num_attention_heads=1, intermediate_size=2),
+        add_pooling_layer=False,
+    )
+    made = CrossLayers(CrossConfig(1), model, scaled=True)
+    own = made.layers[0].attention.self
+    with torch.no_grad():
+        for linear in (own.query, own.key):
+            linear.weight.copy_(torch.eye(2))
+            linear.bias.zero_()
+    weight = math.exp(1 / math.sqrt(2)) / (math.exp(1 / math.sqrt(2)) + 1)
+    found = made.attention(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    torch.testing.assert_close(found, torch.tensor([[weight, 1 - weight]]))
+
+
+def test_flops_grow_with_the_square_of_the_sequences_in_attention_alone() -> None:
+    made = cross(tokens=2)
+    parameters = sum(p.numel() for p in made.layers[0].parameters())
+    assert float(made.flops(torch.tensor([3, 5]))) == 2 * (6 * parameters * 8 + 12 * WIDTH * (9 + 25))
