@@ -77,7 +77,7 @@ class CrossLayers(nn.Module):
     def flops(self, sequences: Tensor) -> Tensor:
         """Forward and backward FLOPs for samples of so many `sequences` (B,)."""
         sequences = sequences.double()
-        layer = self.layers[0]
+        layer: Any = self.layers[0]
         parameters = sum(p.numel() for p in layer.parameters())
         width = layer.attention.self.query.in_features
         found: Tensor = self.tokens * (6 * parameters * sequences.sum() + 12 * width * sequences.square().sum())
@@ -88,7 +88,7 @@ class CrossLayers(nn.Module):
 
     def _split(self, vectors: Tensor) -> tuple[Tensor, ...]:
         """Vectors (…, N·H) → N of (…, H)."""
-        return vectors.unflatten(-1, (self.tokens, -1)).unbind(-2)
+        return vectors.view(*vectors.shape[:-1], self.tokens, -1).unbind(-2)
 
 
 def new_layer(like: Any, scaled: bool) -> Any:

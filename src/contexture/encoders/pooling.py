@@ -7,8 +7,8 @@ from torch import Tensor
 def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
     """States (B, T, H) and what each counts (B, T), 0 for padding → vectors (B, H).
 
-    `cls`: the first states; `last`: the last ones that count; `max`: the largest entries; `mean` and `idf`: the weighted
-    means.
+    `cls`: the first states; `last`: the last ones that count; `max`: the largest entries; `mean` and `idf`: the
+    weighted means.
     """
     if pooling == "cls":
         return states[:, 0]
