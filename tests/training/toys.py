@@ -32,6 +32,8 @@ STREAMS: dict[str, Any] = {
     "contiguous": {},
     "sentences": {},
     "sequence_pairs": {},
+    "sequence_samples": {"sampling": {"sequences": 4, "tokens": 8}, "positions": 40},
+    "short_sequences": {"sampling": {"sequences": 4, "tokens": 8}, "positions": 40},
     "sequences": {},
 }
 
@@ -240,6 +242,19 @@ def write_sequence_pairs(folder: Path, vocabulary: Path) -> None:
         )
     tokens = {name: pa.list_(pa.int32()) for name in ("first", "second")}
     schema = pa.schema({"document": pa.string(), "position": pa.int32(), **tokens})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+
+
+def write_sequence_samples(folder: Path, vocabulary: Path) -> None:
+    """Thirty samples of a document or two."""
+    draw, rows = random.Random(8), []
+    for number in range(30):
+        pieces = [encoded(draw.choices(WORDS, k=draw.randint(3, 16)), vocabulary) for _ in range(draw.randint(1, 2))]
+        rows.append({"sample": f"d{number}@0", "documents": len(pieces), "pieces": pieces})
+    tokens = pa.list_(pa.list_(pa.int32()))
+    schema = pa.schema({"sample": pa.string(), "documents": pa.int32(), "pieces": tokens})
     folder.mkdir()
     for part in range(2):
         pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)

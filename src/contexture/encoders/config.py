@@ -55,6 +55,11 @@ class EncoderConfig:
         return getattr(self, "pooling", None) == "idf"
 
     @property
+    def scales_weights(self) -> bool:
+        """Whether its new weights are made for little training of a narrow model."""
+        return False
+
+    @property
     def reads_forward(self) -> bool:
         """Whether a token sees those before it alone."""
         return getattr(self, "pooling", None) == "last"
@@ -106,6 +111,11 @@ class TransformerConfig(EncoderConfig):
     # Special tokens and layers across sequences, which Cross-Thought trains; pooling is cls with them. null: none.
     cross: CrossConfig | None = None
     has_states: ClassVar[bool] = True
+
+    @property
+    def scales_weights(self) -> bool:
+        """See `EncoderConfig`."""
+        return self.init_from is None and self.initialization != "bert"
 
     def __post_init__(self) -> None:
         if self.projections is not None and self.embedding_size is not None:

@@ -92,10 +92,10 @@ class CrossLayers(nn.Module):
 
 
 def new_layer(like: Any, scaled: bool) -> Any:
-    """A layer like another one, with new weights, of BERT's standard deviation.
+    """A layer like another one, with new weights, of BERT's standard deviation or, `scaled`, one that fits the width.
 
-    With `scaled` that follows from the width, and queries start equal to keys, so that attention begins by matching
-    like with like.
+    Queries do not start equal to keys: a sequence, which matches itself best, would attend to itself, and nothing would
+    be learned of what others bring.
     """
     layer = copy.deepcopy(like)
     for module in layer.modules():
@@ -104,7 +104,4 @@ def new_layer(like: Any, scaled: bool) -> Any:
             nn.init.zeros_(module.bias)
         elif isinstance(module, nn.LayerNorm):
             module.reset_parameters()
-    if scaled:
-        with torch.no_grad():
-            layer.attention.self.key.weight.copy_(layer.attention.self.query.weight)
     return layer

@@ -47,9 +47,7 @@ class Transformer(Network):
         self.cross: CrossLayers | None = None
         if config.cross is not None:
             self.leaders = config.cross.tokens
-            self.cross = CrossLayers(
-                config.cross, self.base, config.init_from is None and config.initialization != "bert"
-            )
+            self.cross = CrossLayers(config.cross, self.base, config.scales_weights)
         self.size = config.embedding_size or hidden * self.leaders
         if config.weighs_tokens:
             self.token_weights = torch.ones(len(self.words.weight))
@@ -264,7 +262,7 @@ def build_transformer(
     if config.init_from is None:
         model: Any = BertForMaskedLM(scratch_config(config, needs, rows, tokens))
         if config.initialization != "bert":
-            initialise_for_width(model)
+            initialise_for_width(model, config.pooling)
         if config.initialization == "static":
             silence_layers(model)
     else:
@@ -280,7 +278,7 @@ def build_transformer(
     return Transformer(model if head else model.base_model, config, tokens)
 
 
-def initialise_for_width(model: Any) -> None:
+def initialise_for_width(model: Any, pooling: str) -> None:
     """Draw the weights anew so that a narrow model, trained for little time, learns to compare sentences at all.
 
     BERT's 0.02 is made for a width of 768: in a narrow model it leaves what attention brings from other tokens at a few
@@ -290,6 +288,10 @@ def initialise_for_width(model: Any) -> None:
     layer's queries and keys do not read: the same words match wherever they stand, and what is brought from
     them says in which sentence that was. With BERT's own initialisation a two-layer model stayed at chance on MSPP for
     as long as it was tried.
+
+    Where one token stands for a text, queries and keys are drawn apart: equal ones would have it attend to itself, which
+    is what it matches best, and hardly to the words. Cross-Thought then stayed at chance on words that another sequence
+    shows, and learned them in 100 steps without.
     """
     places = max(1, model.config.hidden_size // PLACES)
     embeddings, first = model.bert.embeddings, model.bert.encoder.layer[0].attention.self
@@ -303,7 +305,7 @@ def initialise_for_width(model: Any) -> None:
         for table in (embeddings.position_embeddings, embeddings.token_type_embeddings):
             table.weight[:, :-places] = 0
         first.query.weight[:, -places:] = 0
-        for block in model.bert.encoder.layer:
+        for block in model.bert.encoder.layer if pooling not in ("cls", "last") else ():
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
 
 

@@ -8,6 +8,8 @@ from pydantic.dataclasses import dataclass
 from contexture.encoders.config import HeadStyle
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.cmlm_config import CmlmConfig as CmlmConfig
+from contexture.objectives.cross_thought_config import CrossThoughtConfig as CrossThoughtConfig
+from contexture.objectives.lm_config import LmConfig as LmConfig
 from contexture.objectives.masking_config import MaskingConfig
 from contexture.objectives.simcse_config import SimcseConfig as SimcseConfig
 from contexture.objectives.tsdae_config import TsdaeConfig as TsdaeConfig
@@ -19,7 +21,7 @@ class MlmConfig(MaskingConfig):
     """How tokens are masked; nothing else to turn."""
 
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
-    streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences")
+    streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences", "short_sequences")
     reads_states: ClassVar[bool] = True
     predicts_tokens: ClassVar[bool] = True
     title: ClassVar[str] = "MLM"
@@ -101,7 +103,9 @@ class SkipThoughtConfig(ObjectiveConfig):
 #: Every objective by its name in a schedule: its settings, which tell where its class is.
 OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
     "cmlm": CmlmConfig,
+    "cross_thought": CrossThoughtConfig,
     "in_batch_negatives": InBatchNegativesConfig,
+    "lm": LmConfig,
     "mlm": MlmConfig,
     "mspp": MsppConfig,
     "quick_thoughts": QuickThoughtsConfig,

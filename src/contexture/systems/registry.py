@@ -1,6 +1,7 @@
 """What there is, by name: streams, tasks, systems. A line each; their classes are loaded when they are used."""
 
 from contexture.systems.cmlm.config import SequencePairsConfig, SequencesConfig
+from contexture.systems.cross_thought.config import SequenceSamplesConfig, ShortSequencesConfig
 from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
@@ -18,8 +19,10 @@ STREAMS: dict[str, type[StreamConfig]] = {
     "pairs": PairsConfig,
     "passages": PassagesConfig,
     "sentences": SentencesConfig,
+    "sequence_samples": SequenceSamplesConfig,
     "sequence_pairs": SequencePairsConfig,
     "sequences": SequencesConfig,
+    "short_sequences": ShortSequencesConfig,
 }
 
 #: Tasks: the settings of measuring and fine-tuning, the class, and the parameters that say where the files are.

@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 
 from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import EncoderConfig, TransformerConfig
 from contexture.encoders.files import load_encoder
 from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.objectives.base import Objective
@@ -70,7 +69,7 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
     except NothingToReadError as error:
         LOG.warning("%s is not trained: %s", config.run, error)
         return Prepared(encoder, {}, {})
-    if files.start is None and head and scaled(config.encoder):
+    if files.start is None and head and config.encoder.scales_weights:
         counted(encoder, streams)
     objectives: dict[str, Objective] = {}
     for name in config.recipe.names:
@@ -134,8 +133,3 @@ def counted(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
             continue
         start_from_frequencies(encoder.document, ids)
         return
-
-
-def scaled(config: EncoderConfig) -> bool:
-    """Whether an encoder has states of tokens and begins with new weights that are made for little training."""
-    return isinstance(config, TransformerConfig) and config.init_from is None and config.initialization != "bert"

@@ -1,0 +1,26 @@
+"""Left-to-right language modelling (Radford et al., 2018), a baseline of Cross-Thought's."""
+
+from torch import Tensor
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.layout import row_lengths
+from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.config import LmConfig
+from contexture.objectives.masking import guessing_loss
+
+
+class LanguageModel(Objective):
+    """Cross-entropy of every token but the first, given those before it."""
+
+    def __init__(self, config: LmConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.per_token = 6.0 * encoder.hidden_size * (encoder.hidden_size + encoder.document.words.num_embeddings)
+
+    def flops(self, batch: StreamBatch) -> Tensor:
+        """Those of the head and the logits."""
+        return self.per_token * (row_lengths(batch) - 1).sum()
+
+    def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
+        """Mean over the tokens of the batch."""
+        said = batch["attention_mask"][:, 1:].bool()
+        return Loss(guessing_loss(encoder.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said]))

@@ -1,0 +1,28 @@
+"""Settings of left-to-right language modelling."""
+
+from typing import ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import EncoderConfig, Lengths
+from contexture.objectives.base_config import ObjectiveConfig
+from contexture.strict import STRICT
+
+
+@dataclass(config=STRICT, frozen=True)
+class LmConfig(ObjectiveConfig):
+    """Nothing to turn."""
+
+    implementation: ClassVar[str] = "contexture.objectives.lm:LanguageModel"
+    streams: ClassVar[tuple[str, ...]] = ("short_sequences", "passages", "sequences")
+    reads_states: ClassVar[bool] = True
+    predicts_tokens: ClassVar[bool] = True
+    title: ClassVar[str] = "LM"
+    unit: ClassVar[str] = "nats per token"
+    explained: ClassVar[str] = "guesses every next word"
+
+    def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
+        """See `ObjectiveConfig.check`."""
+        super().check(encoder, lengths)
+        if not encoder.reads_forward:
+            raise ValueError("guesses the next token, which the encoder would see: set its pooling to last")

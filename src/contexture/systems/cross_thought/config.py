@@ -1,0 +1,59 @@
+"""Cross-Thought's examples: how samples are made of a corpus, and how they are read."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import Lengths, Needs
+from contexture.strict import STRICT
+from contexture.training.config import Positive, StreamConfig
+
+
+@dataclass(config=STRICT, frozen=True)
+class SampleSampling:
+    """How samples of contiguous text are drawn; the defaults are the paper's (section 4.2)."""
+
+    # M, the sequences of a sample …
+    sequences: Positive = 500
+    # … and L, the tokens of a sequence, special ones not counted.
+    tokens: Positive = 64
+    # documents: a sequence ends where its document ends. cross: text runs on into the next document (released code).
+    boundaries: Literal["documents", "cross"] = "documents"
+    # Files in which documents follow one another, hence partitions, of the table of samples.
+    files: Positive = 16
+
+
+@dataclass(config=STRICT, frozen=True)
+class ShortSequencesConfig(StreamConfig):
+    """The sequences of samples, each alone, for masked and left-to-right language models."""
+
+    # How samples are drawn.
+    sampling: SampleSampling = Field(default_factory=SampleSampling)
+    # Tokens of a sequence where not as many as it was sampled for: the same text in longer ones. null: so many.
+    tokens: Positive | None = None
+    # Rows of the table of positions: the words of a sequence may begin anywhere in it (paper: 0 … 564).
+    positions: Positive = 565
+    implementation: ClassVar[str] = "contexture.systems.cross_thought.batches:ShortSequences"
+    tables: ClassVar[str] = "contexture.systems.cross_thought.examples:tables"
+    examples: ClassVar[str] = "sequence_samples"
+    by_run: ClassVar[tuple[str, ...]] = ("tokens",)
+
+    @property
+    def length(self) -> int:
+        """Tokens of a sequence, special ones not counted."""
+        return self.tokens or self.sampling.tokens
+
+    def needs(self, lengths: Lengths) -> Needs:
+        """See `StreamConfig.needs`."""
+        return Needs(self.positions)
+
+
+@dataclass(config=STRICT, frozen=True)
+class SequenceSamplesConfig(ShortSequencesConfig):
+    """Samples of contiguous sequences, which attend to one another: what Cross-Thought reads."""
+
+    # sample: sequences attend to all of their sample. document: to those of their own document alone.
+    attends: Literal["sample", "document"] = "sample"
+    implementation: ClassVar[str] = "contexture.systems.cross_thought.batches:SequenceSamples"
+    by_run: ClassVar[tuple[str, ...]] = ("tokens", "attends")

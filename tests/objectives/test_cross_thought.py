@@ -1,0 +1,289 @@
+"""Cross-Thought against one sequence at a time through the public library, and what it learns to find."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.layout import text_layout
+from contexture.objectives.config import CrossThoughtConfig, MlmConfig
+from contexture.objectives.cross_thought import CrossThought, masked_places
+from contexture.objectives.masking import IGNORED
+from contexture.objectives.mlm import MaskedLanguageModel
+from tests.encoders.toys import build, sentences, subwords
+
+LENGTHS = Lengths(query=12, document=12)
+#: Two samples, of three sequences and of two, the third of another document than the first two.
+SAMPLES = [[[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30]], [[32, 33, 34], [35, 36, 37, 38, 39]]]
+DOCUMENTS = [[0, 0, 1], [2, 2]]
+
+
+def made(
+    tokens: int = 3, layers: Any = "own", embeddings: Any = "own", positions: int = 12, **settings: Any
+) -> tuple[Encoder, CrossThought]:
+    """An encoder of subwords and its objective, without dropout."""
+    config = TransformerConfig(
+        hidden_size=8, layers=2, heads=2, intermediate_size=16, pooling="cls", dropout=0.0,
+        cross=CrossConfig(tokens, embeddings, layers),
+    )  # fmt: skip
+    built = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(positions), head=True)
+    return built, CrossThought(CrossThoughtConfig(**{"probability": 0.4} | settings), built)
+
+
+def batch_of(encoder: Encoder, samples: list[list[list[int]]] = SAMPLES, budget: int = 30) -> dict[str, Any]:
+    counts = [len(one) for one in samples]
+    most = max(counts)
+    chunks, rows = encoder.document.chunks(sentences(*(text for one in samples for text in one)), 14, budget)
+    documents = torch.zeros(len(samples), most, dtype=torch.int64)
+    if samples is SAMPLES:
+        for sample, of_sample in enumerate(DOCUMENTS):
+            documents[sample, : len(of_sample)] = torch.tensor(of_sample)
+    return {
+        "sequences": {"chunks": chunks, "rows": rows},
+        "grid": torch.tensor([sample * most + place for sample, count in enumerate(counts) for place in range(count)]),
+        "present": torch.arange(most) < torch.tensor(counts)[:, None],
+        "documents": documents,
+    }
+
+
+def corrupted(objective: CrossThought, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
+    found: Any = objective.corrupt(batch, torch.Generator().manual_seed(seed))
+    return dict(found)
+
+
+def loss_of(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) -> Any:
+    return objective(encoder, encoder.sequence_states(batch["sequences"]["chunks"]), batch)
+
+
+def slow_loss(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) -> Tensor:
+    """One sequence at a time: `BertModel`, whole layers, all logits, and Hugging Face's way to count them."""
+    model, cross, leaders = encoder.document.model, encoder.cross, objective.leaders
+    assert cross is not None
+    chunks, rows = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
+    flat = [{name: one[row] for name, one in chunk.items()} for chunk in chunks for row in range(len(chunk["targets"]))]
+    states = []
+    for one in (flat[row] for row in rows):
+        length = int(one["attention_mask"].sum())
+        ids, places = one["input_ids"][None, :length], one["position_ids"][None, :length]
+        states.append(model.bert(input_ids=ids, position_ids=places).last_hidden_state[0])
+    total, count, begin = torch.zeros(()), 0, 0
+    for sample, taken in enumerate(batch["present"].sum(dim=1).tolist()):
+        mine = range(begin, begin + taken)
+        begin += taken
+        numbers = batch["documents"][sample, :taken]
+        mask = (numbers[:, None] == numbers)[None, None]
+        read = [
+            cross.layers[n % len(cross.layers)](torch.stack([states[one][n] for one in mine])[None], mask)[0]
+            for n in range(leaders)
+        ]
+        for place, one in enumerate(mine):
+            merged = torch.cat([torch.stack([of_token[place] for of_token in read]), states[one][leaders:]])
+            logits = model.cls(objective.last(merged[None]))[0]
+            targets = flat[rows[one]]["targets"][: len(logits)]
+            total = total + nn.functional.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="sum")
+            count += int((targets != IGNORED).sum())
+    return total / count
+
+
+@pytest.mark.parametrize("starts", ["each", "one", "fixed"])
+@pytest.mark.parametrize(
+    ("tokens", "layers", "embeddings"), [(1, "own", "own"), (3, "own", "own"), (3, "shared", "one")]
+)
+def test_loss_is_that_of_one_sequence_at_a_time(tokens: int, layers: str, embeddings: str, starts: str) -> None:
+    encoder, objective = made(tokens, layers, embeddings, positions=30, starts=starts)
+    batch = corrupted(objective, batch_of(encoder))
+    assert len(batch["sequences"]["chunks"]) > 1
+    expected = slow_loss(encoder, objective, batch)
+    assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_recomputed_activations_give_the_same_loss_and_gradient() -> None:
+    found = []
+    for recompute in (False, True):
+        encoder, objective = made()
+        encoder.recompute = recompute
+        batch = corrupted(objective, batch_of(encoder))
+        loss = loss_of(encoder, objective, batch).value
+        loss.backward()
+        every = [*encoder.named_parameters(), *objective.named_parameters()]
+        found.append((loss.item(), {name: p.grad for name, p in every if p.grad is not None}))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    assert found[0][1].keys() == found[1][1].keys()
+    for name, gradient in found[0][1].items():
+        torch.testing.assert_close(found[1][1][name], gradient, atol=1e-6, rtol=1e-4)
+
+
+def test_a_case_by_hand() -> None:
+    """Every logit is 0 but that of token 22, log 2: it has 2 of V + 1 parts of the probability, any other token 1."""
+    encoder, objective = made(probability=0.99)
+    head = encoder.document.model.cls.predictions.decoder
+    with torch.no_grad():
+        head.weight.zero_()
+        head.bias.zero_()
+        head.bias[22] = math.log(2)
+    batch = corrupted(objective, batch_of(encoder, [[[22, 23, 24]], [[22, 26]]]))
+    targets = torch.cat([chunk["targets"].flatten() for chunk in batch["sequences"]["chunks"]])
+    guessed = targets[targets != IGNORED].tolist()
+    assert 22 in guessed and len({*guessed}) > 1
+    parts = head.bias.numel() + 1
+    expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in guessed) / len(guessed)
+    assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_logits_of_masked_tokens_alone() -> None:
+    encoder, objective = made()
+    batch = corrupted(objective, batch_of(encoder))
+    seen: list[int] = []
+    hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
+    loss_of(encoder, objective, batch)
+    hook.remove()
+    masked = [int((chunk["targets"] != IGNORED).sum()) for chunk in batch["sequences"]["chunks"]]
+    assert seen == masked and sum(masked) > 3
+
+
+def test_words_begin_anywhere_and_special_tokens_stand_still() -> None:
+    encoder, objective = made(tokens=2, positions=20)
+    many = batch_of(encoder, [[[20, 21, 22], [23, 24, 25, 26]]] * 300, budget=700)
+    for starts, few in (("each", False), ("one", True), ("fixed", True)):
+        objective.config = CrossThoughtConfig(starts=starts)  # type: ignore[arg-type]
+        begins, lasts = [], []
+        for chunk in corrupted(objective, many)["sequences"]["chunks"]:
+            places, there = chunk["position_ids"], chunk["attention_mask"].bool()
+            assert (places[:, :2] == torch.tensor([0, 1])).all()
+            begins += places[:, 2].tolist()
+            lasts += places.masked_fill(~there, 0).amax(dim=1).tolist()
+            steps = places[:, 3:] - places[:, 2:-1]
+            assert (steps[there[:, 3:]] == 1).all()
+        assert min(begins) >= 2 and max(lasts) <= 19
+        if few:
+            assert len(set(begins)) == 1
+        else:
+            # Of 20 places the 3 + 1 tokens behind the special ones can begin at 2 … 16, the 4 + 1 at 2 … 15.
+            assert set(begins) == set(range(2, 17)) and max(lasts) == 19
+
+
+def test_masked_places_come_first() -> None:
+    targets = torch.tensor([[IGNORED, 5, IGNORED, 7], [IGNORED] * 4, [1, IGNORED, IGNORED, IGNORED]])
+    chosen, places = masked_places(targets)
+    assert chosen.tolist() == [[True, True], [False, False], [True, False]]
+    assert places[chosen].tolist() == [1, 3, 0]
+    assert targets.gather(1, places)[chosen].tolist() == [5, 7, 1]
+
+
+def test_a_batch_without_a_masked_token_has_a_loss_of_nothing() -> None:
+    encoder, objective = made(probability=1e-9)
+    loss = loss_of(encoder, objective, corrupted(objective, batch_of(encoder))).value
+    loss.backward()
+    assert loss.item() == 0
+
+
+def test_watched_it_tells_what_the_others_bring_and_the_loss_is_the_same() -> None:
+    encoder, objective = made()
+    batch = corrupted(objective, batch_of(encoder))
+    found = []
+    for watched in (False, True):
+        objective.watched = watched
+        loss = loss_of(encoder, objective, batch)
+        found.append((loss.value.item(), set(loss.metrics)))
+    assert found == [(found[0][0], set()), (found[0][0], {"accuracy", "cross_gain"})]
+
+
+def copies(draw: torch.Generator, samples: int = 32) -> list[list[list[int]]]:
+    """Samples of two sequences, in either order: one has a word beside another one, one has it alone."""
+    words = torch.randint(30, 46, (samples, 2), generator=draw).tolist()
+    return [[[word], [other, word]] for word, other in words]
+
+
+def masked_alone(batch: dict[str, Any], mask: int) -> dict[str, Any]:
+    """The word that stands alone in the first sequence of every sample is masked, and nothing else."""
+    (chunk,), rows = batch["sequences"]["chunks"], batch["sequences"]["rows"][::2]
+    targets = torch.full_like(chunk["input_ids"], IGNORED)
+    targets[rows, 1] = chunk["input_ids"][rows, 1]
+    ids = chunk["input_ids"].masked_fill(targets != IGNORED, mask)
+    return {**batch, "sequences": {**batch["sequences"], "chunks": [{**chunk, "input_ids": ids, "targets": targets}]}}
+
+
+@pytest.mark.parametrize("name", ["cross_thought", "mlm"])
+def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_without_it(name: str) -> None:
+    """It is one of 16 and stands alone in its own: a masked language model is at chance."""
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"hidden_size": 32, "layers": 1, "heads": 2, "intermediate_size": 64, "dropout": 0.0}
+    cross = CrossConfig(1) if name == "cross_thought" else None
+    config = TransformerConfig(**sizes, pooling="cls", cross=cross)
+    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
+    objective: Any = (
+        CrossThought(CrossThoughtConfig(starts="fixed"), encoder)
+        if cross
+        else MaskedLanguageModel(MlmConfig(), encoder)
+    )
+    objective.watched = True
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=2e-3)
+    draw, rights = torch.Generator().manual_seed(1), []
+    for _ in range(150):
+        batch = masked_alone(batch_of(encoder, copies(draw), 10_000), encoder.vocabulary.tokens.mask)
+        (chunk,) = batch["sequences"]["chunks"]
+        if cross:
+            loss = loss_of(encoder, objective, batch)
+            rights.append(loss.metrics["accuracy"].item())
+        else:
+            one = {**chunk, "mlm_targets": chunk["targets"]}
+            states, chosen = encoder.states(one), chunk["targets"] != IGNORED
+            loss = objective(encoder, states, one)
+            rights.append(
+                (encoder.token_logits(states[chosen]).argmax(-1) == chunk["targets"][chosen]).float().mean().item()
+            )
+        optimizer.zero_grad()
+        loss.value.backward()
+        optimizer.step()
+    found = sum(rights[-20:]) / 20
+    assert found > 0.8 if cross else found < 2 / 16
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (TransformerConfig(pooling="cls"), "trains layers across sequences, which the encoder has not"),
+    (TransformerConfig(pooling="cls", cross=CrossConfig(), shared=False), "the encoder must be shared"),
+    (GruConfig("gru"), "reads states of tokens, which a gru has not"),
+]
+
+
+@pytest.mark.parametrize(("encoder", "said"), REFUSED)
+def test_what_cannot_be_trained_is_refused(encoder: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        CrossThoughtConfig().check(encoder, LENGTHS)
+
+
+def test_no_special_token_and_vectors_of_another_kind_are_refused() -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        CrossConfig(0)
+    for changed in ({"pooling": "mean"}, {"pooling": "cls", "embedding_size": 4}):
+        with pytest.raises(ValueError, match="with cross a vector is the states of the special tokens"):
+            TransformerConfig(cross=CrossConfig(), **changed)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="cross needs a vocabulary of subwords"):
+        build(TransformerConfig(hidden_size=8, pooling="cls", cross=CrossConfig(2)))
+
+
+def test_flops_are_those_of_every_layer() -> None:
+    encoder, objective = made(tokens=2)
+    batch = batch_of(encoder, [[[20, 21], [22, 23, 24]]])
+    width, inner, words = 8, 16, encoder.document.words.num_embeddings
+    read = 2 * (width * width + width)
+    asking = 2 * (width * width + width) + 2 * width * inner + inner + width + 4 * width
+    lengths = torch.tensor([5.0, 6.0])
+    own = 6 * 11 * (read + 0.4 * (asking + width * (width + words - 1))) + 12 * 0.4 * width * float(
+        lengths.square().sum()
+    )
+    assert encoder.cross is not None
+    across = float(encoder.cross.flops(torch.tensor([2])))
+    assert float(objective.flops(batch)) == pytest.approx(own + across)
+    assert float(encoder.flops(batch)) == float(encoder.layer_flops(lengths))
+
+
+def test_sequences_alone_are_the_texts_of_masked_language_modelling() -> None:
+    encoder, _ = made(tokens=1)
+    layout = text_layout(sentences(*SAMPLES[0]), encoder.specials, 14)
+    chunk = encoder.document.chunks(sentences(*SAMPLES[0]), 14, 1000)[0][0]
+    assert torch.equal(layout["input_ids"].sort(0).values, chunk["input_ids"].sort(0).values)
