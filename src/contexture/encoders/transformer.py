@@ -289,8 +289,8 @@ def initialise_for_width(model: Any, pooling: str) -> None:
     them says in which sentence that was. With BERT's own initialisation a two-layer model stayed at chance on MSPP for
     as long as it was tried.
 
-    Where one token stands for a text, queries and keys are drawn apart: equal ones would have it attend to itself, which
-    is what it matches best, and hardly to the words. Cross-Thought then stayed at chance on words that another sequence
+    Where one token stands for a text, queries and keys are drawn apart: equal ones would have it attend to itself,
+    which it matches best, and hardly to the words. Cross-Thought then stayed at chance on words that another sequence
     shows, and learned them in 100 steps without.
     """
     places = max(1, model.config.hidden_size // PLACES)
