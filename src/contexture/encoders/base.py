@@ -112,6 +112,13 @@ class Encoder(nn.Module):
             found = self.config.norm * nn.functional.normalize(found.float(), dim=-1)
         return found[texts["rows"]]
 
+    def plain(self, texts: Mapping[Role, TextBatch]) -> Tensor:
+        """Vectors (B, `dimension`) of texts of no role, from their batch of each of the `plain_roles`."""
+        found = [self(texts[role], role).float() for role in self.plain_roles]
+        if self.config.plain == "both" and self.config.unit:
+            found = [nn.functional.normalize(vectors, dim=-1) for vectors in found]
+        return torch.cat(found, dim=-1)
+
     def pooled(self, texts: TextBatch) -> Tensor:
         """What the states of a batch of documents are pooled to, (B, H), before anything is made of it."""
         network = self._transformer
@@ -153,14 +160,11 @@ class Encoder(nn.Module):
         tokens_at_once = TOKENS_AT_ONCE_ON_CPU if device.type == "cpu" else TOKENS_AT_ONCE
         training = self.training
         self.eval()
-        found = [
-            self(to_device(self.batch(parts, one, tokens_at_once), device), one).float()
-            for one in ((role,) if role else self.plain_roles)
-        ]
+        roles = (role,) if role else self.plain_roles
+        batches = {one: to_device(self.batch(parts, one, tokens_at_once), device) for one in roles}
+        found = self(batches[role], role) if role else self.plain(batches)
         self.train(training)
-        if role is None and self.config.plain == "both" and self.config.unit:
-            found = [nn.functional.normalize(vectors, dim=-1) for vectors in found]
-        vectors: Array = torch.cat(found, dim=-1).cpu().numpy()
+        vectors: Array = found.float().cpu().numpy()
         return vectors
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
@@ -183,7 +187,7 @@ class Encoder(nn.Module):
         if "texts" in batch:
             lengths = row_lengths(batch["texts"])
             return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
-        sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES]
+        sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES if role in batch]
         return torch.stack(sides).sum()
 
     def layer_flops(self, lengths: Tensor) -> Tensor:

@@ -1,0 +1,48 @@
+"""Pairs of a premise and a hypothesis with their relation, in the files of SNLI (JSON lines, without the parses).
+
+Every premise has three hypotheses, one of each label, as SNLI's have: that its things please as they do there, that they do
+not, and that others do. Either mood, and every thing, is in as many hypotheses of each label: a hypothesis alone tells nothing.
+"""
+
+import json
+from collections.abc import Iterator
+from random import Random
+
+from contexture.demo.fields import BRIGHT, GRIM, fields, frames, moods, named, passers_by, sentence, some
+from contexture.demo.names import pick, shuffled, source
+
+_FRAMES = "sentence_tasks.yml"
+#: Premises of each part.
+_PREMISES = {"train": 400, "dev": 100, "test": 100}
+LABELS = ("entailment", "contradiction", "neutral")
+
+
+def inference_files(seed: int) -> Iterator[tuple[str, list[str]]]:
+    """Name and lines of each file, a function of the seed."""
+    for part, count in _PREMISES.items():
+        rng = source(seed, "inference", part)
+        yield f"snli_1.0_{part}.jsonl", [line for number in range(count) for line in _rows(f"{part}{number}", seed, rng)]
+
+
+def _rows(caption: str, seed: int, rng: Random) -> Iterator[str]:
+    people = passers_by(seed, rng)
+    thing, other = (pick(fields()[field], rng) for field in some(tuple(fields()), 2, rng))
+    mood, contrary = shuffled((BRIGHT, GRIM), rng)
+    word, *others = some(moods()[mood], 3, rng)
+    premise = sentence(pick(frames(_FRAMES)["premise"], rng), people | named("ax", (thing, word)), rng)
+    said = {
+        "entailment": (thing, others[0]),
+        "contradiction": (thing, pick(moods()[contrary], rng)),
+        "neutral": (other, pick(moods()[pick((mood, contrary), rng)], rng)),
+    }
+    for label in shuffled(LABELS, rng):
+        hypothesis = sentence(pick(frames(_FRAMES)["hypothesis"], rng), people | named("ay", said[label]), rng)
+        row = {
+            "annotator_labels": [label],
+            "captionID": f"{caption}.jpg",
+            "gold_label": label,
+            "pairID": f"{caption}.jpg#{LABELS.index(label)}",
+            "sentence1": premise,
+            "sentence2": hypothesis,
+        }
+        yield json.dumps(row, ensure_ascii=False)

@@ -1,0 +1,56 @@
+"""Where sets of labelled sentence pairs come from, and how encoders are fine-tuned on them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+from contexture.tasks.settings import FinetuneSettings
+from contexture.training.config import OptimizerConfig, Positive
+
+#: The input that stands for the made-up world.
+DEMO = "demo"
+#: What a set is called; its models and its vectors have a folder of that name.
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class PairsConfig:
+    """Where the sets of sentence pairs come from."""
+
+    # demo (pairs about the made-up world), or name → a folder, a file or a list of files of a published set.
+    input: Literal["demo"] | dict[Name, str | list[str]] = "demo"
+
+
+@dataclass(config=STRICT, frozen=True)
+class PairSettings(FinetuneSettings):
+    """How encoders are measured and fine-tuned on sentence pairs.
+
+    The defaults of fine-tuning are the Cross-Thought paper's (section 4.2).
+    """
+
+    # Sets that encoders are fine-tuned on, too; none: all are measured frozen alone.
+    finetuned: list[Name] = Field(default_factory=list)
+    # Training rows of a set at most, drawn by a hash of their texts; null: all.
+    train_rows: Positive | None = None
+    # Pairs per optimizer step, over all devices.
+    batch_size: Positive = 32
+    # Optimizer steps at most.
+    steps: Positive = 123_873
+    # Steps between two looks at the pairs held out.
+    evaluate_every: Positive = 2_000
+    # Looks without a better accuracy before training stops.
+    patience: Positive = 10
+    optimizer: OptimizerConfig = Field(
+        default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=7_432)
+    )
+    # Of what the linear layer reads; the encoder keeps its own.
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    # Tokens, padding included, that are encoded at a time: texts of like length go together.
+    tokens_at_once: Positive = 16384
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.finetuned)) < len(self.finetuned):
+            raise ValueError(f"finetuned: a set stands there twice: {self.finetuned}")

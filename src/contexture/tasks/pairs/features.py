@@ -1,0 +1,66 @@
+"""What a linear classifier reads of the vectors of two sentences, and what it makes of frozen ones."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from contexture.encoders.cross import CrossLayers
+from contexture.metrics.logistic import Design, fit_path, log_probabilities
+from contexture.tasks.sentences.probe_protocols import pair_features
+
+Labels = npt.NDArray[np.int64]
+#: C to choose from, ascending: the greater, the less the weights are held back.
+STRENGTHS = tuple(4.0**power for power in range(-2, 5))
+#: Pairs that cross-sequence layers read together.
+ROWS = 4096
+
+
+def features_of(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
+    """Vectors u, v (B, D) → [u, v, |u−v|, u∗v] (B, 4D).
+
+    With cross-sequence layers: what they make of both, C flattened (B, 2D; Cross-Thought, equation 11).
+    """
+    if cross is None:
+        return pair_features(first, second, with_vectors=True)
+    both = torch.stack([first, second], dim=1)
+    crossed = cross(both, torch.ones(both.shape[:2], dtype=torch.bool, device=both.device))
+    return crossed.flatten(1)
+
+
+@torch.inference_mode()
+def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
+    """The same of many pairs, without dropout, a part at a time."""
+    if cross is None:
+        return features_of(first, second)
+    cross.eval()
+    parts = zip(first.split(ROWS), second.split(ROWS), strict=True)
+    return torch.cat([features_of(one, two, cross).float() for one, two in parts])
+
+
+def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], classes: int) -> Labels:
+    """What a logistic regression on the features (N, D) of `train` predicts of those of `test`.
+
+    Its strength is the one with the best accuracy on `dev`; of equal ones the smallest. ValueError for a feature that
+    is not finite.
+    """
+    train = features["train"]
+    design = Design.of(train)
+    targets = torch.nn.functional.one_hot(torch.from_numpy(labels["train"]), classes).to(train)
+    weights = torch.ones(1, len(train), device=train.device)
+    places = {part: design.place(features[part]) for part in ("dev", "test")}
+    best, predicted = -1.0, np.empty(0, np.int64)
+    for parameters in fit_path(design, targets, weights, STRENGTHS):
+        found = {part: log_probabilities(place, parameters)[0].argmax(1).cpu().numpy() for part, place in places.items()}
+        accuracy = float((found["dev"] == labels["dev"]).mean())
+        if accuracy > best:
+            best, predicted = accuracy, found["test"]
+    return predicted
+
+
+def coded(labels: Sequence[str], classes: Sequence[str]) -> Labels:
+    """The number of each label among the classes."""
+    numbers = {name: number for number, name in enumerate(classes)}
+    return np.array([numbers[label] for label in labels], np.int64)

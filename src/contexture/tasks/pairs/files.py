@@ -1,0 +1,178 @@
+"""Published sets of labelled sentence pairs: one reader, told by headers, keys and file names what it has before it.
+
+It knows the columns and keys of SNLI, MultiNLI, QQP and SciTail, and what has none of them by its number of columns:
+sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as Wang et al., 2017, split it).
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TextIO, cast
+
+import pandas as pd
+
+from contexture.tasks.missing import BenchmarkMissing
+
+#: What sentences and label are called in headers and as keys.
+NAMES = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
+LABELS = ("gold_label", "is_duplicate", "label")
+#: Where they stand in files without a header, by the number of columns.
+PLACES = {3: (0, 1, 2), 4: (1, 2, 0)}
+#: Labels that are none: nobody agreed, or they are kept secret.
+NO_LABEL = ("", "-", "-1", "hidden")
+#: Rows of a file without a part of its own are not split yet.
+WHOLE = "whole"
+#: Endings, the best first where a part comes in several.
+ENDINGS = (".jsonl", ".tsv", ".txt")
+
+_PART = re.compile(r"(?<![a-z])(train|dev|valid|validation|test)(?![a-z])")
+_GENRES = re.compile(r"(?<![a-z])(mismatched|matched)(?![a-z])")
+#: A label is a word or a number; what is longer is a sentence in the wrong place.
+_LONGEST_LABEL = 30
+_REMEDY = (
+    "Give the folder that SNLI, MultiNLI, QQP or SciTail is unpacked into, with a file for each part "
+    "(…train…, …dev…, …test…; .jsonl, .tsv or .txt, plain or .gz), or such files themselves."
+)
+
+
+def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
+    """Read all files of a set: those of a folder, a file, or several.
+
+    Returns:
+        One row a pair, in the order of the files: `part` (train, dev, test or whole), `genres` (matched or
+        mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" where there is none.
+
+    Raises:
+        BenchmarkMissing: there are no such files.
+        ValueError: a file is not in a format; the text names file, line and remedy.
+    """
+    tables = []
+    for (part, genres), path in sorted(_find(name, source).items()):
+        try:
+            with _open(path) as file:
+                rows = pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
+        except FileNotFoundError as error:
+            raise BenchmarkMissing(name, path, _REMEDY) from error
+        except (EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
+            raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
+        tables.append(rows.assign(part=part, genres=genres))
+    return pd.concat(tables, ignore_index=True)[["part", "genres", "first", "second", "label"]]
+
+
+def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
+    """The file of each part."""
+    given = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
+    for path in given:
+        if not path.exists():
+            raise BenchmarkMissing(name, path, _REMEDY)
+    files = [file for path in given for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    known = sorted((file for file in files if _ending(file) in ENDINGS), key=lambda file: ENDINGS.index(_ending(file)))
+    found: dict[tuple[str, str], Path] = {}
+    for file in known:
+        if part := _PART.search(file.name.lower()):
+            genres = _GENRES.search(file.name.lower())
+            key = part[1].replace("validation", "valid").replace("valid", "dev"), genres[1] if genres else ""
+            found.setdefault(key, file)
+    # A set that nobody has split is one file; beside parts, a file that is none tells something else.
+    alone = [file for file in known if file in given or _ending(file) != ".txt"]
+    if not found and len(alone) == 1:
+        found[WHOLE, ""] = alone[0]
+    if not found:
+        raise BenchmarkMissing(name, given[0], _REMEDY)
+    return found
+
+
+def _ending(file: Path) -> str:
+    return Path(file.name.removesuffix(".gz")).suffix.lower()
+
+
+def _open(path: Path) -> TextIO:
+    # Only \n ends a line: sentences hold other characters that Python would take for line ends.
+    opened = gzip.open if path.suffix == ".gz" else open
+    return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
+
+
+def _rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
+    """First, second, label of every row."""
+    lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, start=1))
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
+        raise ValueError(f"{path} is empty; fetch it again")
+    read = _json_rows if first[1].startswith("{") else _table_rows
+    for number, row in read(path, chain([first], lines)):
+        one, two, label = (value.strip() for value in row)
+        if len(label) > _LONGEST_LABEL:
+            raise ValueError(
+                f"{path}, line {number}: the label is {label!r}; it must be a word or a number: are the columns "
+                "sentence, sentence, label, or named by a header?"
+            )
+        yield one, two, "" if label in NO_LABEL else label
+
+
+def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            texts = [next(row[key] for key in names if key in row) for names in NAMES]
+        except (ValueError, StopIteration, RuntimeError, TypeError) as error:
+            raise ValueError(
+                f"{path}, line {number}: no JSON object with sentence1 and sentence2 ({error}); fetch the file again"
+            ) from None
+        yield number, [*map(str, texts), str(next((row[key] for key in LABELS if key in row), ""))]
+
+
+def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    start, line = next(lines)
+    header = line.split("\t")
+    columns = [next((header.index(name) for name in names if name in header), None) for names in (*NAMES, LABELS)]
+    if columns[0] is not None and columns[1] is not None:
+        places, split_rows = columns, header[-3:] == ["question1", "question2", "is_duplicate"]
+    elif len(header) in PLACES:
+        places, split_rows = list(PLACES[len(header)]), False
+        lines = chain([(start, line)], lines)
+    else:
+        raise ValueError(
+            f"{path}, line {start}: {len(header)} columns, and no header that names sentence1 and sentence2 (or "
+            "question1 and question2); name them, or leave sentence, sentence and label alone"
+        )
+    for number, fields in _fields(path, lines, len(header), split_rows):
+        yield number, [fields[place] if place is not None else "" for place in places]
+
+
+def _fields(
+    path: Path, lines: Iterator[tuple[int, str]], width: int, split_rows: bool
+) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each row.
+
+    Quora's questions have line breaks here and there, so that a row goes on until it has all its fields, and quotation
+    marks around those that have some inside, which are doubled there; other sets have neither.
+    """
+    fields: list[str] = []
+    number = 0
+    for number, line in lines:
+        if not line and not fields:
+            continue
+        new = line.split("\t")
+        fields = [*fields[:-1], f"{fields[-1]} {new[0]}", *new[1:]] if fields else new
+        if len(fields) < width and split_rows:
+            continue
+        if len(fields) != width:
+            break
+        yield number, [_unquoted(field) for field in fields] if split_rows else fields
+        fields = []
+    if fields:
+        raise ValueError(
+            f"{path}, line {number}: {len(fields)} fields where there should be {width}; fetch the file again, or "
+            "remove tabs and line breaks inside the fields"
+        )
+
+
+def _unquoted(field: str) -> str:
+    inside = field[1:-1].replace('""', "")
+    quoted = len(field) > 1 and field[0] == field[-1] == '"' and '"' not in inside
+    return field[1:-1].replace('""', '"') if quoted else field

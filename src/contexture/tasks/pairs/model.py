@@ -1,0 +1,106 @@
+"""A fine-tuned pair classifier: an encoder and a linear layer on the vectors of two sentences; and both on disk."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from contexture.encoders.base import TEXTS_AT_ONCE, Encoder, on_device, tokenized
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.layout import Ints, select
+from contexture.objectives.base import Loss, Objective
+from contexture.objectives.base_config import ObjectiveConfig
+from contexture.tasks.answer_selection.scoring import evaluating
+from contexture.tasks.pairs.features import ROWS, features_of
+
+SETTINGS = "pairs.json"
+HEAD = "head.safetensors"
+
+
+class PairClassification(Objective):
+    """Cross-entropy of a linear softmax on `features_of` the vectors of two sentences."""
+
+    def __init__(self, encoder: Encoder, classes: int, dropout: float = 0.0) -> None:
+        super().__init__(ObjectiveConfig(), encoder)
+        width = (4 if encoder.cross is None else 2) * encoder.dimension
+        self.dropout = nn.Dropout(dropout)
+        self.linear = nn.Linear(width, classes)
+        nn.init.normal_(self.linear.weight, std=0.02)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, encoder: Encoder, states: Tensor, batch: Mapping[str, Any]) -> Loss:
+        """Loss of the vectors (2B, D) of first, then second sentences against `labels` (B,)."""
+        return Loss(nn.functional.cross_entropy(self.logits(encoder, *states.chunk(2)), batch["labels"]))
+
+    def logits(self, encoder: Encoder, first: Tensor, second: Tensor) -> Tensor:
+        """Vectors (B, D) of both sentences → (B, classes)."""
+        logits: Tensor = self.linear(self.dropout(features_of(first, second, encoder.cross)))
+        return logits.float()
+
+
+class PairTexts:
+    """The different sentences of some pairs, tokenized once by the vocabulary of an encoder."""
+
+    def __init__(self, first: list[str], second: list[str], encoder: Encoder) -> None:
+        texts, places = np.unique(np.array([*first, *second], dtype=object), return_inverse=True)
+        self.parts = tokenized(texts.tolist(), encoder.vocabulary)
+        #: Of each pair, where its sentences stand among them.
+        self.first, self.second = np.split(places.astype(np.int64), 2)
+        #: Whether a sentence has a token.
+        self.there = self.parts.lengths.sum(axis=1) > 0
+
+    def vectors(self, encoder: Encoder) -> Tensor:
+        """Of each sentence, without a role, on the encoder's device; 0 for one without a token."""
+        found = np.zeros((len(self.there), encoder.dimension), np.float32)
+        rows: Ints = np.flatnonzero(self.there)
+        for start in range(0, len(rows), TEXTS_AT_ONCE):
+            some = rows[start : start + TEXTS_AT_ONCE]
+            found[some] = encoder.embed_tokens(select(self.parts, some))
+        return torch.from_numpy(found).to(next(encoder.parameters()).device)
+
+    @torch.inference_mode()
+    def predicted(self, encoder: Encoder, task: PairClassification) -> Ints:
+        """The class of each pair."""
+        vectors = self.vectors(encoder)
+        pairs = torch.from_numpy(np.stack([self.first, self.second], axis=1)).to(vectors.device)
+        with evaluating(encoder, task):
+            found = [task.logits(encoder, *vectors[some].unbind(1)).argmax(1) for some in pairs.split(ROWS)]
+        classes: Ints = torch.cat(found).cpu().numpy()
+        return classes
+
+
+class PairModel(nn.Module):
+    """Encoder and linear layer of one fine-tuned variant, and the names of the classes."""
+
+    def __init__(self, encoder: Encoder, classes: list[str], dropout: float = 0.0) -> None:
+        super().__init__()
+        self.encoder, self.classes = encoder, classes
+        self.task = PairClassification(encoder, len(classes), dropout)
+
+    def save(self, folder: Path) -> None:
+        """The encoder as all encoders are saved, the linear layer and, last, the classes beside it."""
+        save_encoder(self.encoder, folder)
+        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
+        (folder / SETTINGS).write_text(json.dumps({"classes": self.classes}, indent=1), encoding="utf-8")
+
+
+def load_pair_model(folder: str | Path) -> PairModel:
+    """A model that `PairModel.save` wrote, ready to predict, on the GPU where there is one.
+
+    Raises ValueError, naming the folder, where something is missing or damaged.
+    """
+    folder = Path(folder)
+    encoder = load_encoder(folder)
+    try:
+        model = PairModel(encoder, json.loads((folder / SETTINGS).read_bytes())["classes"])
+        model.task.load_state_dict(load_file(folder / HEAD))
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{folder} holds no whole pair classifier ({error}); fine-tune it again") from error
+    model.task.to(next(on_device(encoder).parameters()).device)
+    return model.eval()

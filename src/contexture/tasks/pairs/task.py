@@ -1,0 +1,90 @@
+"""Pair classification as a task: sets of labelled sentence pairs."""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from contexture.demo.write import PAIRS
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.pairs.config import DEMO, PairsConfig, PairSettings
+from contexture.tasks.pairs.files import read_set
+from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
+
+LOG = logging.getLogger(__name__)
+
+
+class PairsTask:
+    """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
+
+    name = "pairs"
+    corpus = ()
+
+    def read(self, source: PairsConfig, demo: Path, place: Path) -> None:
+        """Write `<set>.parquet` of every set, see `splits.PairSet`, and in `task.json` how each is split; see `Task.read`.
+
+        Raises ValueError, naming file and line, for files that are not in a format.
+        """
+        sets = {DEMO: str(demo / PAIRS)} if source.input == DEMO else source.input
+        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "sets": []}
+        with work_folder(place) as work:
+            for name, given in sets.items():
+                try:
+                    found = split_set(name, read_set(name, given))
+                except BenchmarkMissing as error:
+                    LOG.warning("%s", error)
+                    report["missing"][name] = str(error)
+                    continue
+                if found.said:
+                    LOG.warning("%s: %s", name, found.said)
+                found.rows.to_parquet(work / f"{name}.parquet")
+                report["sets"].append(name)
+                report["counts"][name] = _counts(found)
+            (work / TASK_FILE).write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+
+    def check(self, settings: PairSettings, data: Path) -> None:
+        """Raise ValueError where encoders shall be fine-tuned on a set that nobody named, before anything is trained."""
+        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        known = [*report["sets"], *report["missing"]]
+        if unknown := [name for name in settings.finetuned if name not in known]:
+            raise ValueError(f"pairs.finetuned: no set is called {', '.join(unknown)}; pairs.input has {known}")
+
+    def options(self, settings: PairSettings, head: str | None) -> list[str]:
+        """One model a set."""
+        return settings.finetuned
+
+    def finetune(
+        self, settings: PairSettings, option: str, contestant: Contestant, data: Path, folder: Path
+    ) -> None:
+        """See `finetune.finetune_pairs`; nothing is written where the set is missing."""
+        from contexture.tasks.pairs.finetune import finetune_pairs
+
+        if (file := data / f"{option}.parquet").exists():
+            finetune_pairs(settings, contestant, pd.read_parquet(file), folder)
+
+    def evaluate(
+        self,
+        settings: PairSettings,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        each: Each = one_by_one,
+    ) -> Results:
+        """See `evaluation.evaluate_pairs`; nothing of sets that are missing."""
+        from contexture.tasks.pairs.evaluation import evaluate_pairs
+
+        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        files = {name: data / f"{name}.parquet" for name in report["sets"]}
+        return evaluate_pairs(contestants, files, settings.train_rows, place, each)
+
+
+def _counts(found: PairSet) -> dict[str, Any]:
+    sizes = found.rows["part"].value_counts()
+    counts: dict[str, Any] = {part: int(sizes[part]) for part in PARTS}
+    counts |= {name: count for name, count in found.dropped.items() if count}
+    return counts | ({"parts": found.said} if found.said else {})

@@ -1,0 +1,116 @@
+"""Which pairs are trained on, chosen by and tested on."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from contexture.tasks.pairs.files import read_set
+from contexture.tasks.pairs.splits import first_rows, groups, split_set
+
+
+def table(*parts: tuple[str, str, int]) -> pd.DataFrame:
+    """Rows by part and genres; three of a kind have the same first sentence and different labels."""
+    found = [
+        (part, genres, f"{part} {genres} {number // 3}", f"says {number}", ("yes", "no", "perhaps")[number % 3])
+        for part, genres, count in parts
+        for number in range(count)
+    ]
+    return pd.DataFrame(found, columns=["part", "genres", "first", "second", "label"])
+
+
+def sizes(rows: pd.DataFrame) -> dict[str, int]:
+    found: dict[str, int] = rows.groupby("part").size().to_dict()
+    return found
+
+
+def test_published_parts_stay_as_they_are() -> None:
+    given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
+    found = split_set("snli", given)
+    assert_frame_equal(found.rows, given)
+    assert found.said == "" and found.dropped == {"without_label": 0, "without_text": 0}
+
+
+def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
+    """As the Cross-Thought paper has it for MNLI, with a twentieth of the training part held out."""
+    given = table(("train", "", 3000), ("dev", "matched", 30), ("dev", "mismatched", 30), ("test", "matched", 9))
+    given.loc[given["part"] == "test", "label"] = ""
+    found = split_set("mnli", given)
+    assert "tested on the dev part" in found.said and found.dropped["without_label"] == 9
+    test = found.rows[found.rows["part"] == "test"]
+    keys = ["genres", "first", "second", "label"]
+    assert test[keys].to_numpy().tolist() == given.loc[given["part"] == "dev", keys].to_numpy().tolist()
+    counts = sizes(found.rows)
+    assert 100 < counts["dev"] < 200 and counts["dev"] + counts["train"] == 3000
+    train, dev = (set(found.rows.loc[found.rows["part"] == part, "first"]) for part in ("train", "dev"))
+    assert not train & dev
+
+
+@pytest.mark.parametrize("parts", [["whole"], ["dev", "test"], ["train"]])
+def test_a_set_without_parts_is_split_by_its_texts(parts: list[str]) -> None:
+    given = table(*((part, "", 3000 // len(parts)) for part in parts))
+    found = split_set("snli", given)
+    assert "20% of all rows are tested on" in found.said
+    counts = sizes(found.rows)
+    assert 450 < counts["test"] < 750 and 60 < counts["dev"] < 180 and sum(counts.values()) == 3000
+    sides = {part: set(found.rows.loc[found.rows["part"] == part, "first"]) for part in counts}
+    assert not sides["train"] & sides["test"] and not sides["dev"] & (sides["train"] | sides["test"])
+    # A function of the texts, whatever the order of the rows.
+    shuffled = split_set("snli", given.sample(frac=1, random_state=1)).rows
+    keys = ["first", "second"]
+    expected = found.rows.sort_values(keys, ignore_index=True)
+    assert_frame_equal(shuffled.sort_values(keys, ignore_index=True), expected)
+
+
+def test_pairs_with_the_same_first_sentence_and_reversed_pairs_stay_together() -> None:
+    pairs = [("a", "b"), ("a", "c"), ("b", "a"), ("b", "d"), ("d", "e"), ("f", "f"), ("c", "g")]
+    found = groups(pd.DataFrame(pairs, columns=["first", "second"]))
+    assert found == ["a", "a", "a", "a", "d", "f", "c"]
+
+
+def test_rows_without_label_or_text_are_dropped_and_counted() -> None:
+    given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
+    given.loc[[0, 1], "label"] = ""
+    given.loc[[1, 3], "second"] = ""
+    found = split_set("snli", given)
+    assert len(found.rows) == 45 and found.dropped == {"without_label": 2, "without_text": 1}
+
+
+def test_fewer_rows_are_drawn_by_their_texts() -> None:
+    rows = table(("train", "", 300))
+    few, more = first_rows(rows, 20), first_rows(rows, 40)
+    assert len(few) == 20 and set(few.index) < set(more.index) and few.index.is_monotonic_increasing
+    again = first_rows(rows.iloc[::-1], 20)
+    assert set(again["second"]) == set(few["second"]) and few.index.tolist() != list(range(20))
+    assert first_rows(rows, None) is rows and first_rows(rows, 300) is rows
+
+
+def test_parts_that_do_not_fit_are_named() -> None:
+    given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
+    with pytest.raises(ValueError, match=r"snli: the test part has the labels \['maybe'\], the training part has"):
+        split_set("snli", given.assign(label=given["label"].mask(given["part"].eq("test"), "maybe")))
+    with pytest.raises(ValueError, match=r"all pairs to train on have the label 'yes'"):
+        split_set("snli", given.assign(label="yes"))
+    with pytest.raises(ValueError, match=r"snli: 3 labelled pairs leave none for"):
+        split_set("snli", given[:3])
+
+
+@pytest.mark.parametrize(
+    ("folder", "parts", "labels"),
+    [
+        ("snli", {"dev": 9842, "test": 9824}, {"0": 6697, "1": 6454, "2": 6515}),
+        ("quora", {"dev": 10000, "test": 10000}, {"0": 10000, "1": 10000}),
+        ("scitail", {"dev": 1304, "test": 2126}, {"0": 1499, "1": 1931}),
+    ],
+)
+def test_real_sets_have_the_published_rows(
+    folder: str, parts: dict[str, int], labels: dict[str, int], shared_data: Path
+) -> None:
+    read = read_set(folder, str(shared_data / "pairs" / folder))
+    assert sizes(read) == parts and read.groupby("label").size().to_dict() == labels
+    found = split_set(folder, read)
+    assert found.said and sum(found.dropped.values()) == 0
+    test = found.rows["part"].eq("test")
+    assert 0.18 < test.mean() < 0.22
+    assert not set(found.rows.loc[test, "first"]) & set(found.rows.loc[~test, "first"])

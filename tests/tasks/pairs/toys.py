@@ -1,0 +1,46 @@
+"""Pairs of which one label says that the second sentence has the words of the first, and the other that it has others."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import TypeAdapter
+
+from contexture.tasks.pairs.config import PairSettings
+from tests.tasks.retrieval.toys import BAG, TRANSFORMER, WORDS, new_encoder, vocabulary
+
+__all__ = ["BAG", "TRANSFORMER", "WORDS", "new_encoder", "rows", "settings", "vocabulary", "write_data"]
+
+
+def settings(**others: Any) -> PairSettings:
+    given = {
+        "finetuned": ["toys"], "batch_size": 16, "steps": 120, "evaluate_every": 20, "patience": 4, "dropout": 0.0,
+        "tokens_at_once": 100, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
+    }  # fmt: skip
+    return TypeAdapter(PairSettings).validate_python(given | others)
+
+
+def rows(genres: tuple[str, ...] = ("",)) -> pd.DataFrame:
+    """As `splits.PairSet.rows`: 160 pairs to train on, 40 held out, 60 to test."""
+    draw = random.Random(5)
+    found = []
+    for part, count in (("train", 160), ("dev", 40), ("test", 60)):
+        for number in range(count):
+            label = ("other", "same")[number % 2]
+            first = draw.sample(WORDS, 3)
+            second = draw.sample(first, 3) if label == "same" else draw.sample(sorted(set(WORDS) - set(first)), 3)
+            of_test = genres[number // 2 % len(genres)] if part == "test" else ""
+            found.append((part, of_test, " ".join(first), " ".join(second), label))
+    return pd.DataFrame(found, columns=["part", "genres", "first", "second", "label"])
+
+
+def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
+    """What `PairsTask.read` writes."""
+    folder.mkdir()
+    for name, table in sets.items():
+        table.to_parquet(folder / f"{name}.parquet")
+    report = {"name": ", ".join(sets), "counts": {}, "missing": {"qqp": "not here"}, "sets": list(sets)}
+    (folder / "task.json").write_text(json.dumps(report))
+    return folder
