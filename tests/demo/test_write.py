@@ -26,7 +26,7 @@ from contexture.demo.world import literal, outline, page
 from contexture.tasks.answer_selection.files import clean, read_wikiqa
 
 NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2", "squad-demo.json"]
-FOLDERS = ["books", "senteval"]
+FOLDERS = ["books", "pairs", "senteval"]
 SCHEMA = "{http://www.mediawiki.org/xml/export-0.11/}"
 
 
@@ -73,7 +73,7 @@ write_demo_world(DemoConfig(pages=30, novels=2), pathlib.Path(sys.argv[1]))
         subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], check=True, env=env)
     write_demo_world(DemoConfig(pages=30, novels=2, seed=1), tmp_path / "other")
     one, two, other = (_contents(tmp_path / name) for name in ("one", "two", "other"))
-    assert one == two and len(one) == len(NAMES) + 2 + 27
+    assert one == two and len(one) == len(NAMES) + 2 + 27 + 3
     assert all(one[name] != other[name] for name in one.keys() & other.keys())
 
 

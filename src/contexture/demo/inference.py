@@ -1,7 +1,8 @@
 """Pairs of a premise and a hypothesis with their relation, in the files of SNLI (JSON lines, without the parses).
 
-Every premise has three hypotheses, one of each label, as SNLI's have: that its things please as they do there, that they do
-not, and that others do. Either mood, and every thing, is in as many hypotheses of each label: a hypothesis alone tells nothing.
+Every premise tells what somebody thought of some things, and has three hypotheses, one of each label: that they are
+thought of so, that they are not, and what is thought of other things. All things and either mood are as frequent with
+each label, so that a hypothesis alone tells nothing.
 """
 
 import json
@@ -21,7 +22,10 @@ def inference_files(seed: int) -> Iterator[tuple[str, list[str]]]:
     """Name and lines of each file, a function of the seed."""
     for part, count in _PREMISES.items():
         rng = source(seed, "inference", part)
-        yield f"snli_1.0_{part}.jsonl", [line for number in range(count) for line in _rows(f"{part}{number}", seed, rng)]
+        yield (
+            f"snli_1.0_{part}.jsonl",
+            [line for number in range(count) for line in _rows(f"{part}{number}", seed, rng)],
+        )
 
 
 def _rows(caption: str, seed: int, rng: Random) -> Iterator[str]:

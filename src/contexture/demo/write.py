@@ -10,6 +10,7 @@ from contexture.demo.config import DemoConfig
 from contexture.demo.export import FOOTER, element, header
 from contexture.demo.extras import Entry, article_id, extras
 from contexture.demo.grammar import kinds
+from contexture.demo.inference import inference_files
 from contexture.demo.novels import file_name, novel, text
 from contexture.demo.questions import HEADER, SPLITS, rows, split
 from contexture.demo.retrieval import squad_article
@@ -21,13 +22,15 @@ EXPORT = "demo-pages-articles.xml.bz2"
 RETRIEVAL = "squad-demo.json"
 BOOKS = "books"
 SENTENCES = "senteval"
+PAIRS = "pairs"
 
 
 def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
     """Write a MediaWiki export, questions, novels and tasks for encoders of sentences into `folder`.
 
     The questions are three files in the WikiQA format and one in that of SQuAD v1.1; the novels, one file each, lie in
-    a folder `BOOKS`, and the tasks in a folder `SENTENCES` with the layout of SentEval's `data/downstream`.
+    a folder `BOOKS`, and the tasks in a folder `SENTENCES` with the layout of SentEval's `data/downstream`; pairs
+    of premise and hypothesis lie in a folder `PAIRS`, with the files of SNLI.
 
     The folder is made if need be. The same configuration gives the same bytes, and memory does not grow with the
     number of pages or novels. A file or folder has its name only when all of them are complete; folders of these names
@@ -35,19 +38,20 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
 
     Returns:
         Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, for each
-        split `<split>_questions`, `<split>_candidates` and `<split>_answers`, then `novels`, `novel_sentences` and
-        `sentence_task_rows`.
+        split `<split>_questions`, `<split>_candidates` and `<split>_answers`, then `novels`, `novel_sentences`,
+        `sentence_task_rows` and `pair_rows`.
 
     Raises:
         OSError: the folder cannot be made or written; nothing half-written is left.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = [EXPORT, RETRIEVAL, *(f"WikiQA-{name}.tsv" for name in SPLITS), BOOKS, SENTENCES]
-    *parts, books, sentences = places = [folder / f".{name}.part" for name in names]
+    names = [EXPORT, RETRIEVAL, *(f"WikiQA-{name}.tsv" for name in SPLITS), BOOKS, SENTENCES, PAIRS]
+    *parts, books, sentences, pairs = places = [folder / f".{name}.part" for name in names]
     try:
         for place in places:
             _remove(place)  # of a run that was killed
         counts = _write(config, *parts) | _write_novels(config, books) | _write_sentence_tasks(config, sentences)
+        counts |= _write_pairs(config, pairs)
         for place, name in zip(places, names, strict=True):
             _give_name(place, folder / name)
     finally:
@@ -93,11 +97,20 @@ def _write_novels(config: DemoConfig, folder: Path) -> dict[str, int]:
 def _write_sentence_tasks(config: DemoConfig, folder: Path) -> dict[str, int]:
     count = 0
     for name, lines in task_files(config.seed):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+        _write_lines(folder / name, lines)
         count += rows_of(name, lines)
     return {"sentence_task_rows": count}
+
+
+def _write_pairs(config: DemoConfig, folder: Path) -> dict[str, int]:
+    return {"pair_rows": sum(_write_lines(folder / name, lines) for name, lines in inference_files(config.seed))}
+
+
+def _write_lines(path: Path, lines: list[str]) -> int:
+    """Write a file; returns how many lines it has."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    return len(lines)
 
 
 def _write(config: DemoConfig, export: Path, retrieval: Path, *tables: Path) -> dict[str, int]:
