@@ -194,6 +194,7 @@ RUNS = "two_tower.pretrain.runs"
         (f"{RUNS}.ict.streams.pairs.mixture", "equal", f"{RUNS}.ict.streams.pairs.mixture: Input should be 'uniform'"),
         ("words.size", 5, "words.size: Input should be greater than or equal to 10 (is 5)"),
         ("sentence_tasks.row_counts", "some", "sentence_tasks.row_counts"),
+        ("quick_thoughts.tasks.pairs", {"batch_size": 7, "devices": 2}, "batch_size 7 must be a multiple of devices"),
         ("quick_thoughts.streams.contiguous.boundaries", "pages", "quick_thoughts.streams.contiguous.boundaries"),
         ("quick_thoughts.tasks.sentences.protocol", "mteb", "quick_thoughts.tasks.sentences.protocol"),
         (
@@ -293,7 +294,9 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
         ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['contiguous', 'joint', "),
-        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'ret"),
+        ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
+        ("pairs.input", {"SNLI": "data"}, r"pairs: .*small letters, digits and _, not SNLI"),
+        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'pai"),
         (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are \['pairs', "),
         (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are"),
         (f"{RUNS}.ict.streams.pairs.sampling", {}, r"ict\.streams\.pairs: a run can set \['tasks', 'mixture'\], not"),

@@ -20,6 +20,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
+from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.training.config import Positive, placed
@@ -67,6 +68,7 @@ class Parameters:
     words: WordsConfig
     # Where the files of the tasks are.
     answers: AnswersConfig
+    pairs: PairsConfig
     retrieval: RetrievalConfig
     sentence_tasks: SentenceTasksConfig
     compute: ComputeConfig

@@ -20,6 +20,7 @@ from contexture.pipelines.sources import nodes
 from contexture.pipelines.sources.nodes import check_inputs, locate_sources, make_demo_world
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.tasks.answer_selection.config import AnswersConfig
+from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from tests.pipelines.conftest import PROJECT
@@ -69,6 +70,7 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
         base,
         corpus=CorpusConfig(input=given("corpus"), lang="en"),
         answers=AnswersConfig(input=given("answers")),
+        pairs=PairsConfig(input={"snli": "own"}),
         retrieval=RetrievalConfig(input=given("retrieval")),
         sentence_tasks=SentenceTasksConfig(
             input=given("sentence_tasks"), analogies="demo" if asked == "analogies" else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 TASKS = {
     "retrieval": "Passage retrieval",
     "answer_selection": "Answer selection",
+    "pairs": "Sentence pairs",
     "sentences": "Sentence tasks",
     "mr": "MR",
     "cr": "CR",
@@ -32,12 +33,18 @@ DATA = {
     "squad": "SQuAD",
     "natural_questions": "Natural Questions",
     "senteval": "SentEval",
+    "snli": "SNLI",
+    "mnli_matched": "MultiNLI, matched",
+    "mnli_mismatched": "MultiNLI, mismatched",
+    "qqp": "Quora question pairs",
+    "scitail": "SciTail",
 }
 #: How encoders are measured. Retrieval has the shares of questions trained on besides.
 PROTOCOLS = {
     "frozen": "frozen",
     "grouped": "fine-tuned",
     "reranked": "fine-tuned, re-ranking",
+    "finetuned": "fine-tuned",
     "senteval": "SentEval's protocol",
     "skip_thoughts": "skip-thoughts probe",
     "cosine": "cosine",
@@ -50,6 +57,7 @@ REFERENCES = {
     "word_average": "Average of word vectors",
     "random": "Untrained",
     "word_overlap": "Words in common",
+    "majority": "The most frequent label",
     "file_order": "Order of the file",
     "random_order": "Random order",
 }

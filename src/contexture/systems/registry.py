@@ -6,6 +6,7 @@ from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
+from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
@@ -32,6 +33,7 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
         "contexture.tasks.answer_selection.task:AnswerSelectionTask",
         "answers",
     ),
+    "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),
     "retrieval": (RetrievalSettings, "contexture.tasks.retrieval.task:RetrievalTask", "retrieval"),
     "sentences": (SentenceSettings, "contexture.tasks.sentences.task:Sentences", "sentence_tasks"),
 }

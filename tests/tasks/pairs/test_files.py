@@ -12,7 +12,9 @@ from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.pairs.files import read_set
 
 SNLI = ["annotator_labels", "captionID", "gold_label", "pairID", "sentence1", "sentence2"]
-SNLI_TEXT = "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1\tsentence2\tcaptionID\tlabel1\tlabel2"
+SNLI_TEXT = (
+    "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1\tsentence2\tcaptionID\tlabel1\tlabel2"
+)
 GLUE_MNLI = "index\tpromptID\tpairID\tgenre\tsentence1_parse\tsentence1\tsentence2\tlabel1\tgold_label"
 QUORA = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate"
 
@@ -62,7 +64,10 @@ def test_mnli_of_glue_and_its_own(tmp_path: Path) -> None:
     write(tmp_path / "MNLI/original/multinli_1.0_train.jsonl", "not read")
     table = read_set("mnli", str(tmp_path / "MNLI"))
     assert found(table, "train") == [("A.", "B train.", "neutral")]
-    assert [found(table, "dev", genres)[0][1] for genres in ("matched", "mismatched")] == ["B matched.", "B mismatched."]
+    assert [found(table, "dev", genres)[0][1] for genres in ("matched", "mismatched")] == [
+        "B matched.",
+        "B mismatched.",
+    ]
     assert found(table, "test", "matched") == [("A.", "B.", "")]  # the labels are kept secret
 
     own = tmp_path / "multinli_1.0"
@@ -80,7 +85,7 @@ def test_quora_question_pairs_of_glue(tmp_path: Path) -> None:
         QUORA,
         "1\t3\t4\tWhy?\tWhy not?\t0",
         '2\t5\t6\t"What is ""that"" for?"\tHow is it',
-        'read?\t1',
+        "read?\t1",
         '3\t7\t8\t"A" or "B"?\tWhich?\t0',
     )
     write(tmp_path / "dev.tsv", QUORA, "1\t3\t4\tWhy?\tHow?\t1")
@@ -94,7 +99,9 @@ def test_quora_question_pairs_of_glue(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", ["folder", "file"])
 def test_quora_question_pairs_as_quora_gave_them(given: str, tmp_path: Path) -> None:
-    file = write(tmp_path / "quora_duplicate_questions.tsv", QUORA, "0\t1\t2\tWhy?\tWhy not?\t0", "1\t3\t4\tIs it?\t\t0")
+    file = write(
+        tmp_path / "quora_duplicate_questions.tsv", QUORA, "0\t1\t2\tWhy?\tWhy not?\t0", "1\t3\t4\tIs it?\t\t0"
+    )
     write(tmp_path / "README.txt", "About Quora.")
     table = read_set("qqp", str(tmp_path if given == "folder" else file))
     assert found(table, "whole") == [("Why?", "Why not?", "0"), ("Is it?", "", "0")]
@@ -121,7 +128,11 @@ def test_scitail_and_other_plain_tables_gzipped(tmp_path: Path) -> None:
         ("dev.tsv", ["a\tb\tneutral", "a\tneutral"], r"dev\.tsv, line 2: 2 fields where there should be 3; fetch"),
         ("dev.tsv", ["a\tb\tneutral", "a\tb\tc\tneutral"], r"line 2: 4 fields where there should be 3"),
         ("dev.tsv", ["a\tb"], r"line 1: 2 columns, and no header that names sentence1"),
-        ("dev.tsv", ["a\tb\tneutral", f"neutral\tb\t{'a ' * 20}"], r"line 2: the label is .* must be a word or a number"),
+        (
+            "dev.tsv",
+            ["a\tb\tneutral", f"neutral\tb\t{'a ' * 20}"],
+            r"line 2: the label is .* must be a word or a number",
+        ),
         ("dev.tsv", [QUORA, "0\t1\t2\tWhy?\tHow?\t0", "1\t3\t4\tWhy?"], r"line 3: 4 fields where there should be 6"),
         ("dev.jsonl", [snli("neutral", "a", "b"), '{"sentence1": "a'], r"dev\.jsonl, line 2: no JSON object with"),
         ("dev.jsonl", ['{"text": "a", "gold_label": "neutral"}'], r"line 1: no JSON object with sentence1"),

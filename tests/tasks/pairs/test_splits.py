@@ -51,7 +51,7 @@ def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
 def test_a_set_without_parts_is_split_by_its_texts(parts: list[str]) -> None:
     given = table(*((part, "", 3000 // len(parts)) for part in parts))
     found = split_set("snli", given)
-    assert "20% of all rows are tested on" in found.said
+    assert "20% of all rows, by a hash of the texts, are tested" in found.said
     counts = sizes(found.rows)
     assert 450 < counts["test"] < 750 and 60 < counts["dev"] < 180 and sum(counts.values()) == 3000
     sides = {part: set(found.rows.loc[found.rows["part"] == part, "first"]) for part in counts}

@@ -1,4 +1,4 @@
-"""Pairs of which one label says that the second sentence has the words of the first, and the other that it has others."""
+"""Pairs whose label says whether the second sentence has the words of the first, or others."""
 
 import json
 import random
@@ -16,17 +16,17 @@ __all__ = ["BAG", "TRANSFORMER", "WORDS", "new_encoder", "rows", "settings", "vo
 
 def settings(**others: Any) -> PairSettings:
     given = {
-        "finetuned": ["toys"], "batch_size": 16, "steps": 120, "evaluate_every": 20, "patience": 4, "dropout": 0.0,
+        "finetuned": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4, "dropout": 0.0,
         "tokens_at_once": 100, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
     return TypeAdapter(PairSettings).validate_python(given | others)
 
 
 def rows(genres: tuple[str, ...] = ("",)) -> pd.DataFrame:
-    """As `splits.PairSet.rows`: 160 pairs to train on, 40 held out, 60 to test."""
+    """As `splits.PairSet.rows`: 600 pairs to train on, 40 held out, 60 to test."""
     draw = random.Random(5)
     found = []
-    for part, count in (("train", 160), ("dev", 40), ("test", 60)):
+    for part, count in (("train", 600), ("dev", 40), ("test", 60)):
         for number in range(count):
             label = ("other", "same")[number % 2]
             first = draw.sample(WORDS, 3)

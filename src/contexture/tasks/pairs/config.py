@@ -1,6 +1,7 @@
 """Where sets of labelled sentence pairs come from, and how encoders are fine-tuned on them."""
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -11,8 +12,8 @@ from contexture.training.config import OptimizerConfig, Positive
 
 #: The input that stands for the made-up world.
 DEMO = "demo"
-#: What a set is called; its models and its vectors have a folder of that name.
-Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+#: What a set can be called; its models and its vectors have a folder of that name.
+NAME = r"[a-z0-9_]+"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -20,7 +21,13 @@ class PairsConfig:
     """Where the sets of sentence pairs come from."""
 
     # demo (pairs about the made-up world), or name → a folder, a file or a list of files of a published set.
-    input: Literal["demo"] | dict[Name, str | list[str]] = "demo"
+    input: str | dict[str, str | list[str]] = DEMO
+
+    def __post_init__(self) -> None:
+        if isinstance(self.input, str) and self.input != DEMO:
+            raise ValueError(f"say which set lies in {self.input}, such as pairs.input.snli={self.input}")
+        if wrong := [name for name in self.input if self.input != DEMO and not re.fullmatch(NAME, name)]:
+            raise ValueError(f"sets are called by small letters, digits and _, not {', '.join(wrong)}")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -31,7 +38,7 @@ class PairSettings(FinetuneSettings):
     """
 
     # Sets that encoders are fine-tuned on, too; none: all are measured frozen alone.
-    finetuned: list[Name] = Field(default_factory=list)
+    finetuned: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
     # Training rows of a set at most, drawn by a hash of their texts; null: all.
     train_rows: Positive | None = None
     # Pairs per optimizer step, over all devices.
@@ -42,9 +49,7 @@ class PairSettings(FinetuneSettings):
     evaluate_every: Positive = 2_000
     # Looks without a better accuracy before training stops.
     patience: Positive = 10
-    optimizer: OptimizerConfig = Field(
-        default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=7_432)
-    )
+    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=7_432))
     # Of what the linear layer reads; the encoder keeps its own.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     # Tokens, padding included, that are encoded at a time: texts of like length go together.

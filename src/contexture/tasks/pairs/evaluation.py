@@ -11,7 +11,7 @@ import torch
 from contexture.encoders.base import Encoder
 from contexture.tasks.answer_selection.baselines import words
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features
+from contexture.tasks.pairs.features import Labels, classify, coded, cross_of, frozen_features
 from contexture.tasks.pairs.model import PairTexts, load_pair_model
 from contexture.tasks.pairs.splits import PARTS, first_rows
 from contexture.tasks.sentences.vectors import VectorStore
@@ -54,16 +54,14 @@ def evaluate_pairs(
     return Results(records)
 
 
-def measure_frozen(
-    encoders: Sequence[str], name: str, file: Path, train_rows: int | None, place: Path
-) -> Accuracies:
+def measure_frozen(encoders: Sequence[str], name: str, file: Path, train_rows: int | None, place: Path) -> Accuracies:
     """Embed every sentence of a set once, as one of no role, and classify its pairs by `frozen_features`."""
     parts, labels, classes = _parts(file, train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(place), None
     if len(encoders) == 1:
         model = store.load(encoders[0])
-        cross = model.cross if isinstance(model, Encoder) else None
+        cross = cross_of(model) if isinstance(model, Encoder) else None
         lookup: Any = store.embed(model, encoders[0], texts, name)
     else:
         lookup = store(encoders, texts, name)
@@ -121,8 +119,8 @@ def _parts(file: Path, train_rows: int | None) -> tuple[dict[str, pd.DataFrame],
 
 
 def _accuracies(test: pd.DataFrame, right: np.ndarray[Any, np.dtype[np.bool_]]) -> Accuracies:
-    found: dict[str, float] = pd.Series(right, index=test.index).groupby(test["genres"]).mean().to_dict()
-    return {genres: float(value) for genres, value in found.items()}
+    found = pd.Series(right, index=test.index).groupby(test["genres"]).mean()
+    return {str(genres): float(value) for genres, value in found.items()}
 
 
 def _records(name: str, variant: str, seed: int, protocol: str, found: Accuracies) -> Iterator[dict[str, Any]]:

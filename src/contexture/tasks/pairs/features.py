@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from contexture.encoders.base import Encoder
 from contexture.encoders.cross import CrossLayers
 from contexture.metrics.logistic import Design, fit_path, log_probabilities
 from contexture.tasks.sentences.probe_protocols import pair_features
@@ -18,6 +19,11 @@ STRENGTHS = tuple(4.0**power for power in range(-2, 5))
 ROWS = 4096
 
 
+def cross_of(encoder: Encoder) -> CrossLayers | None:
+    """The layers that read an encoder's vectors of no role, where it has such; of two networks each has its own."""
+    return encoder.cross if encoder.config.shared else None
+
+
 def features_of(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
     """Vectors u, v (B, D) → [u, v, |u−v|, u∗v] (B, 4D).
 
@@ -26,7 +32,7 @@ def features_of(first: Tensor, second: Tensor, cross: CrossLayers | None = None)
     if cross is None:
         return pair_features(first, second, with_vectors=True)
     both = torch.stack([first, second], dim=1)
-    crossed = cross(both, torch.ones(both.shape[:2], dtype=torch.bool, device=both.device))
+    crossed: Tensor = cross(both, torch.ones(both.shape[:2], dtype=torch.bool, device=both.device))
     return crossed.flatten(1)
 
 
@@ -36,7 +42,7 @@ def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = N
     if cross is None:
         return features_of(first, second)
     cross.eval()
-    parts = zip(first.split(ROWS), second.split(ROWS), strict=True)
+    parts = zip(torch.split(first, ROWS), torch.split(second, ROWS), strict=True)
     return torch.cat([features_of(one, two, cross).float() for one, two in parts])
 
 
@@ -53,7 +59,9 @@ def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], class
     places = {part: design.place(features[part]) for part in ("dev", "test")}
     best, predicted = -1.0, np.empty(0, np.int64)
     for parameters in fit_path(design, targets, weights, STRENGTHS):
-        found = {part: log_probabilities(place, parameters)[0].argmax(1).cpu().numpy() for part, place in places.items()}
+        found = {
+            part: log_probabilities(place, parameters)[0].argmax(1).cpu().numpy() for part, place in places.items()
+        }
         accuracy = float((found["dev"] == labels["dev"]).mean())
         if accuracy > best:
             best, predicted = accuracy, found["test"]

@@ -45,12 +45,14 @@ class PairBatches:
         order = np.random.default_rng(mix(self.seed, epoch)).permutation(len(self.rows))
         chosen = self.rows[order[part * self.batch_size : (part + 1) * self.batch_size]][self.rank :: self.ranks]
         both = select(self.texts.parts, np.concatenate([self.texts.first[chosen], self.texts.second[chosen]]))
-        roles = {role: self.encoder.batch(both, role, self.tokens_at_once) for role in self.encoder.plain_roles}
-        return {**roles, "labels": torch.from_numpy(self.labels[chosen])}
+        found: dict[str, Any] = {"labels": torch.from_numpy(self.labels[chosen])}
+        for role in self.encoder.plain_roles:
+            found[role] = self.encoder.batch(both, role, self.tokens_at_once)
+        return found
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """Vectors (2B, D) of no role."""
-        return encoder.plain(batch)
+        return encoder.plain({role: batch[role] for role in encoder.plain_roles})
 
 
 def finetune_pairs(settings: PairSettings, contestant: Contestant, rows: pd.DataFrame, folder: Path) -> float:

@@ -17,7 +17,7 @@ from contexture.encoders.layout import Ints, select
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.tasks.answer_selection.scoring import evaluating
-from contexture.tasks.pairs.features import ROWS, features_of
+from contexture.tasks.pairs.features import ROWS, cross_of, features_of
 
 SETTINGS = "pairs.json"
 HEAD = "head.safetensors"
@@ -28,7 +28,7 @@ class PairClassification(Objective):
 
     def __init__(self, encoder: Encoder, classes: int, dropout: float = 0.0) -> None:
         super().__init__(ObjectiveConfig(), encoder)
-        width = (4 if encoder.cross is None else 2) * encoder.dimension
+        width = (4 if cross_of(encoder) is None else 2) * encoder.dimension
         self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(width, classes)
         nn.init.normal_(self.linear.weight, std=0.02)
@@ -40,7 +40,7 @@ class PairClassification(Objective):
 
     def logits(self, encoder: Encoder, first: Tensor, second: Tensor) -> Tensor:
         """Vectors (B, D) of both sentences → (B, classes)."""
-        logits: Tensor = self.linear(self.dropout(features_of(first, second, encoder.cross)))
+        logits: Tensor = self.linear(self.dropout(features_of(first, second, cross_of(encoder))))
         return logits.float()
 
 
@@ -70,7 +70,7 @@ class PairTexts:
         vectors = self.vectors(encoder)
         pairs = torch.from_numpy(np.stack([self.first, self.second], axis=1)).to(vectors.device)
         with evaluating(encoder, task):
-            found = [task.logits(encoder, *vectors[some].unbind(1)).argmax(1) for some in pairs.split(ROWS)]
+            found = [task.logits(encoder, *vectors[some].unbind(1)).argmax(1) for some in torch.split(pairs, ROWS)]
         classes: Ints = torch.cat(found).cpu().numpy()
         return classes
 

@@ -33,7 +33,7 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
 
     Where there is a part to train on, the test part is tested on, or, where its labels are hidden, the dev part. A dev
     part that is not tested on is what choices are made by; else `HELD_OUT` of the training part is. Without parts to
-    train and to test on, all rows are split. Rows that are split are so by a hash of their texts: those with the same first text
+    train and to test on, all rows are split. Rows are split by a hash of their texts: those with the same first text
     stay together, and so do a pair and its reverse.
 
     Raises:
@@ -46,7 +46,7 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     there = set(rows["part"])
     said = ""
     if "train" not in there or len(there) == 1:
-        said = f"no published parts to train and to test on: {TEST:.0%} of all rows are tested on, by a hash of their texts"
+        said = f"no published parts to train and to test on: {TEST:.0%} of all rows, by a hash of the texts, are tested"
         test = drawn(rows, "test", TEST)
         rows = rows.assign(part=np.where(test, "test", "train"), genres="")
     elif "test" not in there:

@@ -26,11 +26,11 @@ class PairsTask:
     corpus = ()
 
     def read(self, source: PairsConfig, demo: Path, place: Path) -> None:
-        """Write `<set>.parquet` of every set, see `splits.PairSet`, and in `task.json` how each is split; see `Task.read`.
+        """Write `<set>.parquet` of every set, see `splits.PairSet`; its counts say how it is split. See `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in a format.
         """
-        sets = {DEMO: str(demo / PAIRS)} if source.input == DEMO else source.input
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo / PAIRS)}
         report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "sets": []}
         with work_folder(place) as work:
             for name, given in sets.items():
@@ -48,7 +48,7 @@ class PairsTask:
             (work / TASK_FILE).write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def check(self, settings: PairSettings, data: Path) -> None:
-        """Raise ValueError where encoders shall be fine-tuned on a set that nobody named, before anything is trained."""
+        """Raise ValueError where encoders shall be fine-tuned on a set that is none of the input."""
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
         known = [*report["sets"], *report["missing"]]
         if unknown := [name for name in settings.finetuned if name not in known]:
@@ -58,9 +58,7 @@ class PairsTask:
         """One model a set."""
         return settings.finetuned
 
-    def finetune(
-        self, settings: PairSettings, option: str, contestant: Contestant, data: Path, folder: Path
-    ) -> None:
+    def finetune(self, settings: PairSettings, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
         """See `finetune.finetune_pairs`; nothing is written where the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 

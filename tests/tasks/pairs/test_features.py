@@ -1,0 +1,89 @@
+"""What a linear layer reads of two vectors, and the choice of its strength."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pydantic import TypeAdapter
+from sklearn.linear_model import LogisticRegression
+
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import AnyEncoderConfig, Lengths
+from contexture.tasks.pairs import features as module
+from contexture.tasks.pairs.features import STRENGTHS, classify, cross_of, features_of, frozen_features
+from contexture.vocabulary.vocabulary import Vocabulary
+from tests.tasks.pairs import toys
+
+CROSS = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
+    return Vocabulary.load(toys.vocabulary(tmp_path_factory.mktemp("words") / "words"))
+
+
+def build(vocabulary: Vocabulary, config: dict[str, Any]) -> Encoder:
+    torch.manual_seed(0)
+    typed: Any = TypeAdapter(AnyEncoderConfig).validate_python(config)
+    return build_encoder(typed, Lengths(query=12, document=12), vocabulary).eval()
+
+
+def test_features_are_both_vectors_their_distance_and_their_product() -> None:
+    first, second = torch.tensor([[1.0, -2.0], [0.0, 3.0]]), torch.tensor([[4.0, 0.5], [-1.0, 3.0]])
+    assert features_of(first, second).tolist() == [
+        [1.0, -2.0, 4.0, 0.5, 3.0, 2.5, 4.0, -1.0],
+        [0.0, 3.0, -1.0, 3.0, 1.0, 0.0, 0.0, 9.0],
+    ]
+
+
+def test_layers_across_sequences_are_all_that_is_read_of_both(
+    vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C of the first, then C of the second sentence: each pair is a sample of two sequences."""
+    encoder = build(vocabulary, CROSS)
+    cross = cross_of(encoder)
+    assert cross is not None and encoder.dimension == 32
+    texts = ["kana lodi", "mipo", "sega tove kana"]
+    vectors = torch.from_numpy(encoder.embed(texts))
+    first, second = vectors[[0, 1, 2]], vectors[[1, 1, 0]]
+    found = features_of(first, second, cross)
+    assert found.shape == (3, 64)
+    for row in range(3):
+        alone = cross(torch.stack([first[row], second[row]])[None], torch.ones(1, 2, dtype=torch.bool))
+        torch.testing.assert_close(found[row], alone[0].flatten())
+    torch.testing.assert_close(found[1, :32], found[1, 32:])  # the same sentence twice
+    cross.train()  # there is no dropout in what is measured
+    monkeypatch.setattr(module, "ROWS", 2)
+    torch.testing.assert_close(frozen_features(first, second, cross), found)
+
+
+@pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.BAG, CROSS | {"shared": False}])
+def test_other_encoders_have_no_such_layers(config: dict[str, Any], vocabulary: Vocabulary) -> None:
+    assert cross_of(build(vocabulary, config)) is None
+
+
+def test_vectors_of_no_role_are_those_that_are_embedded(vocabulary: Vocabulary) -> None:
+    from contexture.encoders.base import tokenized
+
+    texts = ["kana lodi", "mipo", "sega tove kana"]
+    for changes in ({}, {"shared": False}, {"shared": False, "plain": "both"}, {"plain": "both", "unit": False}):
+        encoder = build(vocabulary, toys.TRANSFORMER | changes)
+        parts = tokenized(texts, vocabulary)
+        batches = {role: encoder.batch(parts, role, 20) for role in encoder.plain_roles}
+        torch.testing.assert_close(encoder.plain(batches).detach(), torch.from_numpy(encoder.embed(texts)))
+
+
+def test_the_strength_is_the_best_on_the_rows_held_out() -> None:
+    """Against scikit-learn, at every strength."""
+    rng = np.random.default_rng(0)
+    sizes = {"train": 60, "dev": 40, "test": 50}
+    labels = {part: rng.integers(3, size=size) for part, size in sizes.items()}
+    features = {part: rng.normal(size=(size, 8)) + 0.7 * np.eye(8)[labels[part]] for part, size in sizes.items()}
+    scores, predicted = [], []
+    for strength in STRENGTHS:
+        model = LogisticRegression(C=strength, max_iter=5000, tol=1e-8).fit(features["train"], labels["train"])
+        scores.append(model.score(features["dev"], labels["dev"]))
+        predicted.append(model.predict(features["test"]))
+    found = classify({part: torch.from_numpy(rows) for part, rows in features.items()}, labels, 3)
+    assert found.tolist() == predicted[int(np.argmax(scores))].tolist()
