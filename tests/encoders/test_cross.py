@@ -121,3 +121,11 @@ def test_flops_grow_with_the_square_of_the_sequences_in_attention_alone() -> Non
     made = cross(tokens=2)
     parameters = sum(p.numel() for p in made.layers[0].parameters())
     assert float(made.flops(torch.tensor([3, 5]))) == 2 * (6 * parameters * 8 + 12 * WIDTH * (9 + 25))
+
+
+def test_gradients_of_attention_are_numbers_where_candidates_are_absent() -> None:
+    made, queries = cross(), vectors(2, 3 * WIDTH).requires_grad_()
+    found = made.log_attention(queries, vectors(2, 3, 3 * WIDTH), torch.tensor([[True] * 3, [True, False, False]]))
+    assert found[1].tolist()[1:] == [-math.inf] * 2 and found[1, 0].item() == pytest.approx(0, abs=1e-6)
+    found[:, 0].sum().backward()
+    assert queries.grad is not None and torch.isfinite(queries.grad).all()

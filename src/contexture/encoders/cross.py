@@ -72,7 +72,10 @@ class CrossLayers(nn.Module):
                 scores = scores.masked_fill(~present, -torch.inf)
             weights.append(scores.log_softmax(-1))
         every = torch.cat(weights)
-        return every.logsumexp(0) - torch.log(torch.tensor(float(len(every)), device=every.device))
+        if present is not None:
+            every = every.masked_fill(~present, 0.0)  # the gradient of a sum of exp(−∞) alone is not a number
+        found = every.logsumexp(0) - torch.log(torch.tensor(float(len(every)), device=every.device))
+        return found if present is None else found.masked_fill(~present, -torch.inf)
 
     def flops(self, sequences: Tensor) -> Tensor:
         """Forward and backward FLOPs for samples of so many `sequences` (B,)."""
