@@ -21,6 +21,7 @@ from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
 from contexture.tasks.pairs.config import PairsConfig
+from contexture.tasks.ranking.config import RankingConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.training.config import Positive, placed
@@ -69,6 +70,7 @@ class Parameters:
     # Where the files of the tasks are.
     answers: AnswersConfig
     pairs: PairsConfig
+    ranking: RankingConfig
     retrieval: RetrievalConfig
     sentence_tasks: SentenceTasksConfig
     compute: ComputeConfig

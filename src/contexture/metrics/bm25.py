@@ -87,13 +87,23 @@ class Bm25:
         places = min(k, self._size)
         scores = np.full((len(queries), places), -np.inf, np.float32)
         rows = np.full((len(queries), places), NOTHING, np.int64)
-        words = bm25s.tokenize(list(queries), stopwords=self.config.stop_words, return_ids=False, show_progress=False)
-        for line, query in enumerate(progress(len(words), "BM25", "query", words)):
-            all_scores = self._model.get_scores_from_ids(self._model.get_tokens_ids(query))
+        words = self._words(queries)
+        for line, all_scores in enumerate(progress(len(words), "BM25", "query", self._scores(words))):
             matching = np.flatnonzero(all_scores)
             found = best(all_scores[None, matching], matching, places)
             scores[line, : len(matching)], rows[line, : len(matching)] = found[0][0], found[1][0]
         return scores, rows
+
+    def scores(self, queries: Sequence[str]) -> Iterator[Scores]:
+        """Of each query the scores (candidates,) of all candidates; 0 for those that share no word with it."""
+        return self._scores(self._words(queries))
+
+    def _words(self, queries: Sequence[str]) -> Any:
+        return bm25s.tokenize(list(queries), stopwords=self.config.stop_words, return_ids=False, show_progress=False)
+
+    def _scores(self, words: Iterable[Any]) -> Iterator[Scores]:
+        for query in words:
+            yield self._model.get_scores_from_ids(self._model.get_tokens_ids(query))
 
 
 def _count(texts: Iterator[str], parts: Path, config: Bm25Config) -> tuple[dict[str, int], Counts, Counts]:

@@ -7,6 +7,7 @@ TASKS = {
     "retrieval": "Passage retrieval",
     "answer_selection": "Answer selection",
     "pairs": "Sentence pairs",
+    "ranking": "Answer ranking",
     "sentences": "Sentence tasks",
     "mr": "MR",
     "cr": "CR",
@@ -38,13 +39,15 @@ DATA = {
     "mnli_mismatched": "MultiNLI, mismatched",
     "qqp": "Quora question pairs",
     "scitail": "SciTail",
+    "quasar_t": "Quasar-T",
+    "hotpotqa": "HotpotQA",
 }
 #: How encoders are measured. Retrieval has the shares of questions trained on besides.
 PROTOCOLS = {
     "frozen": "frozen",
+    "finetuned": "fine-tuned",
     "grouped": "fine-tuned",
     "reranked": "fine-tuned, re-ranking",
-    "finetuned": "fine-tuned",
     "senteval": "SentEval's protocol",
     "skip_thoughts": "skip-thoughts probe",
     "cosine": "cosine",

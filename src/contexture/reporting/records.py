@@ -7,6 +7,8 @@ from typing import Any, NotRequired, TypedDict
 
 #: R@k of retrieval.
 RECALL_AT = (1, 5, 10, 50, 100)
+#: R@k of answer ranking.
+RANKING_RECALL_AT = (1, 20)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ METRICS = {
     "p_at_1": Metric("P@1"),
     "map": Metric("MAP"),
     "mrr": Metric("MRR"),
-    **{f"recall_at_{k}": Metric(f"R@{k}") for k in RECALL_AT},
+    **{f"recall_at_{k}": Metric(f"R@{k}") for k in sorted({*RECALL_AT, *RANKING_RECALL_AT})},
     # The laxer count: the gold sentence's text, in any passage.
     **{f"sentence_recall_at_{k}": Metric(f"sentence R@{k}") for k in RECALL_AT},
     "accuracy": Metric("accuracy"),

@@ -71,7 +71,15 @@ def examples_tables(context: ReportContext) -> list[Table]:
 def counts_tables(context: ReportContext) -> list[Table]:
     """What was counted, of the whole run and of the data of each task."""
     data = {f"{TASKS.get(task, task)}: data": facts.get("counts") for task, facts in context.facts.items()}
-    return [counts_table(title, counts) for title, counts in {**context.counts, **data}.items() if counts]
+    notes = {
+        f"{TASKS.get(task, task)}: data": " ".join(f"{one}." for one in facts.get("notes", ()))
+        for task, facts in context.facts.items()
+    }
+    return [
+        replace(counts_table(title, counts), caption=notes.get(title, ""))
+        for title, counts in {**context.counts, **data}.items()
+        if counts
+    ]
 
 
 def missing_table(context: ReportContext) -> Table:

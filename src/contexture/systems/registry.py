@@ -7,6 +7,7 @@ from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
 from contexture.tasks.pairs.config import PairSettings
+from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
@@ -34,6 +35,7 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
         "answers",
     ),
     "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),
+    "ranking": (RankingSettings, "contexture.tasks.ranking.task:AnswerRankingTask", "ranking"),
     "retrieval": (RetrievalSettings, "contexture.tasks.retrieval.task:RetrievalTask", "retrieval"),
     "sentences": (SentenceSettings, "contexture.tasks.sentences.task:Sentences", "sentence_tasks"),
 }

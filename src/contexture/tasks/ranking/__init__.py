@@ -1,0 +1,1 @@
+"""Answer ranking: which of many candidates answers the question, told from sentence vectors alone."""

@@ -1,0 +1,94 @@
+"""Where the questions and candidates of answer ranking come from, how they are scored, and how encoders are tuned."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+from contexture.tasks.settings import FinetuneSettings
+from contexture.training.config import OptimizerConfig, Positive
+
+#: The input that stands for the made-up world.
+DEMO = "demo"
+#: Candidates of a question whose format gives it none of its own (Cross-Thought, section 4.2).
+POOL = 1000
+Split = Literal["train", "dev", "test"]
+Format = Literal["quasar_t", "hotpotqa", "wikiqa", "squad"]
+#: Attention of the question to the candidates, cosine, inner product.
+Score = Literal["alpha", "cosine", "dot"]
+Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class RankingSet:
+    """One set of questions and its files."""
+
+    # quasar_t (Quasar-T's JSON lines), hotpotqa (JSON), wikiqa (tab-separated), squad (v1.1 JSON, for its paragraphs).
+    format: Format
+    # quasar_t and wikiqa: the folder of all splits. hotpotqa and squad: a file or a folder, whose questions are then
+    # split by a hash of their ids; or one by split, {train: …, dev: …, test: …}, of which some may be left out.
+    files: str | dict[Split, str]
+    # Candidates of a question: null: its own, where the format gives some. A number: as many as BM25 finds first among
+    # all texts of the set, for squad 1,000 where nothing is said.
+    pool: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.files, dict) and self.format in ("quasar_t", "wikiqa"):
+            raise ValueError(f"files: {self.format} is a folder with the files of all splits, not one by split")
+        if self.files == {}:
+            raise ValueError("files: none is named")
+
+    @property
+    def searched(self) -> int | None:
+        """How many candidates BM25 finds; None where questions have their own."""
+        return self.pool or (POOL if self.format == "squad" else None)
+
+
+@dataclass(config=STRICT, frozen=True)
+class RankingConfig:
+    """Where the questions of answer ranking come from."""
+
+    # demo (paragraphs of the made-up world), or sets by name: {mine: {format: squad, files: /path/to/dev-v1.1.json}}.
+    input: Literal["demo"] | dict[Name, RankingSet] = "demo"
+
+
+@dataclass(config=STRICT, frozen=True)
+class RankingSettings(FinetuneSettings):
+    """How encoders are scored and fine-tuned; the defaults are the Cross-Thought paper's (section 4.2)."""
+
+    # Sets to fine-tune on, each by a model of its own; none: frozen encoders alone.
+    finetune: list[Name] = Field(default_factory=list)
+    # Variant → how its frozen vectors are compared; without it alpha where it has cross-sequence layers, else cosine.
+    scores: dict[str, Score] = Field(default_factory=dict)
+    # Questions per optimizer step, over all devices.
+    batch_size: Positive = 80
+    # Wrong candidates of a question that are drawn for each epoch.
+    negatives: Positive = 100
+    # Optimizer steps at most.
+    steps: Positive = 20_360
+    # Steps between two looks at the questions of dev.
+    evaluate_every: Positive = 1000
+    # Looks without a lower loss in training before it stops.
+    patience: Positive = 5
+    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5, warmup_steps=2220))
+    # Tokens, padding included, that are encoded at a time: texts of like length go together.
+    tokens_at_once: Positive = 16384
+    # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
+    recompute: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.finetune)) < len(self.finetune):
+            raise ValueError(f"finetune: one stands there twice: {self.finetune}")
+
+    def check_variants(self, variants: Collection[str]) -> None:
+        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        if unknown := [name for name in self.scores if name not in variants]:
+            raise ValueError(f"scores: no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+
+    def restricted(self, variants: Collection[str]) -> Self:
+        """The same for these variants alone."""
+        return replace(self, scores={name: score for name, score in self.scores.items() if name in variants})

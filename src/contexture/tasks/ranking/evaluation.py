@@ -1,0 +1,269 @@
+"""Every contestant on the test questions of every set: frozen, fine-tuned, and BM25 and chance beside them."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from contexture.encoders.base import Array, Encoder, TextEncoder
+from contexture.encoders.models import load_models
+from contexture.metrics.bm25 import Bm25
+from contexture.metrics.scores import RUN, to_records
+from contexture.metrics.vectors import Vectors, unit, write_vectors
+from contexture.reporting.names import protocol_name
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.examples import to_read
+from contexture.tasks.ranking.config import RankingSettings, Score
+from contexture.tasks.ranking.data import WORDS, Questions, Rows, read_split, read_texts
+from contexture.tasks.ranking.ranks import METRICS, Numbers, measures, right_ranks
+from contexture.tasks.retrieval.reqa import stable_id
+
+LOG = logging.getLogger(__name__)
+NAME = "ranking"
+FROZEN, FINETUNED = "frozen", "finetuned"
+#: What a score is called to readers.
+SAID: dict[Score, str] = {"alpha": "attention", "cosine": "cosine", "dot": "inner product"}
+#: The columns of the table of ranks.
+COLUMNS = [*RUN, "data", "question_id", "rank", *METRICS]
+
+
+@dataclass(frozen=True)
+class RankedSet:
+    """A set of questions as evaluation meets it."""
+
+    name: str
+    folder: Path
+    #: Whether recall is the share of the right candidates that is found, or whether one is enough.
+    all_needed: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One model of a contestant on one set."""
+
+    contestant: Contestant
+    data: RankedSet
+    #: Fine-tuned on this set.
+    tuned: bool
+
+    @property
+    def encoders(self) -> tuple[str, ...]:
+        """Folders or names."""
+        if not self.tuned:
+            return self.contestant.encoders
+        assert self.contestant.finetuned is not None
+        return (str(self.contestant.finetuned / self.data.name),)
+
+    @property
+    def protocol(self) -> str:
+        """As the records have it."""
+        return FINETUNED if self.tuned else FROZEN
+
+    @property
+    def place(self) -> Path:
+        """Where its vectors lie."""
+        return Path(self.data.name, self.contestant.variant, self.protocol, f"seed-{self.contestant.seed}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one model."""
+
+    table: pd.DataFrame
+    score: Score
+    #: Why another score was taken than the one that was asked for.
+    fell_back: str
+    example: dict[str, Any]
+
+
+def evaluate_ranking(
+    settings: RankingSettings,
+    contestants: Sequence[Contestant],
+    sets: Sequence[RankedSet],
+    vectors: Path,
+    each: Each = one_by_one,
+) -> Results:
+    """R@1, R@20 and MRR of all contestants, of BM25 and of chance, which have their seeds, on all sets.
+
+    The facts `scores` (set → protocol → variant → what its vectors were compared by) and `notes` say how candidates
+    were scored; `examples` has some questions of each set to read, of the model with the best MRR among those
+    fine-tuned, or among the frozen ones where there is none. The table `ranks` has where each question's first right
+    candidate stands.
+    """
+    sets = [one for one in sets if any(map(len, read_split(one.folder, "test").candidates))]
+    if not contestants or not sets:
+        return Results()
+    models = [one for data in sets for contestant in contestants for one in _models(contestant, data, settings)]
+    found: list[Found] = each(_measure, [(one, settings, vectors) for one in models])
+    seeds = sorted({one.seed for one in contestants})
+    tables = [one.table for one in found] + [table for data in sets for table in _baselines(data, seeds)]
+    table = pd.concat(tables, ignore_index=True)[COLUMNS]
+    records = [
+        record for data in sets for record in to_records(table[table["data"] == data.name], METRICS, NAME, data.name)
+    ]
+    scores: dict[str, dict[str, dict[str, Score]]] = {}
+    for model, one in zip(models, found, strict=True):
+        told = scores.setdefault(model.data.name, {}).setdefault(model.protocol, {})
+        told[model.contestant.variant] = one.score
+    facts = {
+        "scores": scores,
+        "notes": [_said(scores), *dict.fromkeys(one.fell_back for one in found if one.fell_back)],
+        "examples": [_best(data, models, found) for data in sets],
+    }
+    return Results(records, facts, {"ranks": table})
+
+
+def score_of(model: TextEncoder, variant: str, tuned: bool, settings: RankingSettings) -> tuple[Score, str]:
+    """By what a model's vectors are compared, and why not by what was asked for, where it cannot be.
+
+    A fine-tuned encoder's are compared as it was trained: by attention, or, without cross-sequence layers, by inner
+    products.
+    """
+    crossing = isinstance(model, Encoder) and model.cross is not None
+    if tuned:
+        return ("alpha" if crossing else "dot"), ""
+    asked = settings.scores.get(variant)
+    if asked == "alpha" and not crossing:
+        return "cosine", f"{variant} has no cross-sequence layers: its score is the cosine instead of attention"
+    return asked or ("alpha" if crossing else "cosine"), ""
+
+
+def scorer(model: TextEncoder, score: Score) -> Callable[[Array, Array], Numbers]:
+    """A function: the vector of a question (D,) and those of its candidates (C, D) → scores (C,).
+
+    Of attention that is the logarithm, which tells apart what gets next to none.
+    """
+    if score == "alpha":
+        assert isinstance(model, Encoder) and model.cross is not None
+        cross, device = model.cross, next(model.parameters()).device
+
+        @torch.inference_mode()
+        def attention(query: Array, candidates: Array) -> Numbers:
+            given = (torch.from_numpy(np.array(one)).to(device) for one in (query[None], candidates))
+            found: Numbers = cross.log_attention(*given)[0].cpu().numpy()
+            return found
+
+        return attention
+    length = unit if score == "cosine" else lambda vectors: vectors
+
+    def products(query: Array, candidates: Array) -> Numbers:
+        # Not by matrix multiplication: how that rounds depends on where a vector stands in the matrix.
+        found: Numbers = np.einsum("nd,d->n", length(candidates), length(query[None])[0])
+        return found
+
+    return products
+
+
+def _models(contestant: Contestant, data: RankedSet, settings: RankingSettings) -> Iterator[Measured]:
+    yield Measured(contestant, data, tuned=False)
+    if contestant.finetuned is not None and data.name in settings.finetune:
+        yield Measured(contestant, data, tuned=True)
+
+
+def _measure(measured: Measured, settings: RankingSettings, place: Path) -> Found:
+    """The ranks of one model on one set: each text is embedded once, and ranking reads the vectors from disk."""
+    one, data = measured.contestant, measured.data
+    model = load_models(measured.encoders)
+    score, fell_back = score_of(model, one.variant, measured.tuned, settings)
+    if fell_back:
+        LOG.warning("%s", fell_back)
+    questions, texts = read_split(data.folder, "test"), read_texts(data.folder)
+    used = np.unique(np.concatenate(questions.candidates))
+    vectors = _vectors(model, [texts[row] for row in used], place / measured.place)
+    queries, compare = model.embed(questions.texts, "query"), scorer(model, score)
+    scores = [
+        compare(query, vectors.take(np.searchsorted(used, rows))) if len(rows) else np.empty(0, np.float32)
+        for query, rows in zip(queries, questions.candidates, strict=True)
+    ]
+    ranked = _ranked(questions, scores, data)
+    table = ranked.assign(variant=one.variant, seed=one.seed, split="test", protocol=measured.protocol)
+    return Found(table, score, fell_back, _example(measured, questions, texts, scores, score))
+
+
+def _vectors(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    dimension = model.embed(texts[:1], "document").shape[1]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    identity = {"model": model.identity, "texts": digest}
+    return write_vectors(
+        folder, len(texts), dimension, lambda rows: model.embed(texts[rows.start : rows.stop], "document"), identity
+    )
+
+
+def _ranked(questions: Questions, scores: Sequence[Numbers], data: RankedSet) -> pd.DataFrame:
+    """A row a question: the rank of its first right candidate, 0 where none is among its candidates, and `METRICS`."""
+    rows = []
+    for name, candidates, right, found in zip(
+        questions.ids, questions.candidates, questions.right, scores, strict=True
+    ):
+        ranks = right_ranks(found, np.isin(candidates, right))
+        first = int(ranks[0]) if len(ranks) else 0
+        rows.append((name, first, *measures(ranks, len(right), data.all_needed)))
+    return pd.DataFrame(rows, columns=["question_id", "rank", *METRICS]).assign(data=data.name)
+
+
+def _baselines(data: RankedSet, seeds: Sequence[int]) -> Iterator[pd.DataFrame]:
+    """BM25 among each question's candidates, and a random order of them."""
+    questions = read_split(data.folder, "test")
+    words = Bm25(data.folder / WORDS)
+    asked = zip(words.scores(questions.texts), questions.candidates, strict=True)
+    by_words = _ranked(questions, [found[rows] for found, rows in asked], data)
+    for seed in seeds:
+        by_chance = _ranked(questions, [_random(name, rows, seed) for name, rows in _named(questions)], data)
+        for name, table in (("bm25", by_words), ("random_order", by_chance)):
+            yield table.assign(variant=name, seed=seed, split="test", protocol=FROZEN)
+
+
+def _named(questions: Questions) -> Iterator[tuple[str, Rows]]:
+    yield from zip(questions.ids, questions.candidates, strict=True)
+
+
+def _random(name: str, rows: Rows, seed: int) -> Numbers:
+    return np.random.default_rng(int(stable_id(f"{seed}/{name}"), 16)).random(len(rows))
+
+
+def _example(
+    measured: Measured, questions: Questions, texts: list[str], scores: Sequence[Numbers], score: Score
+) -> dict[str, Any]:
+    """Questions whose first candidate is right, and others: what came first, and a right one, with their scores."""
+    asked = [number for number, found in enumerate(scores) if len(found)]
+    first = [int(questions.candidates[number][np.argmax(scores[number])]) for number in asked]
+    right = [row in questions.right[number] for number, row in zip(asked, first, strict=True)]
+
+    def shown(number: int, row: int) -> str:
+        at = np.flatnonzero(questions.candidates[number] == row)
+        worth = [float(np.exp(one) if score == "alpha" else one) for one in scores[number][at]]
+        told = f"{SAID[score]} {worth[0]:.3f}" if worth else "not among the candidates"
+        return f"{texts[row] if row >= 0 else 'A text that is not there'} ({told})"
+
+    def row(place: int) -> dict[str, str]:
+        number = asked[place]
+        gold = questions.right[number]
+        among = gold[np.isin(gold, questions.candidates[number])]
+        answer = first[place] if right[place] else int((among if len(among) else gold)[0])
+        texts_shown = {"found": shown(number, first[place]), "right": shown(number, answer)}
+        return {"question": questions.texts[number]} | texts_shown
+
+    return to_read(measured.contestant.variant, measured.protocol, right, row)
+
+
+def _best(data: RankedSet, models: Sequence[Measured], found: Sequence[Found]) -> dict[str, Any]:
+    """The questions to read of a set, of its best model."""
+    of_set = [(model, one) for model, one in zip(models, found, strict=True) if model.data == data]
+    return max(of_set, key=lambda pair: (pair[0].tuned, float(pair[1].table["mrr"].mean())))[1].example
+
+
+def _said(scores: dict[str, dict[str, dict[str, Score]]]) -> str:
+    """By what the vectors of each variant were compared."""
+    told: dict[str, list[str]] = {}
+    for protocols in scores.values():
+        for protocol, variants in protocols.items():
+            for variant, score in variants.items():
+                told.setdefault(f"{protocol_name(protocol)}, by {SAID[score]}", []).append(variant)
+    return "; ".join(f"{how}: {', '.join(dict.fromkeys(variants))}" for how, variants in told.items())

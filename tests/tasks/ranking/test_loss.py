@@ -1,0 +1,141 @@
+"""Probabilities of candidates and the loss, beside slow loops and numbers computed by hand."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from contexture.encoders.cross import CrossLayers
+from contexture.encoders.files import load_encoder
+from contexture.tasks.ranking.data import Questions
+from contexture.tasks.ranking.finetune import RankingBatches, drawn, in_columns, trainable
+from contexture.tasks.ranking.loss import AnswerRanking, log_probabilities
+from tests.tasks.ranking import toys
+from tests.tasks.retrieval.toys import WORDS
+
+QUERIES = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+DOCUMENTS = torch.tensor([[2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 3.0]])
+COLUMNS = torch.tensor([[0, 1, 2], [3, 1, -1], [2, -1, -1]])
+
+
+def rows(*numbers: list[int]) -> list[Any]:
+    return [np.array(one, np.int64) for one in numbers]
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toys.vocabulary(tmp_path_factory.mktemp("vocabulary") / "words")
+
+
+def test_inner_products_by_hand() -> None:
+    found = log_probabilities(None, QUERIES, DOCUMENTS, COLUMNS).exp()
+    first = math.exp(2) + math.exp(0) + math.exp(1)
+    second = math.exp(6) + math.exp(2)
+    expected = [
+        [math.exp(2) / first, 1 / first, math.e / first],
+        [math.exp(6) / second, math.exp(2) / second, 0],
+        [1, 0, 0],
+    ]
+    torch.testing.assert_close(found, torch.tensor(expected))
+
+
+@torch.no_grad()
+def slow_attention(cross: CrossLayers, query: Tensor, candidates: Tensor) -> list[float]:
+    """α of one question, one head of one special token after the other."""
+    size, total, count = len(query) // cross.tokens, torch.zeros(len(candidates)), 0
+    for token in range(cross.tokens):
+        own: Any = cross.layers[token % len(cross.layers)].attention.self  # type: ignore[union-attr]
+        part = slice(token * size, (token + 1) * size)
+        width = size // own.num_attention_heads
+        for head in range(own.num_attention_heads):
+            place = slice(head * width, (head + 1) * width)
+            asked = own.query(query[part])[place]
+            weights = [math.exp(float(asked @ own.key(one[part])[place]) / math.sqrt(width)) for one in candidates]
+            total += torch.tensor(weights) / sum(weights)
+            count += 1
+    return (total / count).tolist()
+
+
+def test_attention_of_a_question_to_its_candidates(words: Path, tmp_path: Path) -> None:
+    """The question itself and empty slots get nothing; gradients are numbers."""
+    encoder = load_encoder(toys.new_encoder(tmp_path / "cross", words, toys.CROSS))
+    assert encoder.cross is not None
+    generator = torch.Generator().manual_seed(0)
+    queries, documents = (torch.randn(n, 32, generator=generator).requires_grad_() for n in (3, 4))
+    found = log_probabilities(encoder.cross, queries, documents, COLUMNS)
+    for number, columns in enumerate(COLUMNS.tolist()):
+        own = [column for column in columns if column >= 0]
+        expected = slow_attention(encoder.cross, queries[number].detach(), documents[own].detach())
+        assert found[number, : len(own)].exp().tolist() == pytest.approx(expected, abs=1e-6)
+        assert found[number, len(own) :].exp().tolist() == [0] * (3 - len(own))
+    loss = AnswerRanking(encoder)(encoder, {"query": queries, "document": documents}, {"columns": COLUMNS})
+    assert loss.value.item() == pytest.approx(-found[:, 0].mean().item())
+    assert loss.metrics["accuracy"].item() == pytest.approx((found[:, 0] > found[:, 1:].amax(1)).float().mean().item())
+    loss.value.backward()
+    for tensor in (queries, documents, encoder.cross.layers[0].attention.self.query.weight):  # type: ignore[union-attr]
+        assert tensor.grad is not None and torch.isfinite(tensor.grad).all() and tensor.grad.abs().sum() > 0
+
+
+QUESTIONS = Questions(
+    ["a", "b", "c", "d"],
+    ["kana", "love", "mi", "ru"],
+    rows(list(range(20)), [5, 6], [7], [1, 2, 3]),
+    rows([3, 30, -1], [5], [7], [-1]),
+)
+
+
+def test_negatives_are_drawn_anew_and_are_never_right() -> None:
+    seen = set()
+    for epoch in range(60):
+        right, *wrong = drawn(QUESTIONS, 0, 6, 1, epoch).tolist()
+        assert right in (3, 30) and len(set(wrong)) == 6 and not {3, 30, -1} & set(wrong)
+        assert drawn(QUESTIONS, 0, 6, 1, epoch).tolist() == [right, *wrong]
+        seen |= {right, *wrong}
+    assert seen == {*range(20), 30}
+    assert drawn(QUESTIONS, 0, 6, 1, 0).tolist() != drawn(QUESTIONS, 0, 6, 2, 0).tolist()
+    assert drawn(QUESTIONS, 1, 6, 1, 0).tolist() == [5, 6]  # all there are
+
+
+def test_questions_that_nothing_can_be_learned_from() -> None:
+    """Without a wrong candidate, or without the text of a right one."""
+    assert trainable(QUESTIONS).tolist() == [0, 1]
+
+
+def test_columns_name_different_rows() -> None:
+    distinct, columns = in_columns(rows([9, 4, 7], [4, 2]))
+    assert distinct.tolist() == [2, 4, 7, 9] and columns.tolist() == [[3, 1, 2], [1, 0, -1]]
+
+
+def test_batches_hold_each_text_once_and_every_question_of_an_epoch(words: Path, tmp_path: Path) -> None:
+    encoder = load_encoder(toys.new_encoder(tmp_path / "bag", words, toys.BAG))
+    texts = [f"{WORDS[number]} {WORDS[number + 1]}" for number in range(12)]
+    asked = [WORDS[number] for number in range(8)]
+    questions = Questions(asked, asked, rows(*[list(range(12))] * 8), rows(*[[number] for number in range(8)]))
+    batches = RankingBatches(questions, texts, encoder, toys.settings(batch_size=4, negatives=5), 1)
+    seen = []
+    for step in range(4):
+        batch = batches.batch(step)
+        vectors = batches.encode(encoder, batch)
+        columns = batch["columns"]
+        assert columns.shape == (4, 6) and len(vectors["document"]) == len(columns.unique())
+        right = vectors["document"][columns[:, 0]].detach()
+        expected = torch.from_numpy(encoder.embed(texts, "document"))
+        numbers = torch.cdist(right, expected).argmin(dim=1).tolist()
+        torch.testing.assert_close(
+            vectors["query"].detach(), torch.from_numpy(encoder.embed([asked[n] for n in numbers], "query"))
+        )
+        seen.append(numbers)
+    assert sorted(seen[0] + seen[1]) == sorted(seen[2] + seen[3]) == list(range(8)) and seen[0] != seen[2]
+    parts = [
+        RankingBatches(questions, texts, encoder, toys.settings(batch_size=4, negatives=5, devices=2), 1, rank)
+        for rank in (0, 1)
+    ]
+    shared = torch.cat([part.encode(encoder, part.batch(0))["query"] for part in parts])
+    whole = batches.encode(encoder, batches.batch(0))["query"]
+    torch.testing.assert_close(shared[[0, 2, 1, 3]], whole)
+    with pytest.raises(ValueError, match="8 questions to learn from are too few for 16 devices"):
+        RankingBatches(questions, texts, encoder, toys.settings(batch_size=16, devices=16), 1)

@@ -1,0 +1,224 @@
+"""Answer ranking as a task: fine-tuning, and from the files to the records."""
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from contexture.encoders.files import load_encoder
+from contexture.metrics.vectors import unit
+from contexture.tasks.base import Contestant, Results
+from contexture.tasks.ranking.data import read_split, read_texts
+from contexture.tasks.ranking.evaluation import score_of, scorer
+from contexture.tasks.ranking.finetune import HeldOut, finetune_ranking
+from contexture.tasks.ranking.task import AnswerRankingTask
+from tests.tasks.ranking import toys
+from tests.tasks.ranking.test_files import HOTPOT
+
+TASK = AnswerRankingTask()
+SETTINGS = toys.settings()
+METRICS = {"recall_at_1", "recall_at_20", "mrr"}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sets, two encoders, and what was fine-tuned of each on one of the sets."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "hotpot.json").write_text(json.dumps([HOTPOT]), encoding="utf-8")
+    sets = {
+        "mine": {"format": "squad", "files": str(toys.squad(folder / "all.json"))},
+        "hotpot": {"format": "hotpotqa", "files": {"test": str(folder / "hotpot.json")}},
+        "gone": {"format": "wikiqa", "files": str(folder / "none")},
+    }
+    toys.read(folder / "data", sets)
+    words = toys.vocabulary(folder / "words")
+    for name, config in (("cross", toys.CROSS), ("bag", toys.BAG)):
+        toys.new_encoder(folder / name, words, config)
+    for contestant in contestants(folder)[:2]:
+        assert contestant.finetuned is not None
+        (contestant.finetuned / "mine").mkdir(parents=True)
+        TASK.finetune(SETTINGS, "mine", contestant, folder / "data", contestant.finetuned / "mine")
+    return folder
+
+
+def contestants(project: Path) -> list[Contestant]:
+    tuned = [Contestant(name, 0, (str(project / name),), project / "tuned" / name) for name in ("cross", "bag")]
+    return [*tuned, Contestant("both", 1, (str(project / "cross"), str(project / "bag")))]
+
+
+@pytest.fixture(scope="module")
+def results(project: Path) -> Results:
+    settings = replace(SETTINGS, scores={"bag": "alpha"})
+    return TASK.evaluate(settings, contestants(project), project / "data", project / "vectors")
+
+
+def value(results: Results, variant: str, protocol: str = "frozen", metric: str = "mrr", data: str = "mine") -> float:
+    (found,) = [
+        record["value"]
+        for record in results.records
+        if (record["variant"], record["protocol"], record["metric"], record["data"])
+        == (variant, protocol, metric, data)
+        and record["seed"] == (1 if variant == "both" else 0)
+    ]
+    return float(found)
+
+
+def test_every_contestant_set_protocol_and_metric_is_recorded(results: Results) -> None:
+    table = pd.DataFrame(results.records)
+    assert set(table["task"]) == {"ranking"} and set(table["split"]) == {"test"}
+    assert table["value"].between(0, 1).all() and json.loads(json.dumps(results.records)) == results.records
+    cells = table.groupby(["data", "variant", "seed", "protocol"])["metric"].agg(set)
+    assert set(map(frozenset, cells)) == {frozenset(METRICS)}
+    frozen = {
+        ("cross", 0),
+        ("bag", 0),
+        ("both", 1),
+        *((name, seed) for name in ("bm25", "random_order") for seed in (0, 1)),
+    }
+    assert set(cells.index) == {
+        *((data, *one, "frozen") for data in ("mine", "hotpot") for one in frozen),
+        ("mine", "cross", 0, "finetuned"),
+        ("mine", "bag", 0, "finetuned"),
+    }
+
+
+@pytest.mark.parametrize("variant", ["cross", "bag"])
+def test_fine_tuning_learns_from_questions(variant: str, project: Path) -> None:
+    """The right candidates of test questions, which were not trained on, become more probable."""
+    test, texts = read_split(project / "data/mine", "test"), read_texts(project / "data/mine")
+    held_out = HeldOut(test, texts, 7, 0)
+    before, after = (held_out.loss(load_encoder(project / part)) for part in (variant, f"tuned/{variant}/mine"))
+    assert after < before - 0.2
+
+
+def test_fine_tuned_attention_ranks_better(results: Results) -> None:
+    assert value(results, "cross", "finetuned") > value(results, "cross") + 0.2
+
+
+def test_what_needs_no_training(results: Results) -> None:
+    assert value(results, "bm25") == 1  # the words of the question are the paragraph's
+    assert value(results, "random_order") < 0.4
+    assert value(results, "bm25", metric="recall_at_20", data="hotpot") == 1  # both of two, among three
+    assert value(results, "bm25", metric="recall_at_1", data="hotpot") <= 0.5
+
+
+def test_scores_are_said_and_what_was_not_to_be_had(results: Results, project: Path) -> None:
+    assert results.facts["scores"]["mine"] == {
+        "frozen": {"cross": "alpha", "bag": "cosine", "both": "cosine"},
+        "finetuned": {"cross": "alpha", "bag": "dot"},
+    }
+    notes = results.facts["notes"]
+    assert "mine: questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test" in notes
+    assert "bag has no cross-sequence layers: its score is the cosine instead of attention" in notes
+    assert any("frozen, by attention: cross; frozen, by cosine: bag, both; fine-tuned, by" in note for note in notes)
+
+
+def test_the_fallback_is_logged(project: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    one = contestants(project)[1]
+    with caplog.at_level(logging.WARNING):
+        TASK.evaluate(toys.settings(scores={"bag": "alpha"}), [one], project / "data", tmp_path)
+    assert "bag has no cross-sequence layers: its score is the cosine" in caplog.text
+    with pytest.raises(ValueError, match="scores: no variant is called bga; there are"):
+        toys.settings(scores={"bga": "dot"}).check_variants(["bag"])
+    assert toys.settings(scores={"bag": "dot", "b": "dot"}).restricted(["b"]).scores == {"b": "dot"}
+
+
+def test_ranks_are_those_of_slow_scores(results: Results, project: Path) -> None:
+    """Of each test question: attention to its own candidates alone, and cosines."""
+    found, texts = read_split(project / "data/mine", "test"), read_texts(project / "data/mine")
+    ranks = (
+        results.tables["ranks"]
+        .query("data == 'mine' and protocol == 'frozen' and seed == 0")
+        .set_index(["variant", "question_id"])
+    )
+    cross, bag = (load_encoder(project / name) for name in ("cross", "bag"))
+    assert cross.cross is not None
+    for number, name in enumerate(found.ids):
+        candidates = [texts[row] for row in found.candidates[number]]
+        right = [text in [texts[row] for row in found.right[number]] for text in candidates]
+        pair = [
+            (model.embed([found.texts[number]], "query"), model.embed(candidates, "document")) for model in (cross, bag)
+        ]
+        with torch.inference_mode():
+            alpha = cross.cross.attention(*map(torch.from_numpy, pair[0]))[0].numpy()
+        assert alpha.sum() == pytest.approx(1, abs=1e-5)
+        for variant, scores in (("cross", alpha), ("bag", unit(pair[1][1]) @ unit(pair[1][0])[0])):
+            best = max(score for score, is_right in zip(scores, right, strict=True) if is_right)
+            rank = ranks["rank"].loc[variant, name]
+            assert (scores > best + 1e-6).sum() < rank <= (scores > best - 1e-6).sum() + 1
+
+
+def test_inner_products_on_request(project: Path) -> None:
+    model = load_encoder(project / "cross")
+    assert score_of(model, "cross", False, toys.settings(scores={"cross": "dot"})) == ("dot", "")
+    query, candidates = np.array([2.0, 1.0], np.float32), np.array([[1.0, 1.0], [4.0, 0.0]], np.float32)
+    assert scorer(model, "dot")(query, candidates).tolist() == [3, 8]
+    assert scorer(model, "cosine")(query, candidates).tolist() == pytest.approx([3 / 10**0.5, 2 / 5**0.5])
+
+
+def test_examples_show_attention_beside_the_text(results: Results, project: Path) -> None:
+    shown = dict(zip(("mine", "hotpot"), results.facts["examples"], strict=True))
+    assert shown["mine"]["protocol"] == "finetuned" and shown["hotpot"]["protocol"] == "frozen"
+    rows = shown["mine"]["answered"] + shown["mine"]["missed"]
+    assert rows and all(len(row["question"].split()) == 4 for row in rows)
+    said = "attention" if shown["mine"]["variant"] == "cross" else "inner product"
+    assert all(f"({said} " in row["found"] and f"({said} " in row["right"] for row in rows)
+
+
+def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates are not embedded again, each of them once before."""
+    asked: list[int] = []
+    embed = type(load_encoder(project / "cross")).embed
+
+    def counted(self: Any, texts: Any, role: Any = None) -> Any:
+        asked.append(len(texts))
+        return embed(self, texts, role)
+
+    monkeypatch.setattr("contexture.encoders.base.Encoder.embed", counted)
+    again = TASK.evaluate(SETTINGS, contestants(project)[:1], project / "data", project / "vectors")
+    questions = [len(read_split(project / "data" / name, "test")) for name in ("mine", "hotpot")]
+    assert sorted(asked) == sorted([1, questions[0], 1, questions[0], 1, questions[1]])
+    assert [one for one in again.records if one["variant"] == "cross"] == [
+        one for one in results.records if one["variant"] == "cross"
+    ]
+
+
+def test_fine_tuning_is_a_function_of_its_seed(project: Path, tmp_path: Path) -> None:
+    found = []
+    for number, seed in enumerate((0, 0, 1)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        one = Contestant("bag", seed, (str(project / "bag"),))
+        finetune_ranking(toys.settings(steps=8), one, project / "data/mine", folder)
+        found.append(load_file(folder / "model.safetensors"))
+    torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
+    assert any(not torch.equal(found[0][name], found[2][name]) for name in found[0])
+
+
+def test_what_cannot_be_fine_tuned_is_named(project: Path, tmp_path: Path) -> None:
+    assert TASK.options(SETTINGS, None) == ["mine"]
+    TASK.check(toys.settings(finetune=["mine", "gone"]), project / "data")
+    with pytest.raises(ValueError, match=r"ranking has no set 'yours'; there are \['hotpot', 'mine'\]"):
+        TASK.check(toys.settings(finetune=["yours"]), project / "data")
+    with pytest.raises(ValueError, match="hotpot has no train question with a right and a wrong candidate"):
+        TASK.check(toys.settings(finetune=["hotpot"]), project / "data")
+    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
+        finetune_ranking(SETTINGS, contestants(project)[2], project / "data/mine", tmp_path)
+    with pytest.raises(ValueError, match="one stands there twice"):
+        toys.settings(finetune=["mine", "mine"])
+
+
+def test_missing_sets_are_neither_trained_on_nor_measured(project: Path, tmp_path: Path) -> None:
+    toys.read(tmp_path / "data", {"gone": {"format": "wikiqa", "files": str(tmp_path / "none")}})
+    (tmp_path / "model").mkdir()
+    TASK.finetune(SETTINGS, "gone", contestants(project)[0], tmp_path / "data", tmp_path / "model")
+    assert not list((tmp_path / "model").iterdir())
+    found = TASK.evaluate(SETTINGS, contestants(project), tmp_path / "data", tmp_path / "vectors")
+    assert found.records == [] and found.facts == {"notes": []}
