@@ -14,7 +14,7 @@ class LmConfig(ObjectiveConfig):
     """Nothing to turn."""
 
     implementation: ClassVar[str] = "contexture.objectives.lm:LanguageModel"
-    streams: ClassVar[tuple[str, ...]] = ("short_sequences", "passages", "sequences")
+    streams: ClassVar[tuple[str, ...]] = ("short_sequences",)
     reads_states: ClassVar[bool] = True
     predicts_tokens: ClassVar[bool] = True
     title: ClassVar[str] = "LM"

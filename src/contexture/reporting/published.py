@@ -53,10 +53,12 @@ class TaskColumn:
     group: str = ""  # the heading that it shares with its neighbours
     decimals: int = 1  # of the paper's numbers
     subset: str = ""  # of the task's data; empty: all of it
+    data: str = ""  # its own, in a table whose columns are of several; empty: the table's
 
     def place(self, data: str) -> Place:
-        """Of our records of `data`."""
-        return Place(self.task, f"{data}/{self.subset}" if self.subset else data, self.protocol, self.metric)
+        """Of our records of `data`, or of its own."""
+        whole = self.data or data
+        return Place(self.task, f"{whole}/{self.subset}" if self.subset else whole, self.protocol, self.metric)
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class TaskTable:
 
     title: str
     source: str  # empty: the paper has no such table, all rows are ours
-    data: str  # what the paper measured on; ours of other data stand beside it all the same, and it is said
+    data: str  # what the paper measured on; ours of other data stand beside it all the same. Empty: columns say it
     columns: tuple[TaskColumn, ...]
     rows: tuple[TaskRow, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)  # how our variants are called, in their order

@@ -18,7 +18,9 @@ def task_tables(records: Sequence[Record], published: TaskTable) -> list[Table]:
 
 
 def data_in(records: Sequence[Record], published: TaskTable) -> list[str]:
-    """The data of which we have numbers for the table."""
+    """The data of which we have numbers for the table; of columns with data of their own it is one table."""
+    if all(column.data for column in published.columns):
+        return [published.data]
     columns = {(c.task, c.protocol, c.metric) for c in published.columns}
     return data_of(r for r in records if (r["task"], r["protocol"], r["metric"]) in columns)
 

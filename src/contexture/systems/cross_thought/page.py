@@ -1,0 +1,60 @@
+"""The page of Cross-Thought."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from contexture.reporting.default_page import every_table
+from contexture.reporting.names import DATA
+from contexture.reporting.page import Page, ReportContext, sections
+from contexture.reporting.published import PublishedTable
+from contexture.reporting.records import Record, data_of
+from contexture.reporting.tables import Comparison, compare, comparison_table
+from contexture.reporting.task_tables import task_tables
+from contexture.reporting.training_tables import trainings_table
+from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2
+
+TITLE = "Cross-Thought: sequences that help each other guess their masked words"
+NOTE = (
+    "Ours: encoders of the sizes above, trained on the text above. The paper's have RoBERTa-base's size, are trained "
+    "on Wikipedia for 125,000 steps of 128 samples of 500 sequences, and are fine-tuned on each set's whole training "
+    "part. Unless the configuration says the same, the numbers are not comparable; what can be compared is the order "
+    "of the rows."
+)
+#: What is compared seed by seed on every set that was measured: task, protocol, metric, and how it is said.
+MEASURED = (
+    ("ranking", "frozen", "recall_at_1", "ranking without fine-tuning"),
+    ("ranking", "finetuned", "recall_at_1", "ranking, fine-tuned"),
+    ("pairs", "frozen", "accuracy", "sentence pairs, frozen"),
+    ("pairs", "finetuned", "accuracy", "sentence pairs, fine-tuned"),
+)
+
+
+def page(records: Sequence[Record], context: ReportContext) -> Page:
+    """The paper's Table 2, every number of ours, and the gains over the baselines.
+
+    Raises:
+        ValueError: for trainings with keys missing.
+    """
+    gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
+    labels = {**LABELS, **context.labels}
+    return Page(
+        findings=[gain.sentence for gain in gains if gain.variant == LABELS["ct_1_64"]],
+        sections=[
+            *sections(task_tables(records, TABLE_2)),
+            *sections(every_table(records, labels)),
+            *sections([comparison_table(gains)]),
+            *sections([trainings_table(context.trainings, labels, "Samples")]),
+        ],
+        variants=(*LABELS,),
+    )
+
+
+def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, said: str) -> list[Comparison]:
+    """How far variants are above their baselines, set by set."""
+    found: list[Comparison] = []
+    measured = [r for r in records if (r["task"], r["protocol"], r["metric"]) == (task, protocol, metric)]
+    for data in data_of(measured):
+        ours = PublishedTable("", "", task, data, (), (metric,), protocol, LABELS)
+        gains = compare(measured, ours, data, COMPARISONS, metric)
+        found += [replace(gain, setting=f"{said}, {DATA.get(data, data)}") for gain in gains]
+    return found
