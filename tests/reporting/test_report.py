@@ -134,6 +134,20 @@ def test_cards_stand_first_and_bars_and_shades_are_drawn() -> None:
     assert report.markdown.index("![picture_1.png]") < report.markdown.index("![picture_2.png]")
 
 
+def test_what_vectors_are_compared_by_and_what_there_is_to_know_of_the_data() -> None:
+    scores = {"frozen": {"a": "cosine", "b": "attention"}, "finetuned": {"b": "attention"}}
+    facts = {
+        "ranking": {"counts": {"demo": {"texts": 3}}, "notes": ["demo: split", "a has no layers"], "scores": scores}
+    }
+    context = ReportContext("some", "Some", "Not comparable.", facts=facts, labels={"b": "Ours"})
+    report = render_report(RECORDS, [], context, page)
+    assert "## Answer ranking: what vectors are compared by" in report.markdown
+    for line in ("| Model | frozen | fine-tuned |", "| a | cosine | – |", "| Ours | attention | attention |"):
+        assert line in report.markdown.splitlines()
+    for shown in (report.markdown, Html(report.html).text):
+        assert "demo: split. a has no layers." in shown
+
+
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="metrics record 0"):
         render_report([{"system": "some"}], [], CONTEXT, page)

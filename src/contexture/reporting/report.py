@@ -10,7 +10,7 @@ from contexture.reporting.curves import History, learning_curves, to_png
 from contexture.reporting.names import DATA, TASKS, in_order, protocol_name
 from contexture.reporting.page import MakePage, Page, ReportContext, section
 from contexture.reporting.records import check_records
-from contexture.reporting.tables import Column, Table, counts_table, to_markdown
+from contexture.reporting.tables import NOTHING, Column, Table, counts_table, to_markdown
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def render_report(records: object, histories: Sequence[History], context: Report
     """
     own = [record for record in check_records(records) if record["system"] == context.system]
     made = page(own, context)
-    made = replace(made, sections=[*made.sections, *(section(table) for table in examples_tables(context))])
+    told = [*scores_tables(context), *examples_tables(context)]
+    made = replace(made, sections=[*made.sections, *(section(table) for table in told)])
     curves = learning_curves(histories, made.variants, context.series, context.labels)
     figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
     missing = missing_table(context)
@@ -68,18 +69,29 @@ def examples_tables(context: ReportContext) -> list[Table]:
     return tables
 
 
+def scores_tables(context: ReportContext) -> list[Table]:
+    """By what a task compared the vectors of each model, where it has several ways, told by protocol and variant."""
+    tables = []
+    for task, facts in context.facts.items():
+        scores: Mapping[str, Mapping[str, str]] = facts.get("scores", {})
+        columns = (Column("Model"), *(Column(protocol_name(protocol)) for protocol in scores))
+        variants = dict.fromkeys(variant for told in scores.values() for variant in told)
+        rows = tuple(
+            (context.labels.get(variant, variant), *(told.get(variant, NOTHING) for told in scores.values()))
+            for variant in variants
+        )
+        tables += [Table(f"{TASKS.get(task, task)}: what vectors are compared by", columns, rows)] if rows else []
+    return tables
+
+
 def counts_tables(context: ReportContext) -> list[Table]:
-    """What was counted, of the whole run and of the data of each task."""
-    data = {f"{TASKS.get(task, task)}: data": facts.get("counts") for task, facts in context.facts.items()}
-    notes = {
-        f"{TASKS.get(task, task)}: data": " ".join(f"{one}." for one in facts.get("notes", ()))
-        for task, facts in context.facts.items()
-    }
-    return [
-        replace(counts_table(title, counts), caption=notes.get(title, ""))
-        for title, counts in {**context.counts, **data}.items()
-        if counts
-    ]
+    """What was counted, of the whole run and of the data of each task, with what there is to know of the data."""
+    tables = [counts_table(title, counts) for title, counts in context.counts.items() if counts]
+    for task, facts in context.facts.items():
+        if facts.get("counts"):
+            table = counts_table(f"{TASKS.get(task, task)}: data", facts["counts"])
+            tables.append(replace(table, caption=" ".join(f"{note}." for note in facts.get("notes", ()))))
+    return tables
 
 
 def missing_table(context: ReportContext) -> Table:

@@ -87,7 +87,7 @@ def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
         ("Who came first?", candidates, ["absent", candidates[2]]),
     ]
     assert report["all_needed"] == {"h": True} and report["counts"]["h"]["texts"] == 3
-    assert report["counts"]["h"]["test: right candidates that are not among a question's"] == 1
+    assert report["counts"]["h"]["right candidates of test questions that are not among theirs"] == 1
     assert documents(tmp_path / "read/h").to_numpy().tolist() == [["Cy", candidates[0]], ["Ann", candidates[1]],
                                                                   ["Bob", candidates[2]]]  # fmt: skip
 
@@ -122,7 +122,7 @@ def test_squad_paragraphs_are_found_by_bm25(tmp_path: Path) -> None:
         "Zzz?": ([], [fourth]),
     }
     assert [len(candidates) for _, candidates, _ in shown(tmp_path / "read/one", "test")] == [1, 1, 0]
-    assert report["counts"]["s"]["test: right candidates that are not among a question's"] == 2
+    assert report["counts"]["s"]["right candidates of test questions that are not among theirs"] == 2
     assert report["notes"][0] == "s: the candidates of a question are the first 1,000 of all texts that BM25 finds"
 
 
@@ -243,7 +243,7 @@ def test_real_files(kind: str, shared_data: Path, tmp_path: Path) -> None:
     report = toys.read(tmp_path / "read", {"real": {"format": kind, "files": str(shared_data / path)}})
     counts = report["counts"]["real"]
     splits = ("train", "dev", "test")
-    assert sum(counts.get(f"{split} questions", 0) for split in splits) == answered
+    assert sum(counts[f"{split} questions"] for split in splits) == answered
     left_out = "questions without a right candidate, left out"
     assert sum(counts.get(f"{split} {left_out}", 0) for split in splits) == unanswered
     assert counts["texts"] == texts

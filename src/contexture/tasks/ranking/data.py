@@ -66,12 +66,16 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
         notes.append(f"the candidates of a question are the first {given.searched:,} of all texts that BM25 finds")
     table.to_parquet(folder / QUESTIONS)
     pd.DataFrame({"title": texts.titles, "text": list(texts.rows)}).to_parquet(folder / TEXTS)
-    for split, part in table.groupby("split", sort=False):
-        right = part["right"].map(len) > 0
-        counts[f"{split} questions"] = int(right.sum())
-        counts[f"{split} questions without a right candidate, left out"] = int((~right).sum())
+    for split in ("train", "dev", "test"):
+        part = table[table["split"] == split]
+        answered = part["right"].map(len) > 0
         lost = sum(len(set(gold) - set(found)) for gold, found in zip(part["right"], part["candidates"], strict=True))
-        counts[f"{split}: right candidates that are not among a question's"] = lost
+        counts[f"{split} questions"] = int(answered.sum())
+        others = {
+            f"{split} questions without a right candidate, left out": int((~answered).sum()),
+            f"right candidates of {split} questions that are not among theirs": lost,
+        }
+        counts |= {name: count for name, count in others.items() if count}
     return counts, notes
 
 

@@ -16,7 +16,6 @@ from contexture.encoders.models import load_models
 from contexture.metrics.bm25 import Bm25
 from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.vectors import Vectors, unit, write_vectors
-from contexture.reporting.names import protocol_name
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
 from contexture.tasks.ranking.config import RankingSettings, Score
@@ -91,10 +90,10 @@ def evaluate_ranking(
 ) -> Results:
     """R@1, R@20 and MRR of all contestants, of BM25 and of chance, which have their seeds, on all sets.
 
-    The facts `scores` (set → protocol → variant → what its vectors were compared by) and `notes` say how candidates
-    were scored; `examples` has some questions of each set to read, of the model with the best MRR among those
-    fine-tuned, or among the frozen ones where there is none. The table `ranks` has where each question's first right
-    candidate stands.
+    The facts `scores` (protocol → variant → what its vectors are compared by) and `notes` (where that is not what was
+    asked for) say how candidates were scored; `examples` has some questions of each set to read, of the model with the
+    best MRR among those fine-tuned, or among the frozen ones where there is none. The table `ranks` has where each
+    question's first right candidate stands.
     """
     sets = [one for one in sets if any(map(len, read_split(one.folder, "test").candidates))]
     if not contestants or not sets:
@@ -107,13 +106,15 @@ def evaluate_ranking(
     records = [
         record for data in sets for record in to_records(table[table["data"] == data.name], METRICS, NAME, data.name)
     ]
-    scores: dict[str, dict[str, dict[str, Score]]] = {}
+    scores: dict[str, dict[str, str]] = {}
     for model, one in zip(models, found, strict=True):
-        told = scores.setdefault(model.data.name, {}).setdefault(model.protocol, {})
-        told[model.contestant.variant] = one.score
+        scores.setdefault(model.protocol, {})[model.contestant.variant] = SAID[one.score]
+    notes = list(dict.fromkeys(one.fell_back for one in found if one.fell_back))
+    for note in notes:
+        LOG.warning("%s", note)
     facts = {
         "scores": scores,
-        "notes": [_said(scores), *dict.fromkeys(one.fell_back for one in found if one.fell_back)],
+        "notes": notes,
         "examples": [_best(data, models, found) for data in sets],
     }
     return Results(records, facts, {"ranks": table})
@@ -171,8 +172,6 @@ def _measure(measured: Measured, settings: RankingSettings, place: Path) -> Foun
     one, data = measured.contestant, measured.data
     model = load_models(measured.encoders)
     score, fell_back = score_of(model, one.variant, measured.tuned, settings)
-    if fell_back:
-        LOG.warning("%s", fell_back)
     questions, texts = read_split(data.folder, "test"), read_texts(data.folder)
     used = np.unique(np.concatenate(questions.candidates))
     vectors = _vectors(model, [texts[row] for row in used], place / measured.place)
@@ -215,13 +214,10 @@ def _baselines(data: RankedSet, seeds: Sequence[int]) -> Iterator[pd.DataFrame]:
     asked = zip(words.scores(questions.texts), questions.candidates, strict=True)
     by_words = _ranked(questions, [found[rows] for found, rows in asked], data)
     for seed in seeds:
-        by_chance = _ranked(questions, [_random(name, rows, seed) for name, rows in _named(questions)], data)
+        named = zip(questions.ids, questions.candidates, strict=True)
+        by_chance = _ranked(questions, [_random(name, rows, seed) for name, rows in named], data)
         for name, table in (("bm25", by_words), ("random_order", by_chance)):
             yield table.assign(variant=name, seed=seed, split="test", protocol=FROZEN)
-
-
-def _named(questions: Questions) -> Iterator[tuple[str, Rows]]:
-    yield from zip(questions.ids, questions.candidates, strict=True)
 
 
 def _random(name: str, rows: Rows, seed: int) -> Numbers:
@@ -257,13 +253,3 @@ def _best(data: RankedSet, models: Sequence[Measured], found: Sequence[Found]) -
     """The questions to read of a set, of its best model."""
     of_set = [(model, one) for model, one in zip(models, found, strict=True) if model.data == data]
     return max(of_set, key=lambda pair: (pair[0].tuned, float(pair[1].table["mrr"].mean())))[1].example
-
-
-def _said(scores: dict[str, dict[str, dict[str, Score]]]) -> str:
-    """By what the vectors of each variant were compared."""
-    told: dict[str, list[str]] = {}
-    for protocols in scores.values():
-        for protocol, variants in protocols.items():
-            for variant, score in variants.items():
-                told.setdefault(f"{protocol_name(protocol)}, by {SAID[score]}", []).append(variant)
-    return "; ".join(f"{how}: {', '.join(dict.fromkeys(variants))}" for how, variants in told.items())
