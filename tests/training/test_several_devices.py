@@ -16,6 +16,7 @@ from contexture.tasks.base import Contestant
 from contexture.train import finetune_arguments, launch_finetuning
 from contexture.training.curves import read_curves
 from tests.tasks.answer_selection import toys as answers
+from tests.tasks.ranking import toys as ranked
 from tests.tasks.retrieval import toys as questions
 from tests.training.runs import assert_same, contents, train, weights
 from tests.training.toys import STEADY, configured, schedule, system, two_towers
@@ -32,6 +33,11 @@ TASKS: dict[str, tuple[SystemConfig, str, str, dict[str, Any], Callable[[Path], 
         two_towers(0.0), "none", "share-50",
         {"shares": [50], "batch_size": 512, "steps": 12, "evaluate_every": 3, "patience": 2, "tokens_at_once": 60},
         questions.write_data, "dev/loss",
+    ),
+    "ranking": (
+        two_towers(0.0), "none", "mine",
+        {"finetune": ["mine"], "batch_size": 16, "negatives": 5, "steps": 12, "evaluate_every": 3, "patience": 2},
+        ranked.write_data, "dev/loss",
     ),
 }  # fmt: skip
 

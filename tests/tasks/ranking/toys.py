@@ -11,7 +11,7 @@ from contexture.tasks.ranking.config import RankingConfig, RankingSettings
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.retrieval.toys import WORDS, new_encoder, vocabulary
 
-__all__ = ["BAG", "CROSS", "lines", "new_encoder", "read", "settings", "squad", "vocabulary", "wikiqa"]
+__all__ = ["BAG", "CROSS", "lines", "new_encoder", "read", "settings", "squad", "vocabulary", "wikiqa", "write_data"]
 
 CROSS: dict[str, Any] = {
     "kind": "transformer", "hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "dropout": 0.0,
@@ -33,6 +33,13 @@ def read(folder: Path, sets: dict[str, Any]) -> dict[str, Any]:
     AnswerRankingTask().read(TypeAdapter(RankingConfig).validate_python({"input": sets}), folder / "demo", folder)
     found: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
     return found
+
+
+def write_data(folder: Path) -> Path:
+    """What is read of one set, `mine`."""
+    file = squad(folder.with_suffix(".json"))
+    read(folder, {"mine": {"format": "squad", "files": str(file)}})
+    return folder
 
 
 def squad(file: Path, questions: int = 300, paragraphs: int = 20) -> Path:
