@@ -24,6 +24,8 @@ from contexture.training.seeding import mix
 LOG = logging.getLogger(__name__)
 #: Questions of dev that are looked at, at most.
 DEV_QUESTIONS = 1000
+#: Questions whose candidates' vectors are brought together at a time.
+AT_ONCE = 64
 
 
 def drawn(questions: Questions, number: int, negatives: int, seed: int, epoch: int) -> Rows:
@@ -108,13 +110,13 @@ class HeldOut:
     def loss(self, encoder: Encoder) -> float:
         """Mean of −log p(right candidate | question)."""
         device = next(encoder.parameters()).device
-        queries, documents = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
+        vectors = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
+        queries, documents = (torch.from_numpy(one).to(device) for one in vectors)
+        columns = self.columns.to(device)
         total = 0.0
-        for start in range(0, len(queries), 64):  # candidates of all questions at once would be too many
-            part = slice(start, start + 64)
-            given = (torch.from_numpy(queries[part]), torch.from_numpy(documents), self.columns[part])
-            found = log_probabilities(encoder.cross, *(one.to(device) for one in given))
-            total -= float(found[:, 0].sum())
+        for start in range(0, len(queries), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            total -= float(log_probabilities(encoder.cross, queries[part], documents, columns[part])[:, 0].sum())
         return total / len(queries)
 
 
