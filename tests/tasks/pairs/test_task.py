@@ -125,10 +125,10 @@ def test_vectors_that_are_not_finite_are_named(project: Path, tmp_path: Path) ->
 
 
 def test_options_are_the_sets_that_are_named(project: Path) -> None:
-    assert TASK.options(SETTINGS, None) == ["toys"] and TASK.options(toys.settings(finetuned=[]), "ie_k") == []
-    TASK.check(toys.settings(finetuned=["toys", "qqp"]), project / "data")  # qqp is missing, which the page says
-    with pytest.raises(ValueError, match=r"pairs\.finetuned: no set is called snli; pairs\.input has \['toys',"):
-        TASK.check(toys.settings(finetuned=["snli"]), project / "data")
+    assert TASK.options(SETTINGS, None) == ["toys"] and TASK.options(toys.settings(finetune=[]), "ie_k") == []
+    TASK.check(toys.settings(finetune=["toys", "qqp"]), project / "data")  # qqp is missing, which the page says
+    with pytest.raises(ValueError, match=r"pairs\.finetune: no set is called snli; pairs\.input has \['toys',"):
+        TASK.check(toys.settings(finetune=["snli"]), project / "data")
 
 
 def test_the_made_up_set_is_read(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("bad", "said"),
-    [({"finetuned": ["a", "a"]}, "twice"), ({"finetuned": ["../a"]}, "pattern"), ({"dropout": 1.0}, "less than 1")],
+    [({"finetune": ["a", "a"]}, "twice"), ({"finetune": ["../a"]}, "pattern"), ({"dropout": 1.0}, "less than 1")],
 )
 def test_impossible_settings_are_named(bad: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):

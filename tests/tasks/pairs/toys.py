@@ -16,7 +16,7 @@ __all__ = ["BAG", "TRANSFORMER", "WORDS", "new_encoder", "rows", "settings", "vo
 
 def settings(**others: Any) -> PairSettings:
     given = {
-        "finetuned": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4, "dropout": 0.0,
+        "finetune": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4, "dropout": 0.0,
         "tokens_at_once": 100, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
     return TypeAdapter(PairSettings).validate_python(given | others)

@@ -38,7 +38,7 @@ class PairSettings(FinetuneSettings):
     """
 
     # Sets that encoders are fine-tuned on, too; none: all are measured frozen alone.
-    finetuned: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
+    finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
     # Training rows of a set at most, drawn by a hash of their texts; null: all.
     train_rows: Positive | None = None
     # Pairs per optimizer step, over all devices.
@@ -57,5 +57,5 @@ class PairSettings(FinetuneSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(set(self.finetuned)) < len(self.finetuned):
-            raise ValueError(f"finetuned: a set stands there twice: {self.finetuned}")
+        if len(set(self.finetune)) < len(self.finetune):
+            raise ValueError(f"finetune: a set stands there twice: {self.finetune}")

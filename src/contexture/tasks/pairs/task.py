@@ -51,12 +51,12 @@ class PairsTask:
         """Raise ValueError where encoders shall be fine-tuned on a set that is none of the input."""
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
         known = [*report["sets"], *report["missing"]]
-        if unknown := [name for name in settings.finetuned if name not in known]:
-            raise ValueError(f"pairs.finetuned: no set is called {', '.join(unknown)}; pairs.input has {known}")
+        if unknown := [name for name in settings.finetune if name not in known]:
+            raise ValueError(f"pairs.finetune: no set is called {', '.join(unknown)}; pairs.input has {known}")
 
     def options(self, settings: PairSettings, head: str | None) -> list[str]:
         """One model a set."""
-        return settings.finetuned
+        return settings.finetune
 
     def finetune(self, settings: PairSettings, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
         """See `finetune.finetune_pairs`; nothing is written where the set is missing."""

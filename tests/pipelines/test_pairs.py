@@ -1,0 +1,38 @@
+"""`kedro run` of a system that asks for pair classification, at its smallest."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.pipelines.conftest import SMALLEST, check_records, check_report, records, run
+
+
+@pytest.mark.slow
+def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callable[[], Path], tmp_path: Path) -> None:
+    """Frozen and fine-tuned on a set of one's own, and frozen beside a set that is not here."""
+    lines = [f"The {n} boats lie in the harbour.\tBoats {n % 7} lie there.\t{n % 2}" for n in range(120)]
+    (tmp_path / "dev.txt").write_text("\n".join([*lines, "No\tlabel\t-"]))
+    params = copy.deepcopy(SMALLEST)
+    params["pairs"] = {"input": {"scitail": str(tmp_path), "snli": str(tmp_path / "none")}}
+    tuning = {"finetune": ["scitail"], "steps": 2, "evaluate_every": 1, "precision": "fp32", "train_rows": 50}
+    params["mspp"]["tasks"]["pairs"] = tuning
+    project = make_project()
+    run(project, params)
+    table = records(project, "mspp")
+    trained = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise", "base_ie"}
+    check_records(table, "mspp", trained)
+    pairs = table[table["task"] == "pairs"]
+    assert set(pairs["data"]) == {"scitail"} and set(pairs["metric"]) == {"accuracy"}
+    found = pairs.groupby("protocol")["variant"].agg(set).to_dict()
+    assert found == {"frozen": trained | {"majority", "word_overlap"}, "finetuned": trained}
+    text = check_report(project, "mspp")
+    assert "Sentence pairs" in text and "by a hash of the texts, are tested" in text and "without label" in text
+    assert "snli is not here" in text
+    card = project / "data/06_models/mspp/finetuned/pairs/mspp_ie/seed-0/scitail/README.md"
+    assert "pairs, scitail" in card.read_text()
+    told = json.loads((project / "data/03_primary/tasks/pairs/task.json").read_text())
+    assert told["sets"] == ["scitail"] and told["counts"]["scitail"]["without_label"] == 1
