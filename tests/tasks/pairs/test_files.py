@@ -89,12 +89,12 @@ def test_quora_question_pairs_of_glue(tmp_path: Path) -> None:
         '3\t7\t8\t"A" or "B"?\tWhich?\t0',
     )
     write(tmp_path / "dev.tsv", QUORA, "1\t3\t4\tWhy?\tHow?\t1")
-    write(tmp_path / "test.tsv", "id\tquestion1\tquestion2", "0\tWhy?\tHow?")
+    write(tmp_path / "test.tsv", "id\tquestion1\tquestion2", "0\tWhy", "not?\tHow?")
     table = read_set("qqp", str(tmp_path))
     assert found(table, "train") == [
         ("Why?", "Why not?", "0"), ('What is "that" for?', "How is it read?", "1"), ('"A" or "B"?', "Which?", "0")
     ]  # fmt: skip
-    assert found(table, "dev") == [("Why?", "How?", "1")] and found(table, "test") == [("Why?", "How?", "")]
+    assert found(table, "dev") == [("Why?", "How?", "1")] and found(table, "test") == [("Why not?", "How?", "")]
 
 
 @pytest.mark.parametrize("given", ["folder", "file"])
@@ -154,6 +154,12 @@ def test_bytes_that_are_no_text_are_named(name: str, content: bytes, tmp_path: P
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=r"dev\.tsv.* is damaged .*; fetch it again"):
         read_set("snli", str(tmp_path))
+
+
+def test_two_files_of_one_part_are_refused(tmp_path: Path) -> None:
+    files = [str(write(tmp_path / name, "a\tb\tneutral")) for name in ("train.tsv", "train_more.tsv", "dev.tsv")]
+    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both its part train; name one"):
+        read_set("snli", files)
 
 
 @pytest.mark.parametrize("given", ["nowhere", ["nowhere/dev.tsv"], "empty"])

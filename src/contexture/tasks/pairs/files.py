@@ -75,6 +75,8 @@ def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
         if part := _PART.search(file.name.lower()):
             genres = _GENRES.search(file.name.lower())
             key = part[1].replace("validation", "valid").replace("valid", "dev"), genres[1] if genres else ""
+            if file in given and found.get(key) in given:
+                raise ValueError(f"{name}: {found[key]} and {file} are both its part {part[1]}; name one")
             found.setdefault(key, file)
     # A set that nobody has split is one file; beside parts, a file that is none tells something else.
     alone = [file for file in known if file in given or _ending(file) != ".txt"]
@@ -131,7 +133,7 @@ def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[
     header = line.split("\t")
     columns = [next((header.index(name) for name in names if name in header), None) for names in (*NAMES, LABELS)]
     if columns[0] is not None and columns[1] is not None:
-        places, split_rows = columns, header[-3:] == ["question1", "question2", "is_duplicate"]
+        places, split_rows = columns, "question1" in header
     elif len(header) in PLACES:
         places, split_rows = list(PLACES[len(header)]), False
         lines = chain([(start, line)], lines)
