@@ -15,10 +15,17 @@ from tests.pipelines.conftest import SMALLEST, check_records, check_report, read
 
 #: Runs that are not named after an objective, and guests.
 OTHERS = {"random", "mlm_ict_quick_thoughts", "mlm_mspp_ict"}
-GUESTS = {"mspp": ["mspp_ie"], "cmlm": ["mlm"], "quick_thoughts": ["bow", "random"], "two_tower": ["bow_mlp_none"]}
+GUESTS = {
+    "mspp": ["mspp_ie"],
+    "cmlm": ["mlm"],
+    "cross_thought": ["ct_3_64"],
+    "quick_thoughts": ["bow", "random"],
+    "two_tower": ["bow_mlp_none"],
+}
 OWN = {*OBJECTIVES, *OTHERS}
 VISITORS = {f"{system}: {name}" for system, names in GUESTS.items() for name in names}
 BUDGET = 2e8
+SAMPLES = {"sampling": {"sequences": 4, "tokens": 16}}
 PROBES = ("mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb")
 SIMILARITY = ("sts14", "stsb", "sick_r")
 FROZEN = {
@@ -42,8 +49,14 @@ TINY: dict[str, Any] = SMALLEST | {
         "encoders": {"transformer": {"hidden_size": 16, "layers": 1, "intermediate_size": 16}},
         "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
     },
+    "cross_thought": {
+        "encoders": {"ct_3": {"hidden_size": 16, "layers": 1, "intermediate_size": 16}},
+        "streams": {"sequence_samples": SAMPLES, "short_sequences": SAMPLES},
+        "pretrain": {"budget": {"amount": BUDGET}},
+    },
     "league": {
-        "encoders": {"transformer": {"hidden_size": 16, "intermediate_size": 16}},
+        "encoders": {name: {"hidden_size": 16, "intermediate_size": 16} for name in ("transformer", "cross", "last")},
+        "streams": {"sequence_samples": SAMPLES, "short_sequences": SAMPLES},
         "pretrain": {"batch_size": 16, "budget": {"amount": BUDGET}},
         "tasks": {"retrieval": {"steps": 2, "evaluate_every": 1}, "answer_selection": {"epochs": 1}},
         "guests": GUESTS,

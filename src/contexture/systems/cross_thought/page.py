@@ -38,7 +38,11 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
     return Page(
-        findings=[gain.sentence for gain in gains if gain.variant == LABELS["ct_1_64"]],
+        findings=[
+            f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
+            for gain in gains
+            if gain.variant == LABELS["ct_1_64"]
+        ],
         sections=[
             *sections(task_tables(records, TABLE_2)),
             *sections(every_table(records, labels)),

@@ -1,0 +1,49 @@
+from contexture.reporting.page import ReportContext
+from contexture.reporting.records import Record
+from contexture.reporting.report import render_report
+from contexture.systems.cross_thought.page import NOTE, TITLE, page
+from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2
+from tests.reporting.make import TRAINING
+from tests.reporting.make import measured as measure
+
+CONTEXT = ReportContext(
+    system="cross_thought", title=TITLE, note=NOTE, trainings={"ct_1_64": TRAINING}, facts={"ranking": {"name": "demo"}}
+)
+
+
+def measured(variant: str, values: list[float], task: str, data: str, protocol: str, metric: str) -> list[Record]:
+    return measure(variant, values, task, data, protocol, metric, system="cross_thought")
+
+
+RECORDS = [
+    *measured("ct_1_64", [0.30, 0.32, 0.34], "ranking", "demo", "frozen", "recall_at_1"),
+    *measured("mlm_64", [0.20, 0.20, 0.22], "ranking", "demo", "frozen", "recall_at_1"),
+    *measured("ct_1_64", [0.70], "pairs", "snli", "finetuned", "accuracy"),
+    *measured("mlm_64", [0.60], "pairs", "snli", "finetuned", "accuracy"),
+    *measured("ct_1_64", [0.55], "ranking", "hotpotqa", "frozen", "recall_at_20"),
+    *measured("bm25", [0.5], "ranking", "demo", "frozen", "recall_at_1"),
+]
+
+
+def test_gains_are_told_set_by_set() -> None:
+    rendered = render_report(RECORDS, [], CONTEXT, page).page
+    assert any("+11.3" in one and "masked LM-1-64" in one and "made-up world" in one for one in rendered.findings)
+    assert any("+10.0" in one and "SNLI" in one and "fine-tuned" in one for one in rendered.findings)
+
+
+def test_the_papers_table_has_ours_of_every_set_in_its_column() -> None:
+    sections = render_report(RECORDS, [], CONTEXT, page).page.sections
+    tables = {section.title: section.table for section in sections if section.table is not None}
+    table = tables[TABLE_2.title]
+    rows = {row[0]: row for row in table.rows if row[1] != "paper"}
+    assert rows["Cross-Thought-1-64"][2:] == ("–", "–", "70.0", "–", "–", "–", "55.0")
+    assert rows["Masked LM-1-64"][4] == "60.0"
+    paper = {row[0]: row[2:] for row in table.rows if row[1] == "paper"}
+    assert paper["Cross-Thought-5-64"] == ("76.8", "76.6", "86.8", "90.3", "48.5", "88.9", "56.5")
+    assert paper["Masked LM (160G)"][-1] == "10.0" and len(paper) == 10
+    assert "Answer ranking" in " ".join(tables)
+
+
+def test_what_is_compared_is_there() -> None:
+    assert {name for pair in COMPARISONS for name in pair} <= set(LABELS)
+    assert {row.variant for row in TABLE_2.rows if row.variant} == set(LABELS) - {"random"}
