@@ -73,4 +73,4 @@ def test_nothing_is_drawn_that_no_node_makes(pipelines: dict[str, Pipeline]) -> 
     for name in ("__default__", "tour"):  # more cannot be read without zooming in
         systems = boxes(pipelines[name])
         shown = {dataset.split("@")[0] for box in systems for part in box for dataset in part}
-        assert len(systems) <= 6 and len(shown) <= 32
+        assert len(systems) <= 7 and len(shown) <= 37

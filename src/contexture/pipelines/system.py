@@ -21,7 +21,7 @@ from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 
 #: As many variants of all systems together have their main metric among those of a run.
-MAIN = 10
+MAIN = 12
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
@@ -68,7 +68,8 @@ def create_guests_pipeline(config: SystemConfig, parameters: Parameters) -> Pipe
     """The encoders of a system's guests, from the sources on."""
     found = Pipeline([])
     for name, guest in guests_of(config, parameters).items():
-        found += create_text_pipeline(parameters, guest) + examples.create_pipeline(name, guest)
+        found += create_text_pipeline(parameters, guest) + boxed(tasks.create_pipeline(parameters, guest.tasks))
+        found += examples.create_pipeline(name, guest)
         found += pretrain.create_pipeline(name, guest, parameters.compute, visits=True)
     return found
 
