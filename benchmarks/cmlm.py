@@ -20,16 +20,16 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import made_up
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.base import build_encoder
+from contexture.encoders.base import TextBatch, build_encoder
 from contexture.encoders.config import Lengths, Needs
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
@@ -55,18 +55,16 @@ def matmul_peak(bf16: bool) -> float:
     return 2 * MATRIX**3 / min(seconds)
 
 
-def padded(batch: dict[str, Any], first: bool) -> tuple[Tensor, Tensor]:
-    """Ids and mask (B, T) of all first or second sequences, at the width of the longest."""
-    if not first:
-        return batch["second"]["input_ids"], batch["second"]["attention_mask"]
-    chunks = batch["texts"]["chunks"]
+def padded(texts: TextBatch, names: Sequence[str]) -> list[Tensor]:
+    """Tables (B, T) of all texts in their order, at the width of the longest, filled up with 0."""
+    chunks = texts["chunks"]
     width = max(chunk["input_ids"].shape[1] for chunk in chunks)
-    return tuple(
-        torch.cat([torch.nn.functional.pad(chunk[name], (0, width - chunk[name].shape[1])) for chunk in chunks])[
-            batch["texts"]["rows"]
+    return [
+        torch.cat([nn.functional.pad(chunk[name], (0, width - chunk[name].shape[1])) for chunk in chunks])[
+            texts["rows"]
         ]
-        for name in ("input_ids", "attention_mask")
-    )  # type: ignore[return-value]
+        for name in names
+    ]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -101,19 +99,19 @@ def main(arguments: list[str] | None = None) -> None:
         objective(encoder, encoder.pooled(batch["texts"]), batch).value.backward()
 
     def parts(batch: Any) -> None:
-        ids, mask = padded(batch, first=True)
+        ids, mask = padded(batch["texts"], ("input_ids", "attention_mask"))
         states = plain.bert(input_ids=ids, attention_mask=mask).last_hidden_state
         mean = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
         mean.square().mean().backward()
-        ids, mask = padded(batch, first=False)
+        ids, mask = batch["second"]["input_ids"], batch["second"]["attention_mask"]
         more = (settings.projections, 0)
-        longer = {name: torch.nn.functional.pad(one, more, value=value) for name, one, value in (
+        longer = {name: nn.functional.pad(one, more, value=value) for name, one, value in (
             ("input_ids", ids, 5), ("attention_mask", mask, 1), ("labels", batch["cmlm_targets"], -100)
         )}  # fmt: skip
         plain(**longer).loss.backward()
 
-    sides: dict[str, tuple[Callable[[Any], None], torch.nn.Module]] = {
-        "ours": (ours, torch.nn.ModuleList([encoder, objective])), "parts": (parts, plain)
+    sides: dict[str, tuple[Callable[[Any], None], nn.Module]] = {
+        "ours": (ours, nn.ModuleList([encoder, objective])), "parts": (parts, plain)
     }  # fmt: skip
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(given.rounds + 1):

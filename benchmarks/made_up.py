@@ -71,6 +71,18 @@ def write_sequence_pairs(folder: Path, rows: int, room: int, rng: np.random.Gene
     write(places | sides, folder / "sequence_pairs")
 
 
+def write_sequence_samples(folder: Path, rows: int, sequences: int, tokens: int) -> None:
+    """Samples of so many sequences, filled by articles of 500 tokens on average, half of them shorter than 300."""
+    rng = np.random.default_rng(0)
+    samples = []
+    for _ in range(rows):
+        lengths: list[int] = []
+        while room := sequences - sum(-(-length // tokens) for length in lengths):
+            lengths.append(min(room * tokens, 1 + int(rng.lognormal(np.log(300), 1.0))))
+        samples.append(texts(rng, np.array(lengths)))
+    write({"pieces": samples}, folder / "sequence_samples")
+
+
 def sentences(rng: np.random.Generator, count: int) -> Rows:
     """24 tokens on average, 62 at most."""
     return texts(rng, np.clip(rng.lognormal(3.0, 0.6, count), 1, 62).astype(int))

@@ -43,3 +43,17 @@ def test_cmlm_is_measured_beside_its_parts(monkeypatch: pytest.MonkeyPatch, caps
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:]] == ["ours", "parts", "ratio"]
     assert 0 < float(lines[-1].split()[1]) < 10
+
+
+def test_cross_thought_is_measured_beside_its_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The benchmark itself refuses parts whose loss is another."""
+    given = "--size tiny --special-tokens 3 --sequences 6 --tokens 20 --batch 2 --rounds 1"
+    benchmark("cross_thought", monkeypatch).main(given.split())
+    training, growth, ranking = capsys.readouterr().out.strip().split("\n\n")
+    assert [line.split()[0] for line in training.splitlines()[2:]] == ["ours", "parts", "ratio"]
+    assert 0 < float(training.splitlines()[-1].split()[1]) < 100
+    assert float(growth.splitlines()[-1].split()[-2]) < 2
+    attention, cosine = (float(line.split()[1].replace(",", "")) for line in ranking.splitlines()[1:])
+    assert 0 < attention < cosine
