@@ -16,6 +16,7 @@ from contexture.encoders.heads import EvidenceHead
 from contexture.encoders.transformer import Transformer, check_fits, resize_token_types
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.config import SkipThoughtConfig
+from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.skip_thought import SkipThought
 from contexture.training.streams import needs_of
 from contexture.vocabulary.tokenizers import SpecialTokens
@@ -128,6 +129,25 @@ def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, pape
 def test_masked_tokens_of_cmlm_out_of_256(run: str, masked: int, paper: Parameters) -> None:
     objective: Any = paper.systems["cmlm"].pretrain.runs[run].objective("cmlm")
     assert objective.probability * 256 == masked
+
+
+@pytest.mark.parametrize(("run", "special"), [("ct_1_64", 1), ("ct_5_64", 5)])
+def test_parameters_of_cross_thought(run: str, special: int, paper: Parameters) -> None:
+    """Section 4.2: RoBERTa-base from new weights; N − 1 more embeddings, N layers across sequences, and a last one."""
+    words, hidden, config = 50_265, 768, paper.systems["cross_thought"].pretraining(run)
+    needs = needs_of(config.streams, config.lengths)
+    encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
+    layer = 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+    assert (needs.positions, needs.types) == (565, 1)
+    assert count(encoder.document.base) == (words + special - 1 + 565 + 1 + 2) * hidden + 12 * layer
+    assert encoder.cross is not None and count(encoder.cross) == special * layer
+    with torch.device("meta"):
+        objective = CrossThought(config.recipe.objective("cross_thought"), encoder)  # type: ignore[arg-type]
+    assert count(objective) == layer
+    optimizer = config.settings.optimizer
+    assert (optimizer.learning_rate, optimizer.warmup_steps) == (5e-4, 10_000)
+    assert config.settings.batch_sizes(run, config.streams)["sequence_samples"] == 128
+    assert config.recipe.steps == 125_000
 
 
 @pytest.fixture(scope="module")
