@@ -21,6 +21,7 @@ from contexture.pipelines.sources.nodes import check_inputs, locate_sources, mak
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.pairs.config import PairsConfig
+from contexture.tasks.ranking.config import RankingConfig, RankingSet
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from tests.pipelines.conftest import PROJECT
@@ -71,6 +72,7 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
         corpus=CorpusConfig(input=given("corpus"), lang="en"),
         answers=AnswersConfig(input=given("answers")),
         pairs=PairsConfig(input={"snli": "own"}),
+        ranking=RankingConfig(input={"own": RankingSet("squad", "own")}),
         retrieval=RetrievalConfig(input=given("retrieval")),
         sentence_tasks=SentenceTasksConfig(
             input=given("sentence_tasks"), analogies="demo" if asked == "analogies" else None
