@@ -20,6 +20,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
+from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.ranking.config import RankingConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
@@ -69,6 +70,7 @@ class Parameters:
     words: WordsConfig
     # Where the files of the tasks are.
     answers: AnswersConfig
+    multi_hop: MultiHopConfig
     pairs: PairsConfig
     ranking: RankingConfig
     retrieval: RetrievalConfig

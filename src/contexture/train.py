@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from contexture.encoders.saved import encoder_checksum
+from contexture.encoders.saved import encoder_checksum, is_encoder
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import TASKS, task_of
 from contexture.tasks.base import Contestant
@@ -125,6 +125,7 @@ def launch_finetuning(
 ) -> bool:
     """Fine-tune one model into `folder`, see `launch`: one of the same settings, encoder and data is kept."""
     settings = config.task(task)
+    own = settings.of(option)
 
     def identity() -> dict[str, Any]:
         files = sorted(file for file in data.iterdir() if file.is_file())
@@ -139,11 +140,11 @@ def launch_finetuning(
 
     def train(work: Path) -> None:
         task_of(task).finetune(settings, option, contestant, data, work)
-        if own_rank() == 0:
-            facts = finetuning_facts(contestant.variant, contestant.seed, task, option, settings, contestant.encoders)
+        if own_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
+            facts = finetuning_facts(contestant.variant, contestant.seed, task, option, own, contestant.encoders)
             write_card(work, facts)
 
-    return launch(folder, identity, settings.devices, train, arguments)
+    return launch(folder, identity, own.devices, train, arguments)
 
 
 if __name__ == "__main__":

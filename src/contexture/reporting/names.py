@@ -8,6 +8,7 @@ TASKS = {
     "answer_selection": "Answer selection",
     "pairs": "Sentence pairs",
     "ranking": "Answer ranking",
+    "multi_hop": "Multi-hop questions",
     "sentences": "Sentence tasks",
     "mr": "MR",
     "cr": "CR",

@@ -9,6 +9,8 @@ from typing import Any, NotRequired, TypedDict
 RECALL_AT = (1, 5, 10, 50, 100)
 #: R@k of answer ranking.
 RANKING_RECALL_AT = (1, 20)
+#: What is measured of a multi-hop answer by EM and F1.
+HOTPOT_PARTS = ("answer", "support", "joint")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ METRICS = {
     **{f"recall_at_{k}": Metric(f"R@{k}") for k in sorted({*RECALL_AT, *RANKING_RECALL_AT})},
     # The laxer count: the gold sentence's text, in any passage.
     **{f"sentence_recall_at_{k}": Metric(f"sentence R@{k}") for k in RECALL_AT},
+    # Multi-hop questions: gold paragraphs found; those two that go on; and HotpotQA's own measures.
+    "paragraph_recall": Metric("gold paragraphs found"),
+    "passage_em": Metric("passage EM"),
+    **{f"{what}_{how}": Metric(f"{what} {how.upper()}") for what in HOTPOT_PARTS for how in ("em", "f1")},
     "accuracy": Metric("accuracy"),
     # Of analogies A:B::C:D, when A, B and C are no candidates.
     "accuracy_excluding": Metric("accuracy without A, B and C"),

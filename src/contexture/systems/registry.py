@@ -6,6 +6,7 @@ from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
+from contexture.tasks.multi_hop.config import MultiHopSettings
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
@@ -34,6 +35,7 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
         "contexture.tasks.answer_selection.task:AnswerSelectionTask",
         "answers",
     ),
+    "multi_hop": (MultiHopSettings, "contexture.tasks.multi_hop.task:MultiHopTask", "multi_hop"),
     "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),
     "ranking": (RankingSettings, "contexture.tasks.ranking.task:AnswerRankingTask", "ranking"),
     "retrieval": (RetrievalSettings, "contexture.tasks.retrieval.task:RetrievalTask", "retrieval"),

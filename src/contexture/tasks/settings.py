@@ -1,7 +1,7 @@
 """What the settings of every task know, so that a system need not know the tasks."""
 
 from collections.abc import Collection, Iterable
-from typing import Self
+from typing import Any, Self
 
 from pydantic.dataclasses import dataclass
 
@@ -22,6 +22,10 @@ class TaskSettings:
 
     def completed(self, streams: Iterable[StreamConfig]) -> Self:
         """The same with what follows from the streams of the system."""
+        return self
+
+    def of(self, option: str) -> Any:
+        """How one of the models is fine-tuned that `Task.options` names; here, all of them alike."""
         return self
 
 

@@ -138,9 +138,8 @@ def test_texts_become_groups_of_tokens(encoder: Path) -> None:
 @pytest.mark.parametrize("head", ["ie_k", "ie_1"])
 def test_an_encoder_of_short_texts_gets_room_and_first_computes_what_it_did(head: HeadKind, tmp_path: Path) -> None:
     start = toys.new_encoder(tmp_path / "start", Needs(positions=16, types=1))
-    settings = AnswerSettings(head, "linear", LayoutConfig(candidates=2, sentence_tokens=16))
     before, after = load_encoder(start, head=False), load_encoder(start, head=False)
-    make_room(after, settings)
+    make_room(after, 3 * 16, 2 if head == "ie_1" else 3)
     network = after.document
     assert isinstance(network, Transformer)
     tables = network.base.embeddings
@@ -158,7 +157,7 @@ def test_an_encoder_of_short_texts_gets_room_and_first_computes_what_it_did(head
 def test_room_that_is_there_is_left_alone(encoder: Path) -> None:
     loaded = load_encoder(encoder, head=False)
     before = {name: value.clone() for name, value in loaded.state_dict().items()}
-    make_room(loaded, AnswerSettings("ie_k", "linear", LayoutConfig(candidates=2, sentence_tokens=16)))
+    make_room(loaded, 3 * 16, 3)
     torch.testing.assert_close(dict(loaded.state_dict()), before, rtol=0, atol=0)
 
 
@@ -182,7 +181,9 @@ def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> No
         BagOfWordsMlpConfig("bag_of_words_mlp", 8, 8, 8), Lengths(query=8, document=8), Vocabulary.load(encoder)
     )
     save_encoder(bag, tmp_path / "bag")
-    with pytest.raises(ValueError, match="bag is a BagOfWordsMlp: answer selection is fine-tuned on a transformer"):
+    with pytest.raises(
+        ValueError, match="bag is a BagOfWordsMlp: a model that reads texts together is fine-tuned on a transf"
+    ):
         tune("ie_k", tmp_path / "bag", tmp_path)
 
 

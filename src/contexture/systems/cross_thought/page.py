@@ -11,7 +11,7 @@ from contexture.reporting.records import Record, data_of
 from contexture.reporting.tables import Comparison, compare, comparison_table
 from contexture.reporting.task_tables import task_tables
 from contexture.reporting.training_tables import trainings_table
-from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2
+from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2, TABLE_3
 
 TITLE = "Cross-Thought: sequences that help each other guess their masked words"
 NOTE = (
@@ -30,7 +30,7 @@ MEASURED = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Table 2, every number of ours, and the gains over the baselines.
+    """The paper's Tables 2 and 3, every number of ours, and the gains over the baselines.
 
     Raises:
         ValueError: for trainings with keys missing.
@@ -45,6 +45,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         ],
         sections=[
             *sections(task_tables(records, TABLE_2)),
+            *sections(task_tables(records, TABLE_3)),
             *sections(every_table(records, labels)),
             *sections([comparison_table(gains)]),
             *sections([trainings_table(context.trainings, labels, "Samples")]),

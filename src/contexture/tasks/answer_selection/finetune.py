@@ -85,7 +85,8 @@ def finetune_answers(
     chosen = TypeAdapter(AnswerSettings).validate_python(
         {"head": contestant.head, "head_style": settings.head_style, "layout": settings.layout}
     )
-    make_room(encoder, chosen)
+    layout = chosen.layout
+    make_room(encoder, layout.width, 2 if chosen.head == "ie_1" else layout.candidates + 1)
     model = AnswerModel(encoder, chosen)
     carried_on = start_head(model.task, pretrained)
 

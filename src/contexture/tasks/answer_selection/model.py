@@ -51,20 +51,21 @@ def load_answer_model(folder: str | Path) -> AnswerModel:
     return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
-def make_room(encoder: Encoder, settings: AnswerSettings) -> None:
-    """Give an encoder the positions and token types that its inputs need, where it was trained with fewer.
+def make_room(encoder: Encoder, positions: int, types: int) -> None:
+    """Give an encoder the positions and token types that joint inputs need, where it was trained with fewer.
 
     New rows of the table of positions start as copies of the old ones, which follow one another again and again
     (Longformer, section 5), those of token types as copies of the first. ValueError for an encoder without states.
     """
-    network, layout = encoder.document, settings.layout
+    network = encoder.document
     if not isinstance(network, Transformer):
         raise ValueError(
-            f"{encoder.name} is a {type(network).__name__}: answer selection is fine-tuned on a transformer"
+            f"{encoder.name} is a {type(network).__name__}: a model that reads texts together is fine-tuned on a "
+            "transformer"
         )
-    resize_token_types(network.model, 2 if settings.head == "ie_1" else layout.candidates + 1)
+    resize_token_types(network.model, types)
     first = encoder.specials.first_position
-    needed = first + layout.width
+    needed = first + positions
     old = network.base.embeddings.position_embeddings
     if old.num_embeddings < needed:
         rows = torch.arange(needed)

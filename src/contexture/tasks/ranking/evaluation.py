@@ -71,6 +71,18 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Scored:
+    """The scores of a model for the candidates of each test question."""
+
+    questions: Questions
+    texts: list[str]
+    scores: list[Numbers]
+    score: Score
+    #: Why another score was taken than the one that was asked for.
+    fell_back: str
+
+
+@dataclass(frozen=True)
 class Found:
     """What came of one model."""
 
@@ -98,7 +110,7 @@ def evaluate_ranking(
     sets = [one for one in sets if any(map(len, read_split(one.folder, "test").candidates))]
     if not contestants or not sets:
         return Results()
-    models = [one for data in sets for contestant in contestants for one in _models(contestant, data, settings)]
+    models = [one for data in sets for contestant in contestants for one in models_of(contestant, data, settings)]
     found: list[Found] = each(_measure, [(one, settings, vectors) for one in models])
     seeds = sorted({one.seed for one in contestants})
     tables = [one.table for one in found] + [table for data in sets for table in _baselines(data, seeds)]
@@ -161,14 +173,15 @@ def scorer(model: TextEncoder, score: Score) -> Callable[[Array, Array], Numbers
     return products
 
 
-def _models(contestant: Contestant, data: RankedSet, settings: RankingSettings) -> Iterator[Measured]:
+def models_of(contestant: Contestant, data: RankedSet, settings: RankingSettings) -> Iterator[Measured]:
+    """A contestant as it is on a set: frozen, and fine-tuned on it where it was."""
     yield Measured(contestant, data, tuned=False)
     if contestant.finetuned is not None and data.name in settings.finetune:
         yield Measured(contestant, data, tuned=True)
 
 
-def _measure(measured: Measured, settings: RankingSettings, place: Path) -> Found:
-    """The ranks of one model on one set: each text is embedded once, and ranking reads the vectors from disk."""
+def score_candidates(measured: Measured, settings: RankingSettings, place: Path) -> Scored:
+    """The scores of one model on the test questions of one set: each text is embedded once, and its vector kept."""
     one, data = measured.contestant, measured.data
     model = load_models(measured.encoders)
     score, fell_back = score_of(model, one.variant, measured.tuned, settings)
@@ -180,9 +193,16 @@ def _measure(measured: Measured, settings: RankingSettings, place: Path) -> Foun
         compare(query, vectors.take(np.searchsorted(used, rows))) if len(rows) else np.empty(0, np.float32)
         for query, rows in zip(queries, questions.candidates, strict=True)
     ]
-    ranked = _ranked(questions, scores, data)
+    return Scored(questions, texts, scores, score, fell_back)
+
+
+def _measure(measured: Measured, settings: RankingSettings, place: Path) -> Found:
+    """The ranks of one model on one set."""
+    one, data, found = measured.contestant, measured.data, score_candidates(measured, settings, place)
+    ranked = _ranked(found.questions, found.scores, data)
     table = ranked.assign(variant=one.variant, seed=one.seed, split="test", protocol=measured.protocol)
-    return Found(table, score, fell_back, _example(measured, questions, texts, scores, score))
+    example = _example(measured, found.questions, found.texts, found.scores, found.score)
+    return Found(table, found.score, found.fell_back, example)
 
 
 def _vectors(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:

@@ -61,6 +61,17 @@ class Texts:
         return self.rows[text]
 
 
+@dataclass(frozen=True, slots=True)
+class HotpotQuestion:
+    """A question of HotpotQA as its files have it; a fact is a title and the number of a sentence."""
+
+    question_id: str
+    question: str
+    answer: Any
+    paragraphs: list[tuple[str, list[str]]]
+    facts: list[tuple[str, Any]]
+
+
 def read_quasar(source: Path, split: Split | None, texts: Texts) -> Iterator[Asked]:
     """Quasar-T (Dhingra et al., 2017): sentences that a search found for a question.
 
@@ -90,10 +101,17 @@ def read_quasar(source: Path, split: Split | None, texts: Texts) -> Iterator[Ask
 
 
 def read_hotpotqa(source: Path, split: Split | None, texts: Texts) -> Iterator[Asked]:
-    """HotpotQA (Yang et al., 2018): paragraphs, of which those with supporting facts are right.
+    """HotpotQA (Yang et al., 2018): paragraphs, of which those with supporting facts are right."""
+    for one in hotpot_questions(source):
+        paragraphs = {title: texts.row(one_text(sentences), title) for title, sentences in one.paragraphs}
+        right = tuple(paragraphs.get(title, ABSENT) for title in dict.fromkeys(title for title, _ in one.facts))
+        yield Asked(split, one.question_id, one.question, _once(paragraphs.values()), right)
 
-    The layout of the published files, or that of their copies with columns for lists; a question without an id is
-    known by its text.
+
+def hotpot_questions(source: Path) -> Iterator[HotpotQuestion]:
+    """The questions of HotpotQA's files, of the layout as published, or that of their copies with columns for lists.
+
+    A question without an id is known by its text.
     """
     for path in reqa_files.find("HotpotQA", source, ".json", _HOTPOT_REMEDY):
         content = reqa_files.parse(path, b"".join(line for _, line in reqa_files.lines(path)))
@@ -102,16 +120,18 @@ def read_hotpotqa(source: Path, split: Split | None, texts: Texts) -> Iterator[A
         for number, row in enumerate(content):
             place = f"{path}, [{number}]"
             question = reqa_files.field(row, "question", str, place, _HOTPOT)
-            paragraphs: dict[str, int] = {}
-            for title, sentences in _pairs(row, "context", "sentences", place):
+            paragraphs = _pairs(row, "context", "sentences", place)
+            for title, sentences in paragraphs:
                 if not isinstance(sentences, list) or not all(isinstance(one, str) for one in sentences):
                     raise ValueError(f"{place}.context: the paragraph {title!r} is no list of sentences; {_HOTPOT}")
-                text = " ".join(" ".join(sentences).split())
-                paragraphs[title] = texts.row(text, title)
-            gold = dict.fromkeys(title for title, _ in _pairs(row, "supporting_facts", "sent_id", place))
-            right = tuple(paragraphs.get(title, ABSENT) for title in gold)
             known = row.get("_id") or row.get("id") or stable_id(question)
-            yield Asked(split, str(known), question, _once(paragraphs.values()), right)
+            facts = _pairs(row, "supporting_facts", "sent_id", place)
+            yield HotpotQuestion(str(known), question, row.get("answer"), paragraphs, facts)
+
+
+def one_text(sentences: list[str]) -> str:
+    """A paragraph of its sentences."""
+    return " ".join(" ".join(sentences).split())
 
 
 def read_wikiqa_sets(source: Path, split: Split | None, texts: Texts) -> Iterator[Asked]:

@@ -1,0 +1,90 @@
+"""Where the multi-hop questions come from, and how paragraphs are found, ranked anew and read."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Self
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import LayoutConfig
+from contexture.strict import STRICT
+from contexture.tasks.answer_selection.config import AnswerSelectionSettings
+from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, Split
+from contexture.tasks.settings import FinetuneSettings, TaskSettings
+from contexture.training.config import OptimizerConfig, Positive
+
+#: What the questions are called among records, folders and `retrieval.finetune`.
+DATA = "hotpotqa"
+#: The models that read texts together.
+RERANKER, READER = "reranker", "reader"
+
+
+@dataclass(config=STRICT, frozen=True)
+class MultiHopConfig:
+    """Where the multi-hop questions come from."""
+
+    # null: nowhere. A file or folder in HotpotQA's distractor format, whose questions are then split by a hash of their
+    # ids; or one by split: {train: hotpot_train_v1.1.json, test: hotpot_dev_distractor_v1.json}.
+    input: str | dict[Split, str] | None = None
+    # Candidates of a question: so many of all paragraphs of the files that BM25 finds first (Cross-Thought: 1,000).
+    pool: Positive = POOL
+
+    @property
+    def ranking_set(self) -> RankingSet | None:
+        """The same as a set of answer ranking."""
+        return None if self.input is None else RankingSet("hotpotqa", self.input, self.pool)
+
+
+@dataclass(config=STRICT, frozen=True)
+class ReaderSettings(FinetuneSettings):
+    """How the reader is fine-tuned; no paper's values."""
+
+    # Passes over the training questions at most.
+    epochs: Positive = 3
+    # Epochs without a better joint F1 on the questions of dev before training stops.
+    patience: Positive = 1
+    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=3e-5, warmup_steps=500))
+    # Tokens of a question with its paragraphs, special ones included.
+    tokens: Positive = 512
+    # Tokens of an answer at most.
+    answer_tokens: Positive = 30
+
+
+def _reranker() -> AnswerSelectionSettings:
+    layout = LayoutConfig(candidates=1, sentence_tokens=256, pooling="mean")
+    return AnswerSelectionSettings(
+        epochs=2, patience=1, optimizer=OptimizerConfig(learning_rate=2e-5, warmup_steps=500), layout=layout
+    )
+
+
+@dataclass(config=STRICT, frozen=True)
+class MultiHopSettings(TaskSettings):
+    """How multi-hop questions are answered, step by step (Cross-Thought, section 4.4)."""
+
+    # By which score paragraphs are found, and, with finetune: [hotpotqa], how encoders are fine-tuned to find them.
+    retrieval: RankingSettings = Field(default_factory=RankingSettings)
+    # So many of the paragraphs that come first are ranked anew.
+    paragraphs: Positive = 10
+    # What re-ranker and reader start from, which are then the same for all variants: the folder of an encoder, or of
+    # one for each seed, or the name of a published one. null: each variant's own Transformer; those without one are
+    # measured at retrieval alone.
+    reader: str | None = None
+    reranker: AnswerSelectionSettings = Field(default_factory=_reranker)
+    reading: ReaderSettings = Field(default_factory=ReaderSettings)
+
+    def __post_init__(self) -> None:
+        if unknown := [name for name in self.retrieval.finetune if name != DATA]:
+            raise ValueError(f"retrieval.finetune: there is {DATA} alone, not {', '.join(unknown)}")
+
+    def of(self, option: str) -> Any:
+        """See `TaskSettings`."""
+        return {RERANKER: self.reranker, READER: self.reading, DATA: self.retrieval}[option]
+
+    def check_variants(self, variants: Collection[str]) -> None:
+        """See `TaskSettings`."""
+        self.retrieval.check_variants(variants)
+
+    def restricted(self, variants: Collection[str]) -> Self:
+        """See `TaskSettings`."""
+        return replace(self, retrieval=self.retrieval.restricted(variants))

@@ -1,0 +1,115 @@
+"""Multi-hop question answering as a task: the whole way from a question to its answer, on HotpotQA's files."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from contexture.encoders.saved import is_encoder, of_seed
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
+
+LOG = logging.getLogger(__name__)
+NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
+
+
+class MultiHopTask:
+    """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
+
+    name = "multi_hop"
+    corpus = ()
+
+    def read(self, source: MultiHopConfig, demo: Path, place: Path) -> None:
+        """Write the questions as answer ranking has them, and answers and sentences beside; see `Task.read`.
+
+        Raises ValueError, naming file and place, for files that are not in the format.
+        """
+        from contexture.tasks.multi_hop.data import write_answers
+        from contexture.tasks.ranking.data import write_set
+
+        report: dict[str, Any] = {"name": DATA, "counts": {}, "missing": {}, "notes": [], "files": {}}
+        given = source.ranking_set
+        with work_folder(place) as work:
+            try:
+                if given is None:
+                    raise FileNotFoundError(NO_FILES)
+                report["counts"], report["notes"] = write_set(given, work / DATA)
+            except (BenchmarkMissing, FileNotFoundError) as error:
+                LOG.warning("%s", error)
+                report["missing"][self.name] = str(error)
+            else:
+                assert given is not None
+                write_answers(given, work / DATA)
+                files = sorted((work / DATA).glob("*.parquet"))
+                report["files"] = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+    def check(self, settings: MultiHopSettings, data: Path) -> None:
+        """Raise ValueError for a `reader` that there is not, and for data without questions to learn from."""
+        if not (data / DATA).exists():
+            return
+        from contexture.encoders.named import model_places
+        from contexture.tasks.ranking.data import read_split, trainable
+
+        if settings.reader is not None and not is_encoder(of_seed(Path(settings.reader), 0)):
+            model_places(settings.reader)
+        for split in ("train", "dev"):
+            if not len(trainable(read_split(data / DATA, split))):
+                raise ValueError(
+                    f"multi_hop.input has no {split} question with a right and a wrong paragraph, and re-ranker and "
+                    "reader learn from them: give more questions"
+                )
+
+    def documents(self, data: Path) -> pd.DataFrame | None:
+        """The candidates of dev and test questions; see `AboutDocuments`."""
+        from contexture.tasks.ranking.data import documents
+
+        return documents(data / DATA) if (data / DATA).exists() else None
+
+    def options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
+        """The encoder that finds, where it is fine-tuned; re-ranker and reader, where each variant has its own."""
+        return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
+
+    def finetune(
+        self, settings: MultiHopSettings, option: str, contestant: Contestant, data: Path, folder: Path
+    ) -> None:
+        """See `finetune`; nothing is written where the questions are missing, or an encoder has no states to read."""
+        from contexture.encoders.saved import saved
+        from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
+        from contexture.tasks.ranking.finetune import finetune_ranking
+
+        place, start = data / DATA, Path(contestant.encoders[0])
+        if not place.exists():
+            return
+        if option == DATA:
+            finetune_ranking(settings.retrieval, contestant, place, folder)
+        elif not saved(start).config.has_states:
+            LOG.warning("%s has no states of tokens: it is no %s", contestant.variant, option)
+        elif option == RERANKER:
+            finetune_reranker(settings, start, contestant.seed, place, folder)
+        else:
+            finetune_reader(settings.reading, start, contestant.seed, place, folder)
+
+    def evaluate(
+        self,
+        settings: MultiHopSettings,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        each: Each = one_by_one,
+    ) -> Results:
+        """See `evaluation.evaluate_multi_hop`; nothing where the questions are missing."""
+        from contexture.tasks.multi_hop.evaluation import evaluate_multi_hop
+
+        if not (data / DATA).exists():
+            return Results()
+        found = evaluate_multi_hop(settings, contestants, data, place, each)
+        notes = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))["notes"]
+        return replace(found, facts=found.facts | {"notes": [*notes, *found.facts.get("notes", [])]})

@@ -1,0 +1,54 @@
+"""HotpotQA's measures, against numbers computed by hand."""
+
+import pytest
+
+from contexture.tasks.multi_hop.measures import Measure, answer_measure, joint_measure, normalised, support_measure
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("The  Beatles!", "beatles"),
+        ("a U.S. state", "us state"),
+        ("An apple, the pear and a fig", "apple pear and fig"),
+        ("Theatre", "theatre"),
+        ("...", ""),
+    ],
+)
+def test_answers_are_normalised(answer: str, expected: str) -> None:
+    assert normalised(answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "gold", "expected"),
+    [
+        ("the Chief of Protocol", "Chief of Protocol", (1, 1, 1, 1)),
+        # 2 words of 4 found are right, 2 of 3: F1 = 2 · 1/2 · 2/3 / (1/2 + 2/3) = 4/7.
+        ("Chief of the old office", "chief of protocol", (0, 4 / 7, 1 / 2, 2 / 3)),
+        ("new new york", "york new", (0, 4 / 5, 2 / 3, 1)),
+        ("Paris", "London", (0, 0, 0, 0)),
+        ("yes", "Yes.", (1, 1, 1, 1)),
+        # Yes is never right in part.
+        ("yes it is", "yes", (0, 0, 0, 0)),
+        ("no", "no man", (0, 0, 0, 0)),
+        ("", "York", (0, 0, 0, 0)),
+    ],
+)
+def test_answers(found: str, gold: str, expected: tuple[float, ...]) -> None:
+    assert answer_measure(found, gold) == pytest.approx(expected)
+
+
+def test_supporting_facts() -> None:
+    gold = {("A", 0), ("B", 1)}
+    assert support_measure(gold, gold) == (1, 1, 1, 1)
+    assert support_measure({("A", 0), ("A", 1), ("B", 0)}, gold) == pytest.approx((0, 2 / 5, 1 / 3, 1 / 2))
+    assert support_measure([], gold) == (0, 0, 0, 0)
+
+
+def test_joint_measures_are_of_products() -> None:
+    answer, support = Measure(1, 1, 1, 1), support_measure({("A", 0)}, {("A", 0), ("B", 1)})
+    assert joint_measure(answer, support) == pytest.approx((0, 2 / 3, 1, 1 / 2))
+    part = answer_measure("Chief of the old office", "chief of protocol")
+    # Precision 1/2 · 1, recall 2/3 · 1/2.
+    assert joint_measure(part, support) == pytest.approx((0, 2 / 5, 1 / 2, 1 / 3))
+    assert joint_measure(part, Measure(0, 0, 0, 0)) == (0, 0, 0, 0)

@@ -1,0 +1,101 @@
+"""Questions about two paragraphs each, in HotpotQA's format, and settings with which small Transformers learn them."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import TypeAdapter
+
+from contexture.encoders.base import build_encoder
+from contexture.encoders.config import AnyEncoderConfig, Lengths
+from contexture.encoders.files import save_encoder
+from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
+from contexture.tasks.multi_hop.task import MultiHopTask
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
+from contexture.vocabulary.vocabulary import Vocabulary
+
+WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to", "fa") for b in ("na", "ve", "di", "po", "ga")]
+#: A paragraph is known by its key; answers stand behind the marker.
+KEYS, ANSWERS = WORDS[:24], WORDS[24:32]
+TRANSFORMER: dict[str, Any] = {
+    "kind": "transformer", "hidden_size": 32, "layers": 2, "heads": 2, "intermediate_size": 64, "dropout": 0.0
+}  # fmt: skip
+BAG: dict[str, Any] = {"kind": "bag_of_words_mlp", "word_size": 16, "hidden_size": 16, "embedding_size": 8}
+
+
+def paragraphs() -> dict[str, tuple[list[str], str]]:
+    """Key → its sentences, the second of which is a fact, and the answer; every other one has none."""
+    draw = random.Random(2)
+    found = {}
+    for number, key in enumerate(KEYS):
+        answer = draw.choice(ANSWERS) if number % 2 == 0 else ""
+        said = f"town {key} {key} is mark {answer} ." if answer else f"town {key} {key} is here ."
+        found[key] = ([f"one {draw.choice(ANSWERS)} was seen .", said], answer)
+    return found
+
+
+def questions(count: int = 140) -> list[dict[str, Any]]:
+    """Each about a paragraph with an answer and one without; of some the answer is yes."""
+    draw, known = random.Random(3), paragraphs()
+    pairs = [(one, other) for one in KEYS[::2] for other in KEYS[1::2]]
+    rows = []
+    for number, (one, other) in enumerate(draw.sample(pairs, count)):
+        wrong = draw.sample([key for key in KEYS if key not in (one, other)], 2)
+        titles = draw.sample([one, other, *wrong], 4)
+        closed = number % 5 == 0
+        rows.append(
+            {
+                "_id": f"q{number}",
+                "question": f"{'maybe ' if closed else ''}town {one} {other}",
+                "answer": "yes" if closed else known[one][1],
+                "type": "bridge",
+                "level": "easy",
+                "supporting_facts": [[f"T {one}", 1], [f"T {other}", 1]],
+                "context": [[f"T {key}", known[key][0]] for key in titles],
+            }
+        )
+    return rows
+
+
+def read(folder: Path, rows: list[dict[str, Any]] | None, pool: int = 1000) -> dict[str, Any]:
+    """What `MultiHopTask.read` writes to `folder`, and says of it."""
+    source = None
+    if rows is not None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        file = folder.with_suffix(".json")
+        file.write_text(json.dumps(rows), encoding="utf-8")
+        source = str(file)
+    config = TypeAdapter(MultiHopConfig).validate_python({"input": source, "pool": pool})
+    MultiHopTask().read(config, folder / "demo", folder)
+    found: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    return found
+
+
+def vocabulary(folder: Path) -> Path:
+    words = " ".join([*WORDS, "town is mark here one was seen maybe ."])
+    train_tokenizer([words] * 3, VocabularyConfig(size=300), folder)
+    return folder
+
+
+def new_encoder(folder: Path, words: Path, config: dict[str, Any] | None = None) -> Path:
+    """An encoder without training, of short texts."""
+    torch.manual_seed(0)
+    typed: Any = TypeAdapter(AnyEncoderConfig).validate_python(config or TRANSFORMER)
+    save_encoder(build_encoder(typed, Lengths(query=12, document=24), Vocabulary.load(words)), folder)
+    return folder
+
+
+def settings(**others: Any) -> MultiHopSettings:
+    optimizer = {"learning_rate": 5e-3, "warmup_steps": 5}
+    shared = {"precision": "fp32", "optimizer": optimizer}
+    given: dict[str, Any] = {
+        "paragraphs": 5,
+        "retrieval": shared | {"batch_size": 8, "steps": 20, "evaluate_every": 10, "negatives": 7},
+        "reranker": shared | {
+            "batch_size": 32, "epochs": 2, "layout": {"candidates": 1, "sentence_tokens": 16, "pooling": "mean"}
+        },
+        "reading": shared | {"batch_size": 16, "epochs": 15, "patience": 15, "tokens": 48, "answer_tokens": 3},
+    }  # fmt: skip
+    return TypeAdapter(MultiHopSettings).validate_python(given | others)
