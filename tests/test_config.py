@@ -296,7 +296,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['contiguous', 'joint', "),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
         ("pairs.input", {"SNLI": "data"}, r"pairs: .*small letters, digits and _, not SNLI"),
-        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'pai"),
+        ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'mul"),
         (f"{RUNS}.ict.streams.pears", {}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are \['pairs', "),
         (f"{RUNS}.ict.batch_size", {"pears": 2}, r"pretrain\.runs\.ict: no stream \['pears'\]; there are"),
         (f"{RUNS}.ict.streams.pairs.sampling", {}, r"ict\.streams\.pairs: a run can set \['tasks', 'mixture'\], not"),
@@ -316,7 +316,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         # `fixed` is a run, whose vectors are a part of mc.
         ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours: no variant is called fixed;"),
         ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time: no variant is called unit; the"),
-        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['cmlm', 'cross_thought', "),
+        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['cmlm', 'cross_thought', '"),
         ("league.guests.mspp", ["mspp_ei"], r"no variant is called mspp_ei; there are \['base_ie', "),
         ("tour.msp", {"variants": []}, r"tour: no system 'msp'; there are"),
         ("tour.mspp.variants", ["mspp_ei"], r"no variant is called mspp_ei; there are"),

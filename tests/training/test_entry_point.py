@@ -91,6 +91,12 @@ def test_a_run_that_starts_from_another_is_given_its_folder(examples: Path, toke
     assert_same(weights(tmp_path / "more"), expected)
 
 
+def test_fine_tuning_needs_none_of_what_is_absent(tmp_path: Path) -> None:
+    modules = [f"contexture.tasks.{task}.finetune" for task in ("answer_selection", "multi_hop", "pairs", "ranking")]
+    done = python(tmp_path, "-c", f"import {', '.join(modules)}")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_configuration_survives_the_way_to_another_process(tmp_path: Path) -> None:
     for config in (system(), two_towers(devices=2)):
         assert read_config(write(config, tmp_path)) == config

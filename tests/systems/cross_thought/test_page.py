@@ -1,3 +1,5 @@
+"""The page of Cross-Thought: the paper's tables beside ours."""
+
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import render_report
@@ -47,3 +49,23 @@ def test_the_papers_table_has_ours_of_every_set_in_its_column() -> None:
 def test_what_is_compared_is_there() -> None:
     assert {name for pair in COMPARISONS for name in pair} <= set(LABELS)
     assert {row.variant for row in TABLE_2.rows if row.variant} == set(LABELS) - {"random"}
+
+
+def test_multi_hop_answers_stand_beside_the_paper() -> None:
+    """Those found by fine-tuned vectors; frozen ones have a table of their own."""
+    place = ("multi_hop", "hotpotqa")
+    records = [
+        *measured("ct_1_64", [0.25], *place, "finetuned", "passage_em"),
+        *measured("ct_1_64", [0.125], *place, "finetuned", "support_f1"),
+        *measured("bm25", [0.5], *place, "frozen", "joint_f1"),
+    ]
+    text = render_report(records, [], ReportContext("cross_thought", TITLE, NOTE), page).markdown
+    title = "Table 3: multi-hop questions, answered from what fine-tuned vectors find"
+    lines = text[text.index("|", text.index(title)) :].split("\n\n")[0].splitlines()
+    rows = [line.split("|")[1:-1] for line in lines]
+    table = {(row[0].strip(), row[1].strip()): [cell.strip(" *") for cell in row[2:]] for row in rows}
+    assert table["Recurrent Retriever", "paper"] == ["72.7", "60.5", "73.3", "49.3", "76.1"]
+    assert table["Cross-Thought-1-64 + reranker + reader", "paper"] == ["80.0", "62.3", "75.1", "54.3", "78.6"]
+    ours = table["Cross-Thought-1-64", "ours, 1 seed"]
+    assert (ours[0], ours[-1]) == ("25.0", "12.5")
+    assert "joint F1" in text and "50.0" in text and "full-wiki" in text

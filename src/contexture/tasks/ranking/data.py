@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from contexture.folders import work_folder
-from contexture.metrics.bm25 import Bm25, write_bm25
 from contexture.metrics.top import NOTHING
 from contexture.tasks.ranking.config import RankingSet, Split
 from contexture.tasks.ranking.files import READERS, Asked, Texts
@@ -47,6 +46,8 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
         BenchmarkMissing: a file is absent.
         ValueError: a file is not in the format, two questions have one id, or there is no text.
     """
+    from contexture.metrics.bm25 import write_bm25  # training goes without
+
     texts = Texts()
     asked, notes = _split(list(_read(given, texts)), given.files)
     table = pd.DataFrame(
@@ -148,6 +149,8 @@ def _moved(one: Asked, splits: dict[int, Split], otherwise: Split) -> Asked:
 
 def _searched(questions: list[str], index: Path, pool: int) -> Iterator[npt.NDArray[np.int32]]:
     """The rows that BM25 finds for each question."""
+    from contexture.metrics.bm25 import Bm25
+
     words = Bm25(index)
     for start in range(0, len(questions), SEARCHED_AT_ONCE):
         _, found = words.search(questions[start : start + SEARCHED_AT_ONCE], pool)
