@@ -45,7 +45,7 @@ from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.masking import IGNORED
 from contexture.systems.cross_thought.batches import SequenceSamples
 from contexture.systems.cross_thought.config import SampleSampling, SequenceSamplesConfig
-from contexture.tasks.ranking.evaluation import scorer
+from contexture.tasks.ranking.evaluation import keys_of, scorer
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
 from contexture.training.streams import Steps
@@ -222,11 +222,19 @@ def ranking(given: argparse.Namespace, special_tokens: int) -> None:
     )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    compare = {"attention": scorer(encoder, "alpha"), "cosine": scorer(encoder, "cosine")}
+    compare = {
+        "attention": (scorer(encoder, "alpha"), keys_of(encoder)(candidates)),
+        "cosine": (scorer(encoder, "cosine"), candidates),
+    }
     found: dict[str, list[float]] = {name: [] for name in compare}
     for _ in range(given.rounds + 1):
-        for name, score in compare.items():
-            taken = seconds(lambda score=score: [score(one, candidates).argsort() for one in questions])  # type: ignore[misc]
+        for name, (score, kept) in compare.items():
+
+            def rank(score: Any = score, kept: Any = kept) -> None:
+                for one in questions:
+                    score(one, kept).argsort()
+
+            taken = seconds(rank)
             found[name].append(taken)
     torch.set_num_threads(threads)
     print(f"\n{special_tokens} special tokens, {CANDIDATES:,} candidates, vectors of {encoder.dimension:,}, one thread")

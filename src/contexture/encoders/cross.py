@@ -60,12 +60,21 @@ class CrossLayers(nn.Module):
 
         `present` (Q, C) tells which candidates a query has; −∞ for the others.
         """
+        return self.log_weights(queries, self.keys(candidates), present)
+
+    def keys(self, candidates: Tensor) -> Tensor:
+        """What queries meet of candidates (…, N·H), of the same shape; for those that many queries have, made once."""
+        made = [layer.attention.self.key(one) for layer, one in zip(self._each(), self._split(candidates), strict=True)]
+        return torch.cat(made, dim=-1)
+
+    def log_weights(self, queries: Tensor, keys: Tensor, present: Tensor | None = None) -> Tensor:
+        """`log_attention` to the candidates with these `keys`."""
         weights = []
-        for layer, asking, asked in zip(self._each(), self._split(queries), self._split(candidates), strict=True):
+        for layer, asking, asked in zip(self._each(), self._split(queries), self._split(keys), strict=True):
             own = layer.attention.self
             heads = own.num_attention_heads
             left = own.query(asking).unflatten(-1, (heads, -1)).float()
-            right = own.key(asked).unflatten(-1, (heads, -1)).float()
+            right = asked.view(*asked.shape[:-1], heads, -1).float()
             sides = "qhd,chd->hqc" if asked.dim() == 2 else "qhd,qchd->hqc"
             scores = torch.einsum(sides, left, right) / left.shape[-1] ** 0.5
             if present is not None:

@@ -1,7 +1,7 @@
 """What a training objective is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,10 @@ class Objective(nn.Module, ABC):
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """The batch that the encoder sees; every random choice comes from `generator`."""
         return batch
+
+    def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+        """What can be seen of a finished training, as plain values: of a few examples, one a batch, as they are."""
+        return {}
 
     def flops(self, batch: StreamBatch) -> Tensor | float:
         """Forward and backward FLOPs of layers of its own for a batch, where they count."""

@@ -1,6 +1,6 @@
 """Cross-Thought: recover masked words with the help of other sequences' vectors (Wang et al., 2020, section 3.2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.cross import new_layer
 from contexture.encoders.first_states import BERT_LIKE, attend
 from contexture.encoders.layout import row_lengths
+from contexture.objectives.attended import attended_sequences
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import CrossThoughtConfig
 from contexture.objectives.masking import IGNORED, Masking
@@ -70,6 +71,10 @@ class CrossThought(Objective):
         own = self.per_token * lengths.sum() + self.per_pair * lengths.square().sum()
         found: Tensor = self.across(batch["present"].sum(dim=1)) + own
         return found
+
+    def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+        """See `attended_sequences`."""
+        return attended_sequences(encoder, batches)
 
     def forward(self, encoder: Encoder, states: list[Tensor], batch: StreamBatch) -> Loss:
         """Mean over the masked tokens; also, now and then, what share is guessed, and how much of it others bring.

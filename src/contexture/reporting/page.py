@@ -31,6 +31,8 @@ class ReportContext:
     examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # by run: {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, where known, "examples"
     trainings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    # by run and objective: what training showed at its end (`Objective.shown`)
+    shown: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # how learning curves are shown, by their name after "train/"
     series: Mapping[str, Series] = field(default_factory=dict)
 

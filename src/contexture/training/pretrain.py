@@ -25,6 +25,9 @@ from contexture.training.trainer import fit
 LOG = logging.getLogger(__name__)
 OBJECTIVE_WEIGHTS = "objectives.safetensors"
 SUMMARY = "training.json"
+SHOWN = "shown.json"
+#: As many rows of examples are there for objectives to show something on.
+EXAMPLES = 32
 
 
 def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None:
@@ -42,6 +45,7 @@ def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None
         save_encoder(prepared.encoder, folder)
         save_heads(prepared.objectives, folder)
         save_summary(prepared, steps, folder)
+        save_shown(config, prepared, folder)
         remove_checkpoint(folder)
 
 
@@ -104,6 +108,22 @@ def save_summary(prepared: Prepared, steps: int, folder: Path) -> None:
     own = {id(p): p.numel() for p in prepared.encoder.parameters()}
     found = {"steps": steps, "parameters": sum(own.values()), "trained_parameters": sum(trained.values())}
     (folder / SUMMARY).write_text(json.dumps(found | totals_of(folder), indent=1), encoding="utf-8")
+
+
+def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
+    """What objectives show of a finished training, on a few examples: `{objective: {…}}`, empty for most."""
+    found, encoder = {}, prepared.encoder.eval()
+    for name, objective in prepared.objectives.items():
+        stream = prepared.streams[config.recipe.stream_of(name, config.streams)]
+        batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(EXAMPLES))
+        found[name] = objective.shown(encoder, batches)
+    (folder / SHOWN).write_text(json.dumps({name: one for name, one in found.items() if one}), encoding="utf-8")
+
+
+def shown_of(folder: Path) -> dict[str, Any]:
+    """What the objectives of a finished run show, by their names."""
+    found: dict[str, Any] = json.loads((folder / SHOWN).read_text(encoding="utf-8"))
+    return found
 
 
 def summary_of(folder: Path) -> dict[str, Any]:

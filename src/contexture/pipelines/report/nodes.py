@@ -99,6 +99,7 @@ def write_report(
         whole=whole,
         examples=by_table(counts),
         trainings=trainings(config, models),
+        shown=shown(config, models),
         series=series(),
     )
     report = render_report(records, histories(config, models), context, resolve(f"{module}:page"))
@@ -145,6 +146,14 @@ def cost_of_guest(
     """The same for an encoder of another system, `<system>: <variant>`."""
     name, _, own = variant.partition(": ")
     return cost(guests[name], models.parent / name, own, seed, text) if name in guests else {}
+
+
+def shown(config: SystemConfig, models: Path) -> dict[str, dict[str, Any]]:
+    """What the objectives of each run showed, with the first seed, where they did."""
+    from contexture.training.pretrain import shown_of
+
+    found = {run: shown_of(seed_folder(models / "pretrained", run, 0)) for run in config.pretrain.runs}
+    return {run: one for run, one in found.items() if one}
 
 
 def trainings(config: SystemConfig, models: Path) -> dict[str, dict[str, float]]:

@@ -1,11 +1,13 @@
 """The page of Cross-Thought."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from contexture.reporting.attended_sequences import attention_picture, attention_table, cases_table
 from contexture.reporting.default_page import every_table
 from contexture.reporting.names import DATA
-from contexture.reporting.page import Page, ReportContext, sections
+from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import PublishedTable
 from contexture.reporting.records import Record, data_of
 from contexture.reporting.tables import Comparison, compare, comparison_table
@@ -20,6 +22,12 @@ NOTE = (
     "part. Unless the configuration says the same, the numbers are not comparable; what can be compared is the order "
     "of the rows."
 )
+TABLE_4 = "Table 4: which other sequences a masked word attends to"
+PICTURE = "attended_sequences"
+TO_READ = (
+    "The deeper the colour, the more the sequence with the masked word attends to another. Where training has found "
+    "what helps, that is the one with the ring."
+)
 #: What is compared seed by seed on every set that was measured: task, protocol, metric, and how it is said.
 MEASURED = (
     ("ranking", "frozen", "recall_at_1", "ranking without fine-tuning"),
@@ -30,13 +38,16 @@ MEASURED = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Tables 2 and 3, every number of ours, and the gains over the baselines.
+    """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines.
 
     Raises:
         ValueError: for trainings with keys missing.
     """
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
+    shown = {
+        run: context.shown[run]["cross_thought"] for run in labels if "cross_thought" in context.shown.get(run, {})
+    }
     return Page(
         findings=[
             f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
@@ -48,10 +59,24 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             *sections(task_tables(records, TABLE_3)),
             *sections(every_table(records, labels)),
             *sections([comparison_table(gains)]),
+            *_attended(shown, labels),
             *sections([trainings_table(context.trainings, labels, "Samples")]),
         ],
+        figures={PICTURE: attention_picture(next(iter(shown.values()))["cases"])} if shown else {},
         variants=(*LABELS,),
     )
+
+
+def _attended(shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Section]:
+    """The paper's Table 4: numbers of all runs; of the first a picture, and the sequences in it."""
+    if not shown:
+        return []
+    first = next(iter(shown))
+    return [
+        *sections([attention_table(TABLE_4, shown, labels)]),
+        Section(f"Masked words of {labels.get(first, first)}", figures=[PICTURE], text=TO_READ),
+        *sections([cases_table("What these sequences say", shown[first]["cases"])]),
+    ]
 
 
 def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, said: str) -> list[Comparison]:

@@ -147,19 +147,33 @@ def score_of(model: TextEncoder, variant: str, tuned: bool, settings: RankingSet
     return asked or ("alpha" if crossing else "cosine"), ""
 
 
+def keys_of(model: TextEncoder) -> Callable[[Array], Array]:
+    """A function: vectors of candidates (C, D) → what attention reads of them, (C, D); see `scorer`."""
+    assert isinstance(model, Encoder) and model.cross is not None
+    cross, device = model.cross, next(model.parameters()).device
+
+    @torch.inference_mode()
+    def keys(candidates: Array) -> Array:
+        found: Array = cross.keys(torch.from_numpy(np.array(candidates)).to(device)).cpu().numpy()
+        return found
+
+    return keys
+
+
 def scorer(model: TextEncoder, score: Score) -> Callable[[Array, Array], Numbers]:
     """A function: the vector of a question (D,) and those of its candidates (C, D) → scores (C,).
 
-    Of attention that is the logarithm, which tells apart what gets next to none.
+    Of attention it takes the candidates' keys in place of their vectors, and gives its logarithm, which tells apart
+    what gets next to none.
     """
     if score == "alpha":
         assert isinstance(model, Encoder) and model.cross is not None
         cross, device = model.cross, next(model.parameters()).device
 
         @torch.inference_mode()
-        def attention(query: Array, candidates: Array) -> Numbers:
-            given = (torch.from_numpy(np.array(one)).to(device) for one in (query[None], candidates))
-            found: Numbers = cross.log_attention(*given)[0].cpu().numpy()
+        def attention(query: Array, keys: Array) -> Numbers:
+            given = (torch.from_numpy(np.array(one)).to(device) for one in (query[None], keys))
+            found: Numbers = cross.log_weights(*given)[0].cpu().numpy()
             return found
 
         return attention
@@ -188,6 +202,8 @@ def score_candidates(measured: Measured, settings: RankingSettings, place: Path)
     questions, texts = read_split(data.folder, "test"), read_texts(data.folder)
     used = np.unique(np.concatenate(questions.candidates))
     vectors = _vectors(model, [texts[row] for row in used], place / measured.place)
+    if score == "alpha":
+        vectors = _keys(model, vectors)
     queries, compare = model.embed(questions.texts, "query"), scorer(model, score)
     scores = [
         compare(query, vectors.take(np.searchsorted(used, rows))) if len(rows) else np.empty(0, np.float32)
@@ -212,6 +228,18 @@ def _vectors(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
     identity = {"model": model.identity, "texts": digest}
     return write_vectors(
         folder, len(texts), dimension, lambda rows: model.embed(texts[rows.start : rows.stop], "document"), identity
+    )
+
+
+def _keys(model: TextEncoder, vectors: Vectors) -> Vectors:
+    """Those of all candidates, kept beside their vectors: many questions have the same."""
+    make, identity = keys_of(model), {"keys": True} | vectors.identity
+    return write_vectors(
+        vectors.folder.with_name(f"{vectors.folder.name}-keys"),
+        len(vectors),
+        vectors.dimension,
+        lambda rows: make(vectors[rows.start : rows.stop]),
+        identity,
     )
 
 

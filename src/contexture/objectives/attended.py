@@ -1,0 +1,140 @@
+"""Which sequences of its sample a masked word attends to (Cross-Thought; Wang et al., 2020, Table 4)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.layout import Batch, row_lengths
+from contexture.objectives.base import StreamBatch
+
+#: What stands for the masked word where a sequence is shown.
+GAP = "▢"
+#: Words with fewer letters are mostly grammar, which no other sequence need tell.
+LETTERS = 4
+#: Sequences that are read, or those of one more sample.
+SEQUENCES = 512
+#: Words that are shown; the numbers are of all that were found.
+SHOWN = 8
+
+
+@torch.inference_mode()
+def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
+    """How much a sequence attends to the one other sequence of its sample that has a word which is masked in it.
+
+    Of every sequence that word is masked which stands once in it, in one other sequence, and least often in all
+    `batches` of samples, none of which are masked.
+
+    Returns:
+        `words`, how many; of these `first`, the share whose sequence attends most, of all others, to the one with the
+        word, and `times`, how often as much as to the others on average it does. Both have their `chance`: 1 over the
+        number of others, and 1. `cases`: some to look at, each with its `word`, its `place` and the place `with_word`
+        in the sample, the `weights` of all sequences there (of itself none), and three texts. Nothing where no word is
+        like that.
+    """
+    found: list[dict[str, Any]] = []
+    read = 0
+    for batch in batches:
+        found += _of_batch(encoder, batch)
+        read += len(batch["grid"])
+        if read >= SEQUENCES:
+            break
+    if not found:
+        return {}
+    among = [[weight for weight in case["weights"] if weight is not None] for case in found]
+    given = [case["weights"][case["with_word"]] for case in found]
+    shown = [found[number * len(found) // min(SHOWN, len(found))] for number in range(min(SHOWN, len(found)))]
+    return {
+        "words": len(found),
+        "first": sum(one == max(others) for one, others in zip(given, among, strict=True)) / len(found),
+        "chance": sum(1 / len(others) for others in among) / len(found),
+        "times": sum(one * len(others) for one, others in zip(given, among, strict=True)) / len(found),
+        "cases": shown,
+    }
+
+
+def _of_batch(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
+    """The cases of a batch of samples."""
+    assert encoder.cross is not None
+    chunks, order = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
+    rows = [words for chunk in chunks for words in _words(encoder, chunk)]
+    texts = [rows[row] for row in order]
+    samples = (batch["grid"] // batch["present"].shape[1]).tolist()
+    everywhere = Counter(token for text in texts for token in text)
+    chosen = _chosen(encoder, texts, samples, everywhere)
+    if not chosen:
+        return []
+    masked = [{**chunk, "input_ids": chunk["input_ids"].clone()} for chunk in chunks]
+    masked_rows = [row for chunk in masked for row in chunk["input_ids"]]
+    for number, (token, _) in chosen.items():
+        row = masked_rows[order[number]]
+        row[row == token] = encoder.vocabulary.tokens.mask
+    whole, asking = (_vectors(encoder, one)[batch["sequences"]["rows"]] for one in (chunks, masked))
+    cases = []
+    for number, (token, holder) in chosen.items():
+        others = [one for one, sample in enumerate(samples) if sample == samples[number]]
+        present = torch.tensor([[one != number for one in others]])
+        weights = encoder.cross.log_attention(asking[number][None], whole[others], present.to(asking.device))[0].exp()
+        told = [None if one == number else float(weight) for one, weight in zip(others, weights, strict=True)]
+        most = others[int(weights.argmax())]
+        cases.append(
+            {
+                "word": _decoded(encoder, [token]),
+                "place": others.index(number),
+                "with_word": others.index(holder),
+                "weights": told,
+                "masked": _decoded(encoder, texts[number], token),
+                "most": _decoded(encoder, texts[most]),
+                "holder": _decoded(encoder, texts[holder]),
+            }
+        )
+    return cases
+
+
+def _vectors(encoder: Encoder, chunks: Sequence[Batch]) -> Tensor:
+    """[E_0; …; E_{N−1}] of every sequence, (S, N·H)."""
+    assert encoder.cross is not None
+    tokens = encoder.cross.tokens
+    return torch.cat([states[:, :tokens].flatten(1) for states in encoder.sequence_states(chunks)])
+
+
+def _words(encoder: Encoder, chunk: StreamBatch) -> list[list[int]]:
+    """The tokens of the sequences of a chunk without the special ones around them."""
+    first, lengths = encoder.document.leaders, row_lengths(chunk).tolist()
+    return [row[first : length - 1] for row, length in zip(chunk["input_ids"].tolist(), lengths, strict=True)]
+
+
+def _chosen(
+    encoder: Encoder, texts: Sequence[Sequence[int]], samples: Sequence[int], everywhere: Counter[int]
+) -> dict[int, tuple[int, int]]:
+    """Sequence → the token that is masked in it, and the one other sequence of its sample where that stands."""
+    standing: dict[tuple[int, int], list[int]] = {}
+    for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):
+        for token in set(text):
+            standing.setdefault((sample, token), []).append(number)
+    chosen = {}
+    for number, (text, sample) in enumerate(zip(texts, samples, strict=True)):
+        once = [token for token, count in Counter(text).items() if count == 1 and len(standing[sample, token]) == 2]
+        words = [token for token in once if _is_word(encoder, token)]
+        if words:
+            token = min(words, key=lambda one: (everywhere[one], one))
+            one, other = standing[sample, token]
+            chosen[number] = (token, other if one == number else one)
+    return chosen
+
+
+def _is_word(encoder: Encoder, token: int) -> bool:
+    word = _decoded(encoder, [token])
+    return word.isalpha() and len(word) >= LETTERS
+
+
+def _decoded(encoder: Encoder, tokens: Sequence[int], gap: int | None = None) -> str:
+    """Text of tokens, with a gap where the token `gap` stands."""
+    decode = encoder.vocabulary.tokenizer.decode
+    if gap is None:
+        return str(decode(list(tokens))).strip()
+    at = list(tokens).index(gap)
+    return f"{_decoded(encoder, tokens[:at])} {GAP} {_decoded(encoder, tokens[at + 1 :])}".strip()

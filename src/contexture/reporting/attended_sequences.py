@@ -1,0 +1,95 @@
+"""Which sequences of its sample a masked word attended to: a picture, what it shows in words, and the numbers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import MaxNLocator
+
+from contexture.reporting.curves import COLOURS, INK, legend_columns
+from contexture.reporting.tables import Column, Table
+
+WIDTH, ROW = 8.0, 0.42  # inches, and those of a row
+#: Rings are smaller in a sample of more sequences than this.
+WIDE = 100
+
+
+def attention_table(title: str, shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
+    """How often, and how much, the sequence with the masked word is attended to, by run.
+
+    Args:
+        title: of the table.
+        shown: by run, what `objectives.attended.attended_sequences` found.
+        labels: how runs are called.
+    """
+    columns = [Column("Masked words", numeric=True), Column("Attended to first, of 100", numeric=True)]
+    columns += [Column("By chance", numeric=True), Column("Times the others' weight", numeric=True)]
+    rows = []
+    for run, found in shown.items():
+        numbers = (f"{100 * found['first']:.1f}", f"{100 * found['chance']:.1f}", f"{found['times']:.2f}")
+        rows.append((labels.get(run, run), f"{found['words']:,}", *numbers))
+    caption = (
+        "Of every sequence a word is masked that stands in one other sequence of the sample. Counted is how often that "
+        "one is attended to more than all others, and how much as a multiple of what all get on average, 1 by chance. "
+        "Samples of the training text, encoder of the first seed."
+    )
+    return Table(title, (Column("Encoder"), *columns), tuple(rows), caption)
+
+
+def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
+    """A row a masked word, a column a sequence of its sample: the deeper, the more attention; a ring has the word."""
+    width = max(len(case["weights"]) for case in cases)
+    grid = np.full((len(cases), width), np.nan)
+    for row, case in enumerate(cases):
+        others = sum(weight is not None for weight in case["weights"])
+        grid[row, : len(case["weights"])] = [np.nan if one is None else one * others for one in case["weights"]]
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    figure = Figure(figsize=(WIDTH, 1.5 + ROW * len(cases)), layout=layout, facecolor="white")
+    axes = figure.subplots()
+    drawn = axes.imshow(grid, aspect="auto", cmap="Blues", vmin=0, vmax=max(2.0, float(np.nanmax(grid))))
+    size = 3 if width > WIDE else 9
+    places: dict[str, tuple[str, dict[str, Any]]] = {
+        "has the word": ("with_word", {"marker": "o", "fillstyle": "none", "color": COLOURS[1], "markeredgewidth": 2}),
+        "the word is masked here": ("place", {"marker": "x", "color": INK}),
+    }
+    for label, (key, style) in places.items():
+        axes.plot([case[key] for case in cases], range(len(cases)), label=label, linestyle="", markersize=size, **style)
+    axes.set_yticks(range(len(cases)), [case["word"] for case in cases])
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("sequences of the sample, in their order", color=INK)
+    axes.tick_params(colors=INK, labelsize=9, length=0)
+    axes.spines[:].set_visible(False)
+    bar = figure.colorbar(drawn, ax=axes, pad=0.02)
+    bar.set_label("times the average weight", color=INK)
+    bar.outline.set_visible(False)
+    figure.legend(
+        loc="outside lower center",
+        ncols=legend_columns(places, WIDTH),
+        frameon=False,
+        fontsize=10,
+        labelcolor=INK,
+    )
+    return figure
+
+
+def cases_table(title: str, cases: Sequence[Mapping[str, Any]]) -> Table:
+    """The sequences of the picture: the masked one, the one that it attends to most, and the one with the word."""
+    rows = [
+        (
+            case["word"],
+            case["masked"],
+            _weighed(case["most"], max(weight for weight in case["weights"] if weight is not None)),
+            "the same"
+            if case["most"] == case["holder"]
+            else _weighed(case["holder"], case["weights"][case["with_word"]]),
+        )
+        for case in cases
+    ]
+    columns = (Column("Word"), Column("Masked in"), Column("Attended to most"), Column("Has the word"))
+    return Table(title, columns, tuple(rows), "Weights add up to 1 over the other sequences of a sample.")
+
+
+def _weighed(text: str, weight: float) -> str:
+    return f"{text} ({weight:.3f})"

@@ -1,0 +1,75 @@
+"""Which sequences a masked word attends to, against one sequence at a time."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from contexture.encoders.base import Encoder
+from contexture.objectives.attended import GAP, attended_sequences
+from tests.objectives.test_cross_thought import batch_of, made
+
+#: Words that stand in several sequences of a sample, of the toy vocabulary; each is a token.
+TEXTS = [
+    ["kadi lona mive", "ruve sega kadi", "lona sega lona", "mive sena"],
+    ["ruve mive", "ruve sena kadi", "ka lona kadi"],
+]
+
+
+def tokens(encoder: Encoder) -> list[list[list[int]]]:
+    tokenizer = encoder.vocabulary.tokenizer
+    return [[[tokenizer.token_to_id(word) for word in text.split()] for text in sample] for sample in TEXTS]
+
+
+def alone(encoder: Encoder, words: list[int]) -> Tensor:
+    """The vector of one sequence, by itself."""
+    batch = batch_of(encoder, [[words]])
+    (states,) = encoder.sequence_states(batch["sequences"]["chunks"])
+    return states[0, : encoder.document.leaders].flatten()
+
+
+@pytest.mark.parametrize("several", [True, False], ids=["one batch", "a batch each"])
+@torch.inference_mode()
+def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
+    encoder, _ = made()
+    samples = tokens(encoder)
+    batches = [batch_of(encoder, samples)] if several else [batch_of(encoder, [sample]) for sample in samples]
+    found = attended_sequences(encoder, batches)
+    assert encoder.cross is not None
+    mask, first, times = encoder.vocabulary.tokens.mask, 0, 0.0
+    for case in found["cases"]:
+        sample, texts = next(
+            (sample, texts)
+            for sample, texts in zip(samples, TEXTS, strict=True)
+            if case["masked"] == texts[case["place"]].replace(case["word"], GAP)
+        )
+        holding = [number for number, text in enumerate(texts) if case["word"] in text.split()]
+        assert sorted([case["place"], case["with_word"]]) == holding
+        token = encoder.vocabulary.tokenizer.token_to_id(case["word"])
+        asking = alone(encoder, [mask if one == token else one for one in sample[case["place"]]])
+        others = [number for number in range(len(sample)) if number != case["place"]]
+        vectors = torch.stack([alone(encoder, sample[number]) for number in others])
+        weights = encoder.cross.attention(asking[None], vectors)[0].tolist()
+        assert case["weights"][case["place"]] is None
+        assert [case["weights"][number] for number in others] == pytest.approx(weights, abs=1e-5)
+        assert case["holder"] == texts[case["with_word"]]
+        assert case["most"] == texts[others[weights.index(max(weights))]]
+        first += others[weights.index(max(weights))] == case["with_word"]
+        times += weights[others.index(case["with_word"])] * len(others)
+    assert found["words"] == len(found["cases"]) == 7
+    assert (found["first"], found["times"]) == pytest.approx((first / 7, times / 7), abs=1e-5)
+    assert found["chance"] == pytest.approx((4 / 3 + 3 / 2) / 7)
+
+
+def test_the_rarest_word_of_a_sequence_is_masked() -> None:
+    encoder, _ = made()
+    found = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])
+    words: Any = [(case["masked"], case["word"]) for case in found["cases"]]
+    # Each of the three stands in one other sequence; of all texts mive is the rarest.
+    assert words[0] == ("kadi lona ▢", "mive")
+
+
+def test_nothing_is_shown_where_no_word_stands_twice() -> None:
+    encoder, _ = made()
+    assert attended_sequences(encoder, [batch_of(encoder, [[[30, 31], [32, 33]]])]) == {}
