@@ -111,18 +111,21 @@ def save_summary(prepared: Prepared, steps: int, folder: Path) -> None:
 
 
 def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
-    """What objectives show of a finished training, on a few examples: `{objective: {…}}`, empty for most."""
+    """What objectives show of a finished training, on a few examples: `{objective: {…}}`; most show nothing."""
     found, encoder = {}, prepared.encoder.eval()
     for name, objective in prepared.objectives.items():
         stream = prepared.streams[config.recipe.stream_of(name, config.streams)]
         batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(EXAMPLES))
-        found[name] = objective.shown(encoder, batches)
-    (folder / SHOWN).write_text(json.dumps({name: one for name, one in found.items() if one}), encoding="utf-8")
+        if shown := objective.shown(encoder, batches):
+            found[name] = shown
+    if found:
+        (folder / SHOWN).write_text(json.dumps(found), encoding="utf-8")
 
 
 def shown_of(folder: Path) -> dict[str, Any]:
-    """What the objectives of a finished run show, by their names."""
-    found: dict[str, Any] = json.loads((folder / SHOWN).read_text(encoding="utf-8"))
+    """What the objectives of a finished run show, by their names; nothing where none does."""
+    file = folder / SHOWN
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     return found
 
 

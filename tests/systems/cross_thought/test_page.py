@@ -1,9 +1,13 @@
 """The page of Cross-Thought: the paper's tables beside ours."""
 
+from dataclasses import replace
+
+import pytest
+
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import render_report
-from contexture.systems.cross_thought.page import NOTE, TITLE, page
+from contexture.systems.cross_thought.page import NOTE, PICTURE, TABLE_4, TITLE, page
 from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2
 from tests.reporting.make import TRAINING
 from tests.reporting.make import measured as measure
@@ -44,6 +48,35 @@ def test_the_papers_table_has_ours_of_every_set_in_its_column() -> None:
     assert paper["Cross-Thought-5-64"] == ("76.8", "76.6", "86.8", "90.3", "48.5", "88.9", "56.5")
     assert paper["Masked LM (160G)"][-1] == "10.0" and len(paper) == 10
     assert "Answer ranking" in " ".join(tables)
+
+
+CASE = {
+    "word": "castle", "place": 1, "with_word": 2, "weights": [0.25, None, 0.65, 0.1],
+    "masked": "near the ▢", "most": "a castle", "holder": "a castle",
+}  # fmt: skip
+SHOWN = {
+    "words": 1200,
+    "first": 0.5,
+    "chance": 1 / 3,
+    "times": 1.95,
+    "cases": [CASE, CASE | {"with_word": 0, "holder": "castles"}],
+}
+
+
+def test_what_masked_words_attend_to_is_seen() -> None:
+    context = replace(CONTEXT, shown={"ct_1_64": {"cross_thought": SHOWN}, "mlm_64": {}})
+    found = render_report(RECORDS, [], context, page)
+    tables = {section.title: section.table for section in found.page.sections if section.table is not None}
+    assert tables[TABLE_4].rows == (("Cross-Thought-1-64", "1,200", "50.0", "33.3", "1.95"),)
+    texts = tables["What these sequences say"].rows
+    assert [row[2:] for row in texts] == [("a castle (0.650)", "the same"), ("a castle (0.650)", "castles (0.250)")]
+    (axes, _) = found.page.figures[PICTURE].axes
+    drawn = axes.images[0].get_array()
+    assert drawn is not None and drawn.mask.tolist() == [[False, True, False, False]] * 2
+    assert drawn[0].compressed().tolist() == pytest.approx([0.75, 1.95, 0.3])
+    rings = axes.lines[0].get_xdata()
+    assert list(rings) == [2, 0]
+    assert f"{PICTURE}.png" in found.figures
 
 
 def test_what_is_compared_is_there() -> None:
