@@ -7,7 +7,6 @@
 """
 
 import argparse
-import hashlib
 import logging
 import os
 import sys
@@ -22,7 +21,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.registry import TASKS, task_of
 from contexture.tasks.base import Contestant
 from contexture.training.card import finetuning_facts, write_card
-from contexture.training.launcher import end_with_starter, launch, launch_pretraining
+from contexture.training.launcher import end_with_starter, file_checksums, launch, launch_pretraining
 from contexture.training.prepare import Files
 from contexture.training.ranks import own_rank, started_together
 
@@ -128,14 +127,13 @@ def launch_finetuning(
     own = settings.of(option)
 
     def identity() -> dict[str, Any]:
-        files = sorted(file for file in data.iterdir() if file.is_file())
         return {
             "settings": asdict(settings),
             "option": option,
             "seed": contestant.seed,
             "head": contestant.head,
             "encoders": [encoder_checksum(Path(one)) for one in contestant.encoders],
-            "data": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files},
+            "data": file_checksums(data),
         }
 
     def train(work: Path) -> None:

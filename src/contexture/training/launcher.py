@@ -156,6 +156,15 @@ def folder_checksum(folder: Path) -> str:
     return found.hexdigest()
 
 
+def file_checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file in and below a folder, by its path there."""
+    found = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
 def run_distributed(arguments: list[str], processes: int) -> None:
     """The entry point in several processes; RuntimeError where one of them fails.
 

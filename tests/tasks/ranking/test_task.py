@@ -2,7 +2,7 @@
 
 import json
 import logging
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from contexture.tasks.ranking.data import read_split, read_texts
 from contexture.tasks.ranking.evaluation import score_of, scorer
 from contexture.tasks.ranking.finetune import HeldOut, finetune_ranking
 from contexture.tasks.ranking.task import AnswerRankingTask
+from contexture.train import main
 from tests.tasks.ranking import toys
 from tests.tasks.ranking.test_files import HOTPOT
+from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
 
 TASK = AnswerRankingTask()
 SETTINGS = toys.settings()
@@ -201,6 +203,33 @@ def test_fine_tuning_is_a_function_of_its_seed(project: Path, tmp_path: Path) ->
         found.append(load_file(folder / "model.safetensors"))
     torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
     assert any(not torch.equal(found[0][name], found[2][name]) for name in found[0])
+
+
+def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path) -> None:
+    """Also where as many are left, so that the counts are the same; they lie in a folder of their own."""
+    config = configured(
+        lengths={"query": 12, "document": 24},
+        encoders={"transformer": transformer()},
+        streams={},
+        pretrain=PRETRAIN | {"optimizer": OPTIMIZER, "runs": {"none": {"schedule": []}}},
+        tasks={"ranking": asdict(toys.settings(steps=2, evaluate_every=1))},
+    )
+    (tmp_path / "config.json").write_text(json.dumps(config.plain()))
+    told = ["finetune", "--config", str(tmp_path / "config.json"), "--variant", "none", "--task", "ranking"]
+    told += ["--data", str(tmp_path / "data"), "--encoders", str(project / "bag"), "--output", str(tmp_path / "model")]
+
+    def trained() -> int:
+        main(told)
+        return (tmp_path / "model/model.safetensors").stat().st_mtime_ns
+
+    toys.write_data(tmp_path / "data")
+    before = trained()
+    assert trained() == before
+    file = tmp_path / "data/mine/questions.parquet"
+    table = pd.read_parquet(file)
+    table["right"] = table["candidates"].map(lambda rows: rows[-1:])
+    table.to_parquet(file)
+    assert trained() != before
 
 
 def test_what_cannot_be_fine_tuned_is_named(project: Path, tmp_path: Path) -> None:

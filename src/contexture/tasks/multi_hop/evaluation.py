@@ -13,7 +13,7 @@ from contexture.encoders.saved import encoder_checksum
 from contexture.metrics.scores import to_records
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import score_candidates as pair_scores
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopSettings
 from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_paragraphs, read_questions
@@ -29,7 +29,7 @@ from contexture.tasks.ranking.evaluation import (
     models_of,
     score_candidates,
 )
-from contexture.training.launcher import launch
+from contexture.training.launcher import file_checksums, launch
 
 LOG = logging.getLogger(__name__)
 NAME = "multi_hop"
@@ -113,7 +113,7 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
         "paragraphs": settings.paragraphs,
         "seed": seed,
         "start": encoder_checksum(start),
-        "data": (data / TASK_FILE).read_text(encoding="utf-8"),
+        "data": file_checksums(data),
     }
     alone = replace(
         settings, reranker=replace(settings.reranker, devices=1), reading=replace(settings.reading, devices=1)

@@ -1,6 +1,5 @@
 """Multi-hop question answering as a task: the whole way from a question to its answer, on HotpotQA's files."""
 
-import hashlib
 import json
 import logging
 from collections.abc import Sequence
@@ -34,7 +33,7 @@ class MultiHopTask:
         from contexture.tasks.multi_hop.data import write_answers
         from contexture.tasks.ranking.data import write_set
 
-        report: dict[str, Any] = {"name": DATA, "counts": {}, "missing": {}, "notes": [], "files": {}}
+        report: dict[str, Any] = {"name": DATA, "counts": {}, "missing": {}, "notes": []}
         given = source.ranking_set
         with work_folder(place) as work:
             try:
@@ -47,8 +46,6 @@ class MultiHopTask:
             else:
                 assert given is not None
                 write_answers(given, work / DATA)
-                files = sorted((work / DATA).glob("*.parquet"))
-                report["files"] = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
     def check(self, settings: MultiHopSettings, data: Path) -> None:
