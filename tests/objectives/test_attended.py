@@ -62,6 +62,16 @@ def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
     assert found["chance"] == pytest.approx((4 / 3 + 3 / 2) / 7)
 
 
+@torch.no_grad()
+def test_a_sequence_that_attends_to_all_alike_finds_none() -> None:
+    encoder, _ = made()
+    assert encoder.cross is not None
+    for layer in encoder.cross.layers:
+        layer.attention.self.query.weight.zero_()  # type: ignore[union-attr, operator]
+    found = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])
+    assert found["first"] == 0 and found["times"] == pytest.approx(1)
+
+
 def test_the_rarest_word_of_a_sequence_is_masked() -> None:
     encoder, _ = made()
     found = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])

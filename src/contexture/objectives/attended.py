@@ -29,8 +29,8 @@ def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict
     `batches` of samples, none of which are masked.
 
     Returns:
-        `words`, how many; of these `first`, the share whose sequence attends most, of all others, to the one with the
-        word, and `times`, how often as much as to the others on average it does. Both have their `chance`: 1 over the
+        `words`, how many; of these `first`, the share whose sequence attends more to the one with the word than to any
+        other, and `times`, how often as much as to the others on average it does. Both have their `chance`: 1 over the
         number of others, and 1. `cases`: some to look at, each with its `word`, its `place` and the place `with_word`
         in the sample, the `weights` of all sequences there (of itself none), and three texts. Nothing where no word is
         like that.
@@ -49,7 +49,8 @@ def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict
     shown = [found[number * len(found) // min(SHOWN, len(found))] for number in range(min(SHOWN, len(found)))]
     return {
         "words": len(found),
-        "first": sum(one == max(others) for one, others in zip(given, among, strict=True)) / len(found),
+        "first": sum(sum(other >= one for other in others) == 1 for one, others in zip(given, among, strict=True))
+        / len(found),
         "chance": sum(1 / len(others) for others in among) / len(found),
         "times": sum(one * len(others) for one, others in zip(given, among, strict=True)) / len(found),
         "cases": shown,
