@@ -122,6 +122,12 @@ def test_scitail_and_other_plain_tables_gzipped(tmp_path: Path) -> None:
     assert found(table, "train") == [("One.", "Two.", "1")]
 
 
+def test_null_is_no_label_and_no_text(tmp_path: Path) -> None:
+    rows = ['{"sentence1": "a", "sentence2": "b", "label": null}', '{"sentence1": null, "sentence2": "b", "label": 1}']
+    write(tmp_path / "dev.jsonl", *rows)
+    assert found(read_set("snli", str(tmp_path)), "dev") == [("a", "b", ""), ("", "b", "1")]
+
+
 @pytest.mark.parametrize(
     ("name", "lines", "said"),
     [

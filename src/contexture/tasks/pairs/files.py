@@ -125,7 +125,8 @@ def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[i
             raise ValueError(
                 f"{path}, line {number}: no JSON object with sentence1 and sentence2 ({error}); fetch the file again"
             ) from None
-        yield number, [*map(str, texts), str(next((row[key] for key in LABELS if key in row), ""))]
+        label = next((row[key] for key in LABELS if key in row), None)
+        yield number, ["" if value is None else str(value) for value in (*texts, label)]
 
 
 def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
