@@ -166,6 +166,18 @@ def test_words_begin_anywhere_and_special_tokens_stand_still() -> None:
             assert set(begins) == set(range(2, 17)) and max(lasts) == 19
 
 
+def test_one_start_is_that_of_short_and_long_sequences() -> None:
+    """They stand in chunks of their own; there is room for the longest one."""
+    encoder, objective = made(tokens=1, positions=40, starts="one")
+    begins = set()
+    for seed in range(30):
+        batch = corrupted(objective, batch_of(encoder, [[[20, 21], list(range(20, 32))]], budget=14), seed)
+        assert len(batch["sequences"]["chunks"]) == 2
+        (start,) = {int(chunk["position_ids"][0, 1]) for chunk in batch["sequences"]["chunks"]}
+        begins.add(start)
+    assert len(begins) > 10 and max(begins) <= 40 - 13
+
+
 def test_masked_places_come_first() -> None:
     targets = torch.tensor([[IGNORED, 5, IGNORED, 7], [IGNORED] * 4, [1, IGNORED, IGNORED, IGNORED]])
     chosen, places = masked_places(targets)
@@ -246,6 +258,7 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
 REFUSED: list[tuple[Any, str]] = [
     (TransformerConfig(pooling="cls"), "trains layers across sequences, which the encoder has not"),
     (TransformerConfig(pooling="cls", cross=CrossConfig(), shared=False), "the encoder must be shared"),
+    (TransformerConfig(pooling="cls", cross=CrossConfig(11)), "11 special tokens, .* into 12 tokens: .* at most 10"),
     (GruConfig("gru"), "reads states of tokens, which a gru has not"),
 ]
 

@@ -14,7 +14,7 @@ from contexture.encoders.base import Encoder
 from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
 from tests.objectives.losses import in_batch_loss, neighbour_loss, neighbours, pairs, towers
-from tests.objectives.two_ranks import VIEWS
+from tests.objectives.two_ranks import VIEWS, cross_thought, cross_thought_batch
 
 pytestmark = pytest.mark.slow  # two processes import torch
 
@@ -64,6 +64,14 @@ def test_neighbours_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) ->
     encoder = build("bidirectional", shared=False)
     loss = neighbour_loss(encoder, neighbours(encoder, range(8)))
     check(ranks, "neighbours", loss, gradients(encoder, loss))
+
+
+def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
+    """The ranks have different numbers of them."""
+    encoder, objective = cross_thought()
+    batch = cross_thought_batch(encoder, objective, 0, 1)
+    whole = objective(encoder, encoder.sequence_states(batch["sequences"]["chunks"]), batch).value
+    assert float(sum(found["cross_thought"] for found in ranks)) / 2 == pytest.approx(whole.item(), abs=1e-5)
 
 
 def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:

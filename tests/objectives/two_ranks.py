@@ -11,13 +11,39 @@ import torch
 from torch import Tensor, distributed, nn
 
 from contexture.encoders.base import Encoder
+from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.devices import first_row, gathered, several
+from contexture.objectives.masking import IGNORED
 from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
 from tests.objectives.losses import in_batch_loss, neighbour_loss, neighbours, pairs, towers, vectors
+from tests.objectives.test_cross_thought import batch_of, made
 
 #: First and second vectors of six sentences, three for each rank.
 VIEWS = torch.randn(2, 6, 3, generator=torch.Generator().manual_seed(4))
+
+
+#: Samples of Cross-Thought, one for each rank, and how many tokens are masked there in each sequence.
+SAMPLES = [[[20, 21, 22, 23], [30, 31, 32]], [[24, 25], [26, 27]]]
+MASKED = [3, 1]
+
+
+def cross_thought() -> tuple[Encoder, CrossThought]:
+    """An encoder and its objective, the same on every rank."""
+    torch.manual_seed(0)
+    return made()
+
+
+def cross_thought_batch(encoder: Encoder, objective: CrossThought, *ranks: int) -> dict[str, Any]:
+    """A batch of the samples of some ranks, masked."""
+    batch = batch_of(encoder, [SAMPLES[rank] for rank in ranks], 10_000)
+    (chunk,), rows = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
+    targets = torch.full_like(chunk["input_ids"], IGNORED)
+    for number, row in enumerate(rows):
+        words = slice(objective.leaders, objective.leaders + MASKED[ranks[number // 2]])
+        targets[row, words] = chunk["input_ids"][row, words]
+    ids = chunk["input_ids"].masked_fill(targets != IGNORED, encoder.vocabulary.tokens.mask)
+    return {**batch, "sequences": {**batch["sequences"], "chunks": [{**chunk, "input_ids": ids, "targets": targets}]}}
 
 
 class Encodes(nn.Module):
@@ -55,6 +81,9 @@ def found_by(rank: int) -> dict[str, Any]:
         found["recomputed" if recompute else "in_batch"] = trained(model, batch, in_batch_loss)
     words = build("bidirectional", shared=False)
     found["neighbours"] = trained(words, neighbours(words, range(rank * 4, rank * 4 + 4)), neighbour_loss)
+    cross, objective = cross_thought()
+    batch = cross_thought_batch(cross, objective, rank)
+    found["cross_thought"] = objective(cross, cross.sequence_states(batch["sequences"]["chunks"]), batch).value.detach()
     views = VIEWS[:, rank * 3 : rank * 3 + 3].clone().requires_grad_()
     loss = contrast(views[0], views[1], 0.1)
     loss.value.backward()

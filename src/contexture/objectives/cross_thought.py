@@ -14,6 +14,7 @@ from contexture.encoders.layout import row_lengths
 from contexture.objectives.attended import attended_sequences
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import CrossThoughtConfig
+from contexture.objectives.devices import gathered
 from contexture.objectives.masking import IGNORED, Masking
 
 
@@ -49,16 +50,20 @@ class CrossThought(Objective):
         texts = batch["sequences"]
         chunks = texts["chunks"]
         one = torch.rand(1, generator=generator, device=chunks[0]["input_ids"].device)
-        return {**batch, "sequences": {**texts, "chunks": [self._corrupted(chunk, one, generator) for chunk in chunks]}}
+        widest = max(chunk["input_ids"].shape[1] for chunk in chunks)
+        changed = [self._corrupted(chunk, one, widest, generator) for chunk in chunks]
+        return {**batch, "sequences": {**texts, "chunks": changed}}
 
-    def _corrupted(self, chunk: Mapping[str, Tensor], one: Tensor, generator: torch.Generator) -> dict[str, Tensor]:
+    def _corrupted(
+        self, chunk: Mapping[str, Tensor], one: Tensor, widest: int, generator: torch.Generator
+    ) -> dict[str, Tensor]:
         ids, targets = self.masking(chunk["input_ids"], generator)
         changed = {**chunk, "input_ids": ids, "targets": targets}
         if self.config.starts == "fixed":
             return changed
         lengths = row_lengths(chunk)
         drawn = one if self.config.starts == "one" else torch.rand(len(ids), generator=generator, device=ids.device)
-        room = self.positions - (lengths if self.config.starts == "each" else lengths.new_full((1,), ids.shape[1]))
+        room = self.positions - (lengths if self.config.starts == "each" else lengths.new_full((1,), widest))
         shift = (drawn * (room + 1)).long().clamp_max(room)[:, None]
         words = torch.arange(ids.shape[1], device=ids.device) >= self.leaders
         there = chunk["attention_mask"].bool() & words
@@ -97,13 +102,14 @@ class CrossThought(Objective):
             with torch.no_grad(), torch.random.fork_rng([own.device] if own.is_cuda else []):
                 alone = torch.arange(present.shape[1], device=present.device).expand_as(present)
                 _, without, _ = guessed(alone)
-            metrics = {"accuracy": right / count, "cross_gain": (right - without) / count}
-        return Loss(loss / count, metrics)
+            metrics = {"accuracy": right / count.clamp_min(1), "cross_gain": (right - without) / count.clamp_min(1)}
+        # Averaged over devices, it is the mean over the masked tokens of all.
+        return Loss(loss / gathered(count[None]).float().mean().clamp_min(1), metrics)
 
     def _guessed(
         self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Sum of −log p over all masked tokens, how many are guessed rightly, and how many there are, one at least."""
+        """Sum of −log p over all masked tokens, how many are guessed rightly, and how many there are."""
         losses, rights = [], []
         for state, chunk, mine in zip(states, chunks, torch.split(read, [len(state) for state in states]), strict=True):
             told = (encoder, mine, state, chunk["attention_mask"], chunk["targets"])
@@ -112,7 +118,7 @@ class CrossThought(Objective):
             losses.append(loss)
             rights.append(right)
         count = sum((chunk["targets"] != IGNORED).sum() for chunk in chunks)
-        return torch.stack(losses).sum(), torch.stack(rights).sum(), torch.as_tensor(count).clamp_min(1)
+        return torch.stack(losses).sum(), torch.stack(rights).sum(), torch.as_tensor(count)
 
     def _of_chunk(
         self, encoder: Encoder, read: Tensor, states: Tensor, mask: Tensor, targets: Tensor

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import EncoderConfig, Lengths
+from contexture.encoders.config import CrossConfig, EncoderConfig, Lengths
 from contexture.objectives.masking_config import MaskingConfig
 from contexture.strict import STRICT
 
@@ -29,9 +29,16 @@ class CrossThoughtConfig(MaskingConfig):
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
-        if getattr(encoder, "cross", None) is None:
+        cross: CrossConfig | None = getattr(encoder, "cross", None)
+        if cross is None:
             raise ValueError(
                 "trains layers across sequences, which the encoder has not: give it pooling: cls and cross: {tokens: 1}"
+            )
+        most = min(lengths.query, lengths.document) - 2
+        if cross.tokens > most:
+            raise ValueError(
+                f"{cross.tokens} special tokens, a word and a [SEP] do not fit into {most + 2} tokens: lower "
+                f"cross.tokens to at most {most}, or raise lengths"
             )
         if not encoder.shared:
             raise ValueError("reads all sequences with one network: the encoder must be shared")
