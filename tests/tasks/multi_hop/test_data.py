@@ -68,6 +68,7 @@ def test_without_files_it_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     ("changed", "said"),
     [
         ({"answer": None}, "question h1: no answer"),
+        ({"answer": " "}, "question h1: no answer"),
         ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact is a title and the number of a sent"),
     ],
 )

@@ -11,10 +11,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.files import load_encoder
+from contexture.encoders.files import load_encoder, save_encoder
 from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import Contestant, Results
-from contexture.tasks.multi_hop.config import MultiHopSettings
+from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.evaluation import ANSWERED, FOUND
 from contexture.tasks.multi_hop.finetune import candidates, finetune_reader, start_of
 from contexture.tasks.multi_hop.reader import load_reader
@@ -93,6 +93,27 @@ def test_more_paragraphs_hold_more_gold_ones(project: Path, tmp_path: Path) -> N
     )
     assert value(few, "bm25", FOUND) == 0.5
     assert value(all_, "bag", FOUND) == value(all_, "bm25", FOUND) == 1
+
+
+def test_questions_that_do_not_do_are_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    file = tmp_path / "some.json"
+    for split, count, said in (("train", 60, "no test question with a gold"), ("test", 9, "no train question with")):
+        file.write_text(json.dumps(toys.questions(count)))
+        TASK.read(MultiHopConfig({split: str(file)}), tmp_path, tmp_path / split)  # type: ignore[dict-item]
+        with pytest.raises(ValueError, match=f"multi_hop.input has {said}"):
+            TASK.check(quick(), tmp_path / split)
+
+
+@torch.no_grad()
+def test_vectors_that_tell_nothing_find_nothing(project: Path, tmp_path: Path) -> None:
+    """Candidates come in BM25's order; among equal scores it must not count."""
+    encoder = load_encoder(project / "bag")
+    for weight in encoder.parameters():
+        weight.zero_()
+    save_encoder(encoder, tmp_path / "same")
+    same = Contestant("same", 0, (str(tmp_path / "same"),))
+    found = TASK.evaluate(quick(paragraphs=5), [same], project / "data", tmp_path / "vectors")
+    assert value(found, "same", FOUND) == 0 and value(found, "bm25", FOUND) == 1
 
 
 def test_of_missing_questions_nothing_is_made(project: Path, tmp_path: Path) -> None:

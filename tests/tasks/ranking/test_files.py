@@ -92,6 +92,16 @@ def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
                                                                   ["Bob", candidates[2]]]  # fmt: skip
 
 
+def test_two_gold_paragraphs_of_one_text_are_one(tmp_path: Path) -> None:
+    """Who finds it has found all; of those that are not there each is missed."""
+    alike = [["Ann", ["One text."]], ["Bob", ["One text."]], ["Cy", ["Another."]]]
+    facts = [[name, 0] for name in ("Ann", "Bob", "Dee", "Eve")]
+    (tmp_path / "dev.json").write_text(json.dumps([HOTPOT | {"context": alike, "supporting_facts": facts}]))
+    toys.read(tmp_path / "read", {"h": {"format": "hotpotqa", "files": {"test": str(tmp_path / "dev.json")}}})
+    (right,) = read_split(tmp_path / "read/h", "test").right
+    assert right.tolist() == [0, -1, -1]
+
+
 def test_wikiqa_without_a_right_sentence_is_counted_and_left_out(tmp_path: Path) -> None:
     folder = toys.wikiqa(
         tmp_path / "wikiqa", train=[("q", "an ash", 1), ("q", "an elm", 0)], dev=[("d", "an ash", 1)],
@@ -205,12 +215,14 @@ def test_damaged_lines_of_quasar_t_are_named(
         (json.dumps([HOTPOT | {"context": [["A", "text"]]}]), r"\[0\]\.context: the paragraph 'A' is no list of"),
         (json.dumps([HOTPOT | {"supporting_facts": {"title": ["A"], "sent_id": []}}]), r"no list of pairs under"),
         (json.dumps([HOTPOT, HOTPOT]), r"question h1 is in the files twice"),
+        ("[]", "dev.*BM25: there are no candidates"),
     ],
 )
 def test_damaged_files_of_hotpotqa_are_named(content: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "dev.json").write_text(content, encoding="utf-8")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/dev.json").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        toys.read(tmp_path / "read", {"h": {"format": "hotpotqa", "files": str(tmp_path)}})
+        toys.read(tmp_path / "read", {"h": {"format": "hotpotqa", "files": str(tmp_path / "dev")}})
 
 
 @pytest.mark.parametrize(

@@ -245,6 +245,14 @@ def test_what_cannot_be_fine_tuned_is_named(project: Path, tmp_path: Path) -> No
         toys.settings(finetune=["mine", "mine"])
 
 
+def test_a_set_without_test_questions_is_said_not_to_be_measured(project: Path, tmp_path: Path) -> None:
+    files = {"train": str(toys.squad(tmp_path / "all.json", 40))}
+    toys.read(tmp_path / "data", {"mine": {"format": "squad", "files": files}})
+    found = TASK.evaluate(SETTINGS, contestants(project), tmp_path / "data", tmp_path / "vectors")
+    assert found.records == []
+    assert found.facts["notes"][-1] == "mine: nothing is measured, as no test question has candidates"
+
+
 def test_missing_sets_are_neither_trained_on_nor_measured(project: Path, tmp_path: Path) -> None:
     toys.read(tmp_path / "data", {"gone": {"format": "wikiqa", "files": str(tmp_path / "none")}})
     (tmp_path / "model").mkdir()

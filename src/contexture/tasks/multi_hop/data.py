@@ -46,7 +46,7 @@ def write_answers(given: RankingSet, folder: Path) -> None:
     for file in files:
         for one in hotpot_questions(Path(file)):
             place = f"{file}, question {one.question_id}"
-            if not isinstance(one.answer, str):
+            if not isinstance(one.answer, str) or not one.answer.strip():
                 raise ValueError(f"{place}: no answer; multi-hop questions need one")
             if not all(isinstance(number, int) for _, number in one.facts):
                 raise ValueError(f"{place}: a supporting fact is a title and the number of a sentence")

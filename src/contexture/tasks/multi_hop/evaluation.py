@@ -29,6 +29,7 @@ from contexture.tasks.ranking.evaluation import (
     models_of,
     score_candidates,
 )
+from contexture.tasks.ranking.ranks import ordered
 from contexture.training.launcher import file_checksums, launch
 
 LOG = logging.getLogger(__name__)
@@ -139,9 +140,9 @@ def _own(contestant: Contestant) -> Path | None:
 
 def _by_vectors(model: Measured, settings: MultiHopSettings, readers: Path | None, place: Path) -> Answered:
     found = score_candidates(model, settings.retrieval, place)
+    each = zip(found.questions.candidates, found.questions.right, found.scores, strict=True)
     first = [
-        rows[np.argsort(-scores, kind="stable")[: settings.paragraphs]].tolist()
-        for rows, scores in zip(found.questions.candidates, found.scores, strict=True)
+        rows[ordered(scores, np.isin(rows, right))[: settings.paragraphs]].tolist() for rows, right, scores in each
     ]
     one = model.contestant
     table = answer(first, model.data.folder, readers).assign(variant=one.variant, seed=one.seed)
@@ -190,9 +191,9 @@ def rerank(
     """The two of each question's paragraphs that the re-ranker takes for the best, the best one first."""
     model = load_answer_model(folder)
     chosen = []
-    for question, rows in zip(questions.asked.texts, first, strict=True):
+    for question, right, rows in zip(questions.asked.texts, questions.asked.right, first, strict=True):
         scores = pair_scores(model, question, [paragraphs.texts[row] for row in rows]) if rows else np.empty(0)
-        chosen.append([rows[place] for place in np.argsort(-scores, kind="stable")[:READ]])
+        chosen.append([rows[place] for place in ordered(scores, np.isin(rows, right))[:READ]])
     return chosen
 
 

@@ -49,7 +49,7 @@ class MultiHopTask:
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
     def check(self, settings: MultiHopSettings, data: Path) -> None:
-        """Raise ValueError for a `reader` that there is not, and for data without questions to learn from."""
+        """Raise ValueError for a `reader` that there is not, and for data without questions of some split."""
         if not (data / DATA).exists():
             return
         from contexture.encoders.named import model_places
@@ -63,6 +63,8 @@ class MultiHopTask:
                     f"multi_hop.input has no {split} question with a right and a wrong paragraph, and re-ranker and "
                     "reader learn from them: give more questions"
                 )
+        if not len(read_split(data / DATA, "test")):
+            raise ValueError("multi_hop.input has no test question with a gold paragraph: give more questions")
 
     def documents(self, data: Path) -> pd.DataFrame | None:
         """The candidates of dev and test questions; see `AboutDocuments`."""

@@ -58,8 +58,11 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
     if twice.any():
         raise ValueError(f"question {table[twice]['question_id'].iloc[0]} is in the files twice: {given.files}")
     folder.mkdir(parents=True)
-    with work_folder(folder / WORDS) as work:
-        write_bm25(texts.rows, work)
+    try:
+        with work_folder(folder / WORDS) as work:
+            write_bm25(texts.rows, work)
+    except ValueError as error:
+        raise ValueError(f"{given.files}: {error}") from error
     counts: dict[str, Any] = {"texts": len(texts.rows)}
     if given.searched:
         found = list(_searched(table["question"].tolist(), folder / WORDS, given.searched))

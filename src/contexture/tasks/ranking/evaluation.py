@@ -107,9 +107,11 @@ def evaluate_ranking(
     best MRR among those fine-tuned, or among the frozen ones where there is none. The table `ranks` has where each
     question's first right candidate stands.
     """
-    sets = [one for one in sets if any(map(len, read_split(one.folder, "test").candidates))]
+    asked = [one for one in sets if any(map(len, read_split(one.folder, "test").candidates))]
+    notes = [f"{one.name}: nothing is measured, as no test question has candidates" for one in sets if one not in asked]
+    sets = asked
     if not contestants or not sets:
-        return Results()
+        return Results(facts={"notes": notes})
     models = [one for data in sets for contestant in contestants for one in models_of(contestant, data, settings)]
     found: list[Found] = each(_measure, [(one, settings, vectors) for one in models])
     seeds = sorted({one.seed for one in contestants})
@@ -121,7 +123,7 @@ def evaluate_ranking(
     scores: dict[str, dict[str, str]] = {}
     for model, one in zip(models, found, strict=True):
         scores.setdefault(model.protocol, {})[model.contestant.variant] = SAID[one.score]
-    notes = list(dict.fromkeys(one.fell_back for one in found if one.fell_back))
+    notes += dict.fromkeys(one.fell_back for one in found if one.fell_back)
     for note in notes:
         LOG.warning("%s", note)
     facts = {

@@ -13,14 +13,18 @@ Ranks = npt.NDArray[np.int64]
 
 
 def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """The ranks, from 1, of the right ones of a question's candidates; among equal scores the right ones are last.
+    """The ranks, from 1, of the right ones of a question's candidates; see `ordered`."""
+    return np.flatnonzero(right[ordered(scores, right)]) + 1
+
+
+def ordered(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
+    """Where a question's candidates stand, the best first; among equal scores the right ones are last.
 
     Raises ValueError for a score that is not a number.
     """
     if np.isnan(scores).any():
         raise ValueError("a score is not a number (did the training diverge?)")
-    order = np.lexsort((right, -scores))
-    return np.flatnonzero(right[order]) + 1
+    return np.lexsort((right, -scores))
 
 
 def measures(ranks: Ranks, known: int, all_needed: bool) -> list[float]:
