@@ -115,7 +115,9 @@ def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
     found, encoder = {}, prepared.encoder.eval()
     for name, objective in prepared.objectives.items():
         stream = prepared.streams[config.recipe.stream_of(name, config.streams)]
-        batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(EXAMPLES))
+        # No more than there are: rows would come again.
+        count = min(EXAMPLES, stream.rows.rows)
+        batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(count))
         if shown := objective.shown(encoder, batches):
             found[name] = shown
     if found:

@@ -64,10 +64,13 @@ SHOWN = {
 
 
 def test_what_masked_words_attend_to_is_seen() -> None:
-    context = replace(CONTEXT, shown={"ct_1_64": {"cross_thought": SHOWN}, "mlm_64": {}})
+    seen = {"cross_thought": SHOWN}
+    context = replace(CONTEXT, shown={"mine": seen, "ct_1_64": seen, "mlm_64": {}})
     found = render_report(RECORDS, [], context, page)
     tables = {section.title: section.table for section in found.page.sections if section.table is not None}
-    assert tables[TABLE_4].rows == (("Cross-Thought-1-64", "1,200", "50.0", "33.3", "1.95"),)
+    assert tables[TABLE_4].rows == tuple(
+        (name, "1,200", "50.0", "33.3", "1.95") for name in ("Cross-Thought-1-64", "mine")
+    )
     texts = tables["What these sequences say"].rows
     assert [row[2:] for row in texts] == [("a castle (0.650)", "the same"), ("a castle (0.650)", "castles (0.250)")]
     (axes, _) = found.page.figures[PICTURE].axes

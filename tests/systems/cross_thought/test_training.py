@@ -7,8 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from contexture.encoders.files import load_encoder
+from contexture.objectives.cross_thought import CrossThought
 from contexture.systems.config import SystemConfig
 from contexture.training.curves import read_curves
+from contexture.training.data import ShuffledRows
+from contexture.training.pretrain import shown_of
 from tests.training.runs import Killed, assert_same, killed_at, launch, train
 from tests.training.toys import PRETRAIN, STEADY, STREAMS, configured, schedule, transformer
 
@@ -47,6 +50,16 @@ def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
     assert load_encoder(tmp_path / "whole").cross is not None
 
 
+def test_what_is_shown_is_of_every_sample_once(
+    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contexture.training.pretrain.EXAMPLES", 1000)
+    monkeypatch.setattr(CrossThought, "shown", lambda _, encoder, batches: {"batches": len(list(batches))})
+    train(system(), "ct", examples, tokenizer, tmp_path / "run")
+    rows = ShuffledRows(examples / "sequence_samples", ["pieces"], 0).rows
+    assert shown_of(tmp_path / "run") == {"cross_thought": {"batches": rows}} and rows < 1000
+
+
 def test_recomputed_activations_give_the_same_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     found = [
         train(system(recompute=recompute), "ct", examples, tokenizer, tmp_path / str(recompute))
@@ -78,6 +91,12 @@ def test_sequences_that_do_not_fit_the_positions_are_refused(examples: Path, tok
     short = STREAMS["sequence_samples"] | {"positions": 10}
     with pytest.raises(ValueError, match="8 tokens and 3 special ones do not fit into 10 positions"):
         launch(system(streams={"sequence_samples": short}), "ct", examples, tokenizer, tmp_path / "run")
+
+
+def test_text_that_runs_on_has_no_documents_to_attend_to_alone() -> None:
+    sampling = STREAMS["sequence_samples"]["sampling"] | {"boundaries": "cross"}
+    with pytest.raises(ValidationError, match="attends is document, but where text runs on"):
+        system(streams={"sequence_samples": {"sampling": sampling, "attends": "document"}})
 
 
 def test_what_belongs_to_the_sampling_is_not_for_a_run() -> None:

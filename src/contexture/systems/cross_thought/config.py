@@ -57,3 +57,10 @@ class SequenceSamplesConfig(ShortSequencesConfig):
     attends: Literal["sample", "document"] = "sample"
     implementation: ClassVar[str] = "contexture.systems.cross_thought.batches:SequenceSamples"
     by_run: ClassVar[tuple[str, ...]] = ("tokens", "attends")
+
+    def __post_init__(self) -> None:
+        if self.attends == "document" and self.sampling.boundaries == "cross":
+            raise ValueError(
+                "attends is document, but where text runs on (sampling.boundaries: cross) sequences are of several: "
+                "set boundaries to documents, or attends to sample"
+            )

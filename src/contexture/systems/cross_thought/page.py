@@ -45,9 +45,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
-    shown = {
-        run: context.shown[run]["cross_thought"] for run in labels if "cross_thought" in context.shown.get(run, {})
-    }
+    runs = [run for run in dict.fromkeys([*labels, *context.shown]) if "cross_thought" in context.shown.get(run, {})]
+    shown = {run: context.shown[run]["cross_thought"] for run in runs}
     return Page(
         findings=[
             f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
