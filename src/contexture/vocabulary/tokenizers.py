@@ -42,9 +42,12 @@ class VocabularyConfig:
     kind: Literal["wordpiece", "bpe"] = "wordpiece"
     # number of subwords, special tokens included; a small corpus may give fewer
     size: Annotated[int, Field(ge=300)] = 8000
+    # Of several languages, the text that is read is in proportion to (amount ^ smoothing): CMLM's 0.3 lets small ones
+    # have a larger share; 1 leaves them as they are.
+    smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0
     # fold case (WordPiece: also strip accents)
     lowercase: bool = True
-    # name or folder of a published tokenizer to take instead; the three keys above are then not used
+    # name or folder of a published tokenizer to take instead; the four keys above are then not used
     published: str | None = None
     # Length of the vectors of subwords, made from the corpus where an encoder starts from them.
     vector_size: Annotated[int, Field(gt=0)] = 300

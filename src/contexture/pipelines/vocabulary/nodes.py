@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from contexture.folders import work_folder
 from contexture.sampling.tokens import sentence_blocks, tokenize_paragraphs
 from contexture.vocabulary.idf import corpus_idf, save_idf
+from contexture.vocabulary.languages import smoothed_texts
 from contexture.vocabulary.tokenizers import (
     VocabularyConfig,
     copy_tokenizer,
@@ -22,7 +23,7 @@ from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, co
 def make_tokenizer(config: VocabularyConfig, paragraphs: Path, place: Path) -> Path:
     """Train a tokenizer on the paragraphs, or take a published one."""
     with work_folder(place) as work:
-        train_tokenizer(paragraph_texts(paragraphs), config, work)
+        train_tokenizer(smoothed_texts(paragraphs, config.smoothing), config, work)
     return place
 
 
