@@ -20,6 +20,9 @@ class SequenceSampling:
     swap_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
     # Files, hence partitions, of the table of pairs.
     files: Annotated[int, Field(gt=0)] = 16
+    # Languages are to each other as (their number of pairs) ^ smoothing: pairs of small ones are repeated, of large
+    # ones left out. 1: as they are.
+    smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0
 
 
 @dataclass(config=STRICT, frozen=True)

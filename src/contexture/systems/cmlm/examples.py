@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.sampling.examples import ExampleTable, ExampleTables
+from contexture.sampling.languages import COPY, language_of, smoothed
 from contexture.sampling.passages import pack_sentences
 from contexture.sampling.tokens import offsets, sentences_alone
 from contexture.systems.cmlm.config import SequencePairsConfig, SequenceSampling
@@ -23,14 +24,15 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
     A sequence is one sentence, or as many whole ones as `max_tokens` hold, special tokens included, whatever paragraphs
     and sections they are of; one longer than that is cut. `document` is its page, `position` the place of the pair on
     it. Which of the two comes first is a function of the seed and both. The table is shuffled: `config.files`
-    partitions by a hash of the page and the position, each in an order drawn from the seed. The same documents and
+    partitions by a hash of the page and the position, each in an order drawn from the seed. Of several languages, with
+    `config.smoothing`, pairs are repeated or left out. The same documents and
     seed give the same rows on any number of cores.
     """
     place = ("document", "position")
     drawn = F.pmod(F.xxhash64(F.lit(seed), F.lit("swap"), *place), F.lit(1 << 30)) / F.lit(float(1 << 30))
     swapped = drawn < F.lit(config.swap_probability)
     one, other = F.col("before"), F.col("after")
-    return (
+    pairs = (
         sentences_alone(documents)
         .select("doc_id", F.flatten("sentences").alias("sentences"))
         .mapInArrow(
@@ -42,13 +44,17 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
             F.when(swapped, other).otherwise(one).alias("first"),
             F.when(swapped, one).otherwise(other).alias("second"),
         )
-        .repartition(config.files, *place)
-        .sortWithinPartitions(F.xxhash64(F.lit(seed), *place), *place)
     )
+    key = place
+    if config.smoothing < 1:
+        pairs, key = smoothed(pairs, "document", place, config.smoothing, seed), (*place, COPY)
+    shuffled = pairs.repartition(config.files, *key).sortWithinPartitions(F.xxhash64(F.lit(seed), *key), *key)
+    return shuffled.drop(COPY)
 
 
 def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict[str, int]:
-    """Pairs, their pages and tokens; pages of one sequence, which give none; and sentences that were cut."""
+    """Pairs, of several languages also by language, their pages and tokens; pages of one sequence; sentences cut."""
+    by_language = pairs.groupBy(language_of("document").alias("language")).count().orderBy("language").collect()
     found = pairs.agg(
         F.count("*").alias("pairs"),
         F.count_distinct("document").alias("documents"),
@@ -60,6 +66,7 @@ def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict
     assert found is not None and every is not None
     return {
         "pairs": found["pairs"],
+        **{f"pairs_{row['language']}": row["count"] for row in by_language if len(by_language) > 1},
         "documents": found["documents"],
         "tokens": int(found["tokens"] or 0),
         "documents_of_one_sequence": every["documents"] - found["documents"],

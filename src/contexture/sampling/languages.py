@@ -1,0 +1,38 @@
+"""Examples of several languages, of which small ones get a larger share (CMLM, section 4)."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+#: Column that tells the copies of a row apart.
+COPY = "copy"
+
+
+def language_of(document: str) -> Column:
+    """The language of the document whose id is in this column: ids begin with it."""
+    return F.substring_index(document, ":", 1)
+
+
+def times_taken(counts: Mapping[str, int], exponent: float) -> dict[str, float]:
+    """How often rows of each language are taken, so that languages are to each other as count ^ exponent.
+
+    All together are as many as before.
+    """
+    weights = {language: count**exponent for language, count in counts.items()}
+    scale = sum(counts.values()) / sum(weights.values())
+    return {language: scale * weights[language] / counts[language] for language in counts}
+
+
+def smoothed(rows: DataFrame, document: str, place: Sequence[str], exponent: float, seed: int) -> DataFrame:
+    """Rows with a column `copy`: those of small languages several times, of large ones not all; see `times_taken`.
+
+    `document` is the column with the ids of their documents, `place` those that name a row. One that is to be taken 2.3
+    times is taken twice, or three times with probability 0.3, a function of the seed and its place alone.
+    """
+    found = rows.groupBy(language_of(document).alias("language")).count().collect()
+    times = times_taken({row["language"]: row["count"] for row in found}, exponent)
+    taken = F.element_at(F.create_map(*(F.lit(one) for pair in times.items() for one in pair)), language_of(document))
+    drawn = F.pmod(F.xxhash64(F.lit(seed), F.lit("copies"), *place), F.lit(1 << 30)) / F.lit(float(1 << 30))
+    copies = F.floor(taken + drawn).cast("int")
+    return rows.where(copies > 0).withColumn(COPY, F.explode(F.sequence(F.lit(1), copies)))
