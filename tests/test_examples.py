@@ -136,6 +136,7 @@ def test_notebooks_run(file: Path, place: Path) -> None:
     done_in(place / "notebooks", sys.executable, "-c", code_of(file))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", CHECKED)
 def test_what_commands_name_is_there(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)

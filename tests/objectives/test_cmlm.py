@@ -200,6 +200,7 @@ def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> N
     assert found[1][2] == {"accuracy", "conditioning_gain"}
 
 
+@pytest.mark.slow
 def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vector() -> None:
     """Random words can be guessed from nowhere else: with another sequence's vector it is at chance."""
     torch.manual_seed(0)

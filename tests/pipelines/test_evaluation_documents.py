@@ -21,6 +21,7 @@ def runs_of_words(text: str) -> set[tuple[str, ...]]:
     return set(zip(*(words[first:] for first in range(13)), strict=False))
 
 
+@pytest.mark.slow
 def test_pages_of_dev_and_test_questions_are_kept_out(spark: SparkSession, make_project: Callable[[], Path]) -> None:
     """The stage alone reads the task that it is told of."""
     folder = make_project()
