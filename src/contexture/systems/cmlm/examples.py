@@ -45,7 +45,7 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
             F.when(swapped, one).otherwise(other).alias("second"),
         )
     )
-    key = place
+    key: tuple[str, ...] = place
     if config.smoothing < 1:
         pairs, key = smoothed(pairs, "document", place, config.smoothing, seed), (*place, COPY)
     shuffled = pairs.repartition(config.files, *key).sortWithinPartitions(F.xxhash64(F.lit(seed), *key), *key)
