@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
@@ -127,6 +127,7 @@ def test_the_cosine_does_not_depend_on_lengths(a: float, b: float):
 
 
 @given(st.integers(0, 10_000), st.integers(3, 40))
+@example(2512, 3)  # cosines that hardly differ
 def test_against_loops(seed: int, pairs: int):
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(2 * pairs, 3)).astype(np.float32)
@@ -140,7 +141,8 @@ def test_against_loops(seed: int, pairs: int):
         math.fsum(a * b for a, b in zip(x, y, strict=True)) / (math.hypot(*x) * math.hypot(*y))
         for x, y in zip(rows[:pairs], rows[pairs:], strict=True)
     ]
-    assert result.aggregates["pearson_pooled"] == pytest.approx(pearson(cosines, scores.tolist()), abs=1e-9)
+    # Cosines are rounded to 10 digits, and a correlation of some that hardly differ makes more of it.
+    assert result.aggregates["pearson_pooled"] == pytest.approx(pearson(cosines, scores.tolist()), abs=1e-6)
     assert result.aggregates["spearman_pooled"] == pytest.approx(spearman(cosines, scores.tolist()), abs=1e-9)
 
 
