@@ -5,17 +5,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import Batch, row_lengths
+from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import StreamBatch
 
 #: What stands for the masked word where a sequence is shown.
 GAP = "▢"
 #: Words with fewer letters are mostly grammar, which no other sequence need tell.
 LETTERS = 4
-#: Sequences that are read, or those of one more sample.
+#: As many sequences are read, and those of the sample that the last of them is of.
 SEQUENCES = 512
 #: Words that are shown; the numbers are of all that were found.
 SHOWN = 8
@@ -25,8 +24,8 @@ SHOWN = 8
 def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
     """How much a sequence attends to the one other sequence of its sample that has a word which is masked in it.
 
-    Of every sequence that word is masked which stands once in it, in one other sequence, and least often in all
-    `batches` of samples, none of which are masked.
+    Of every sequence that word is masked which stands once in it, in one other sequence, and least often in its batch.
+    Nothing is masked in the `batches` of samples; they are read until there are `SEQUENCES`.
 
     Returns:
         `words`, how many; of these `first`, the share whose sequence attends more to the one with the word than to any
@@ -73,7 +72,7 @@ def _of_batch(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
     for number, (token, _) in chosen.items():
         row = masked_rows[order[number]]
         row[row == token] = encoder.vocabulary.tokens.mask
-    whole, asking = (_vectors(encoder, one)[batch["sequences"]["rows"]] for one in (chunks, masked))
+    whole, asking = (encoder({**batch["sequences"], "chunks": one}, "document") for one in (chunks, masked))
     cases = []
     for number, (token, holder) in chosen.items():
         others = [one for one, sample in enumerate(samples) if sample == samples[number]]
@@ -93,13 +92,6 @@ def _of_batch(encoder: Encoder, batch: StreamBatch) -> list[dict[str, Any]]:
             }
         )
     return cases
-
-
-def _vectors(encoder: Encoder, chunks: Sequence[Batch]) -> Tensor:
-    """[E_0; …; E_{N−1}] of every sequence, (S, N·H)."""
-    assert encoder.cross is not None
-    tokens = encoder.cross.tokens
-    return torch.cat([states[:, :tokens].flatten(1) for states in encoder.sequence_states(chunks)])
 
 
 def _words(encoder: Encoder, chunk: StreamBatch) -> list[list[int]]:

@@ -14,7 +14,7 @@ from contexture.encoders.layout import row_lengths
 from contexture.objectives.attended import attended_sequences
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import CrossThoughtConfig
-from contexture.objectives.devices import gathered
+from contexture.objectives.devices import mean_of_all
 from contexture.objectives.masking import IGNORED, Masking
 
 
@@ -103,8 +103,7 @@ class CrossThought(Objective):
                 alone = torch.arange(present.shape[1], device=present.device).expand_as(present)
                 _, without, _ = guessed(alone)
             metrics = {"accuracy": right / count.clamp_min(1), "cross_gain": (right - without) / count.clamp_min(1)}
-        # Averaged over devices, it is the mean over the masked tokens of all.
-        return Loss(loss / gathered(count[None]).float().mean().clamp_min(1), metrics)
+        return Loss(mean_of_all(loss, count), metrics)
 
     def _guessed(
         self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]

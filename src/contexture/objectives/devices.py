@@ -20,6 +20,14 @@ def gathered(values: Tensor) -> Tensor:
     return torch.cat(parts)
 
 
+def mean_of_all(total: Tensor, count: Tensor) -> Tensor:
+    """A sum over `count` examples, which devices may have different numbers of → this device's part of their mean.
+
+    Averaged over devices it is the mean over the examples of all; 0 where there is none.
+    """
+    return total / gathered(count[None]).float().mean().clamp_min(1)
+
+
 def first_row(count: int) -> int:
     """Where this device's rows begin among those of all devices, if each has `count`."""
     return distributed.get_rank() * count if several() else 0

@@ -5,6 +5,9 @@ from hashlib import blake2b
 from random import Random
 from typing import TypeVar
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+
 Item = TypeVar("Item")
 
 
@@ -12,6 +15,12 @@ def generator(*key: int | str) -> Random:
     """Return a generator that is a function of the key alone; keys that differ give independent generators."""
     digest = blake2b(repr(key).encode(), digest_size=16).digest()
     return Random(int.from_bytes(digest, "big"))
+
+
+def drawn(seed: int, what: str, *columns: str) -> Column:
+    """A number from 0 up to 1 for every row of a table, a function of the seed, what it is for, and the columns."""
+    buckets = 1 << 30
+    return F.pmod(F.xxhash64(F.lit(seed), F.lit(what), *columns), F.lit(buckets)) / F.lit(float(buckets))
 
 
 def shuffled(items: Sequence[Item], rng: Random, start: int = 0, end: int = 0) -> Iterator[Item]:

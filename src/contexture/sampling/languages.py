@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from contexture.sampling.draws import drawn
+
 #: Column that tells the copies of a row apart.
 COPY = "copy"
 
@@ -33,6 +35,5 @@ def smoothed(rows: DataFrame, document: str, place: Sequence[str], exponent: flo
     found = rows.groupBy(language_of(document).alias("language")).count().collect()
     times = times_taken({row["language"]: row["count"] for row in found}, exponent)
     taken = F.element_at(F.create_map(*(F.lit(one) for pair in times.items() for one in pair)), language_of(document))
-    drawn = F.pmod(F.xxhash64(F.lit(seed), F.lit("copies"), *place), F.lit(1 << 30)) / F.lit(float(1 << 30))
-    copies = F.floor(taken + drawn).cast("int")
+    copies = F.floor(taken + drawn(seed, "copies", *place)).cast("int")
     return rows.where(copies > 0).withColumn(COPY, F.explode(F.sequence(F.lit(1), copies)))

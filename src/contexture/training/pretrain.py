@@ -26,8 +26,6 @@ LOG = logging.getLogger(__name__)
 OBJECTIVE_WEIGHTS = "objectives.safetensors"
 SUMMARY = "training.json"
 SHOWN = "shown.json"
-#: As many rows of examples are there for objectives to show something on.
-EXAMPLES = 32
 
 
 def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None:
@@ -115,9 +113,8 @@ def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
     found, encoder = {}, prepared.encoder.eval()
     for name, objective in prepared.objectives.items():
         stream = prepared.streams[config.recipe.stream_of(name, config.streams)]
-        # No more than there are: rows would come again.
-        count = min(EXAMPLES, stream.rows.rows)
-        batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(count))
+        # Made as they are asked for, each row once.
+        batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(stream.rows.rows))
         if shown := objective.shown(encoder, batches):
             found[name] = shown
     if found:

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
+from contexture.sampling.draws import drawn
 from contexture.sampling.examples import ExampleTable, ExampleTables
 from contexture.sampling.languages import COPY, language_of, smoothed
 from contexture.sampling.passages import pack_sentences
@@ -29,8 +30,7 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
     seed give the same rows on any number of cores.
     """
     place = ("document", "position")
-    drawn = F.pmod(F.xxhash64(F.lit(seed), F.lit("swap"), *place), F.lit(1 << 30)) / F.lit(float(1 << 30))
-    swapped = drawn < F.lit(config.swap_probability)
+    swapped = drawn(seed, "swap", *place) < F.lit(config.swap_probability)
     one, other = F.col("before"), F.col("after")
     pairs = (
         sentences_alone(documents)
@@ -54,22 +54,25 @@ def sequence_pairs(documents: DataFrame, config: SequenceSampling, max_tokens: i
 
 def count_pairs(pairs: DataFrame, documents: DataFrame, max_tokens: int) -> dict[str, int]:
     """Pairs, of several languages also by language, their pages and tokens; pages of one sequence; sentences cut."""
-    by_language = pairs.groupBy(language_of("document").alias("language")).count().orderBy("language").collect()
-    found = pairs.agg(
-        F.count("*").alias("pairs"),
-        F.count_distinct("document").alias("documents"),
-        F.sum(F.size("first") + F.size("second")).alias("tokens"),
-    ).head()
+    found = (
+        pairs.groupBy(language_of("document").alias("language"))
+        .agg(
+            F.count("*").alias("pairs"),
+            F.count_distinct("document").alias("documents"),
+            F.sum(F.size("first") + F.size("second")).alias("tokens"),
+        )
+        .orderBy("language")
+        .collect()
+    )
     sentences = F.flatten(F.col("sentences"))
     cut = F.size(F.filter(sentences, lambda one: F.size(one) > max_tokens - OVERHEAD))
     every = sentences_alone(documents).agg(F.count("*").alias("documents"), F.sum(cut).alias("cut")).head()
-    assert found is not None and every is not None
+    assert every is not None
+    in_all = {name: sum(row[name] for row in found) for name in ("pairs", "documents", "tokens")}
     return {
-        "pairs": found["pairs"],
-        **{f"pairs_{row['language']}": row["count"] for row in by_language if len(by_language) > 1},
-        "documents": found["documents"],
-        "tokens": int(found["tokens"] or 0),
-        "documents_of_one_sequence": every["documents"] - found["documents"],
+        **in_all,
+        **{f"pairs_{row['language']}": row["pairs"] for row in found if len(found) > 1},
+        "documents_of_one_sequence": every["documents"] - in_all["documents"],
         "sentences_cut": int(every["cut"] or 0),
     }
 

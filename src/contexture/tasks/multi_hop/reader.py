@@ -17,7 +17,7 @@ from contexture.encoders.heads import sentence_states
 from contexture.encoders.layout import chunks_of_like_length
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
-from contexture.objectives.devices import gathered
+from contexture.objectives.devices import mean_of_all
 from contexture.tasks.answer_selection.scoring import evaluating
 from contexture.tasks.multi_hop.data import Fact
 from contexture.tasks.multi_hop.inputs import IGNORED, YES_NO, Input, ReaderInputs, Span, begins
@@ -63,10 +63,10 @@ class Reading(Objective):
         for logits, name in zip(edges.unbind(-1), ("first", "last"), strict=True):
             there = (batch[name] != IGNORED).sum()
             lost = nn.functional.cross_entropy(logits, batch[name], ignore_index=IGNORED, reduction="sum")
-            total = total + _mean(lost, there) / 2
+            total = total + mean_of_all(lost, there) / 2
         there = batch["there"]
         lost = nn.functional.binary_cross_entropy_with_logits(support[there], batch["support"][there], reduction="sum")
-        return Loss(total + _mean(lost, there.sum()))
+        return Loss(total + mean_of_all(lost, there.sum()))
 
     def logits(self, states: Tensor, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
         """States (B, T, H) → kinds (B, 3), first and last token (B, T, 2), support (B, S)."""
@@ -75,11 +75,6 @@ class Reading(Objective):
         kinds = self.kind(sentences.sum(dim=1) / count)
         edges = self.edges(states).float().masked_fill(batch["slots"][:, :, None] == 0, NEVER)
         return kinds.float(), edges, self.support(sentences).float().squeeze(-1)
-
-
-def _mean(lost: Tensor, count: Tensor) -> Tensor:
-    """Averaged over devices, which may have different numbers of examples, it is the mean over those of all."""
-    return lost / gathered(count[None]).float().mean().clamp(min=1)
 
 
 class ReaderModel(nn.Module):

@@ -12,7 +12,6 @@ import pandas as pd
 from contexture.encoders.saved import is_encoder, of_seed
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
 
 LOG = logging.getLogger(__name__)
@@ -40,12 +39,10 @@ class MultiHopTask:
                 if given is None:
                     raise FileNotFoundError(NO_FILES)
                 report["counts"], report["notes"] = write_set(given, work / DATA)
-            except (BenchmarkMissing, FileNotFoundError) as error:
+                write_answers(given, work / DATA)
+            except FileNotFoundError as error:  # a missing benchmark is one, too
                 LOG.warning("%s", error)
                 report["missing"][self.name] = str(error)
-            else:
-                assert given is not None
-                write_answers(given, work / DATA)
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
     def check(self, settings: MultiHopSettings, data: Path) -> None:

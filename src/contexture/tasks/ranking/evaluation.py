@@ -107,9 +107,9 @@ def evaluate_ranking(
     best MRR among those fine-tuned, or among the frozen ones where there is none. The table `ranks` has where each
     question's first right candidate stands.
     """
-    asked = [one for one in sets if any(map(len, read_split(one.folder, "test").candidates))]
-    notes = [f"{one.name}: nothing is measured, as no test question has candidates" for one in sets if one not in asked]
-    sets = asked
+    empty = [one for one in sets if not any(map(len, read_split(one.folder, "test").candidates))]
+    notes = [f"{one.name}: nothing is measured, as no test question has candidates" for one in empty]
+    sets = [one for one in sets if one not in empty]
     if not contestants or not sets:
         return Results(facts={"notes": notes})
     models = [one for data in sets for contestant in contestants for one in models_of(contestant, data, settings)]
