@@ -293,7 +293,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("cleaning.evaluation", ["sentences"], r"cleaning\.evaluation: sentences has no documents that could be kept"),
         ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
-        ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['contiguous', 'joint', "),
+        ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['bitext', 'contiguous', "),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
         ("pairs.input", {"SNLI": "data"}, r"pairs: .*small letters, digits and _, not SNLI"),
         ("mspp.tasks.answers", {}, r"mspp\.tasks: .*no task is called answers; there are \['answer_selection', 'mul"),

@@ -9,7 +9,10 @@ import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from contexture.corpus.bitext.config import BitextConfig
+from contexture.corpus.bitext.files import check
 from contexture.corpus.config import CleaningConfig, CorpusConfig
+from contexture.corpus.errors import SourceError
 from contexture.demo.config import DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
@@ -66,6 +69,7 @@ class Parameters:
     demo: DemoConfig
     corpus: CorpusConfig
     cleaning: CleaningConfig
+    bitext: BitextConfig
     vocabulary: VocabularyConfig
     words: WordsConfig
     # Where the files of the tasks are.
@@ -117,16 +121,30 @@ class Parameters:
     def check_systems(self, systems: Collection[str]) -> None:
         """Raise ConfigurationError where one of these systems cannot be run as things lie.
 
-        It is meant for other subwords than those of the run, or begins with a folder that holds no fitting encoder.
+        It is meant for other subwords than those of the run, begins with a folder that holds no fitting encoder, or
+        reads parallel sentences where none are named, or a file of them is not there.
         """
         for name in sorted(set(systems) & set(self.systems)):
             check_starts(name, self.systems[name])
+            if self.systems[name].needs_bitext:
+                check_bitext(name, self.bitext)
             wanted, there = self.systems[name].tokenizer, self.vocabulary.published
             if wanted is not None and Path(there or "").name != Path(wanted).name:
                 raise ConfigurationError(
                     f"{name} is meant for the subwords of {wanted}, vocabulary.published is {there}, and a run has "
                     f"one tokenizer: run it alone, --pipelines {name} --params vocabulary.published={wanted}"
                 )
+
+
+def check_bitext(name: str, bitext: BitextConfig) -> None:
+    """Raise ConfigurationError where a system that reads parallel sentences has none, or a file cannot be used."""
+    if not bitext.input:
+        raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
+    for key, one in bitext.input.items():
+        try:
+            check(one)
+        except SourceError as error:
+            raise ConfigurationError(f"bitext.input.{key}: {error}") from None
 
 
 def check_starts(name: str, system: SystemConfig) -> None:

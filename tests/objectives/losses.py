@@ -8,10 +8,12 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import Sentences, select
-from contexture.objectives.config import InBatchNegativesConfig, QuickThoughtsConfig
+from contexture.objectives.bitext import BitextRetrieval
+from contexture.objectives.config import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.systems.two_tower.batches import pair_batch
+from contexture.training.bitext_stream import Bitext, bitext_batch
 from contexture.training.sentence_streams import sentence_batch
 from contexture.training.streams import TextStream
 from tests.encoders.toys import TRAINED, build
@@ -41,6 +43,14 @@ def pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     return pair_batch(encoder, queries, documents, tokens_at_once) | {"document_ids": ids}
 
 
+def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
+    """Some of eight pairs of parallel sentences; the first and the seventh have one source."""
+    chosen = torch.tensor(list(rows)).numpy()
+    sides = (select(texts(8, 1, 20, seed), chosen) for seed in (4, 5))
+    ids = torch.stack([torch.tensor([0, 1, 2, 3, 4, 5, 0, 7]), torch.arange(10, 18)], dim=1)
+    return bitext_batch(encoder, *sides, tokens_at_once) | {"ids": ids[torch.from_numpy(chosen)]}
+
+
 def neighbours(encoder: Encoder, rows: range) -> dict[str, Any]:
     """Some of eight sentences; of the first four all have a context, of the last four two."""
     chosen = torch.tensor(list(rows)).numpy()
@@ -65,3 +75,14 @@ def in_batch_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Ten
 def neighbour_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Tensor] | None = None) -> Tensor:
     objective = QuickThoughts(QuickThoughtsConfig(), encoder)
     return objective(encoder, states or vectors(encoder, batch), batch).value
+
+
+def bitext_vectors(encoder: Encoder, batch: dict[str, Any]) -> dict[str, Tensor]:
+    """As the stream of parallel sentences encodes a batch."""
+    stream: Any = None
+    return Bitext.encode(stream, encoder, batch)
+
+
+def bitext_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Tensor] | None = None) -> Tensor:
+    objective = BitextRetrieval(BitextObjectiveConfig(), encoder)
+    return objective(encoder, states or bitext_vectors(encoder, batch), batch).value

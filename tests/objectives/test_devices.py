@@ -13,7 +13,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
-from tests.objectives.losses import in_batch_loss, neighbour_loss, neighbours, pairs, towers
+from tests.objectives.losses import bitext_loss, bitext_pairs, in_batch_loss, neighbour_loss, neighbours, pairs, towers
 from tests.objectives.two_ranks import VIEWS, cross_thought, cross_thought_batch
 
 pytestmark = pytest.mark.slow  # two processes import torch
@@ -72,6 +72,13 @@ def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: li
     batch = cross_thought_batch(encoder, objective, 0, 1)
     whole = objective(encoder, encoder.sequence_states(batch["sequences"]["chunks"]), batch).value
     assert float(sum(found["cross_thought"] for found in ranks)) / 2 == pytest.approx(whole.item(), abs=1e-5)
+
+
+def test_translations_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
+    """One source has its two translations on different ranks."""
+    encoder = towers(True)
+    loss = bitext_loss(encoder, bitext_pairs(encoder, range(8), 10_000))
+    check(ranks, "bitext", loss, gradients(encoder, loss))
 
 
 def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:

@@ -16,7 +16,17 @@ from contexture.objectives.devices import first_row, gathered, several
 from contexture.objectives.masking import IGNORED
 from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
-from tests.objectives.losses import in_batch_loss, neighbour_loss, neighbours, pairs, towers, vectors
+from tests.objectives.losses import (
+    bitext_loss,
+    bitext_pairs,
+    bitext_vectors,
+    in_batch_loss,
+    neighbour_loss,
+    neighbours,
+    pairs,
+    towers,
+    vectors,
+)
 from tests.objectives.test_cross_thought import batch_of, made
 
 #: First and second vectors of six sentences, three for each rank.
@@ -54,6 +64,8 @@ class Encodes(nn.Module):
         self.encoder = encoder
 
     def forward(self, batch: dict[str, Any]) -> dict[str, Tensor]:
+        if "ids" in batch:
+            return bitext_vectors(self.encoder, batch)
         return vectors(self.encoder, batch)
 
 
@@ -79,6 +91,9 @@ def found_by(rank: int) -> dict[str, Any]:
         model.recompute = recompute
         batch = pairs(model, range(rank * 4, rank * 4 + 4), 40)
         found["recomputed" if recompute else "in_batch"] = trained(model, batch, in_batch_loss)
+    model = towers(True)
+    mine_of_both = bitext_pairs(model, range(rank * 4, rank * 4 + 4), 40)
+    found["bitext"] = trained(model, mine_of_both, bitext_loss)
     words = build("bidirectional", shared=False)
     found["neighbours"] = trained(words, neighbours(words, range(rank * 4, rank * 4 + 4)), neighbour_loss)
     cross, objective = cross_thought()

@@ -27,6 +27,7 @@ PRETRAIN = {"batch_size": 12, "precision": "fp32", "log_every": 1, "checkpoint_e
 #: What is told by default of the streams of one Transformer.
 STREAMS: dict[str, Any] = {
     "joint": {"sentence_tokens": 16, "sampling": {"hard_negatives": 0, "easy_negatives": 1}},
+    "bitext": {},
     "pairs": {},
     "passages": {},
     "contiguous": {},
@@ -255,6 +256,26 @@ def write_sequence_samples(folder: Path, vocabulary: Path) -> None:
         rows.append({"sample": f"d{number}@0", "documents": len(pieces), "pieces": pieces})
     tokens = pa.list_(pa.list_(pa.int32()))
     schema = pa.schema({"sample": pa.string(), "documents": pa.int32(), "pieces": tokens})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+
+
+def write_bitext(folder: Path, vocabulary: Path) -> None:
+    """Fifty pairs: the words of one side, backwards, are the other; some sources have two translations."""
+    draw, rows = random.Random(9), []
+    for number in range(50):
+        words = draw.sample(WORDS, draw.randint(2, 14))
+        rows.append(
+            {
+                "source": encoded(words, vocabulary),
+                "target": encoded(words[::-1], vocabulary),
+                "source_id": number // 2 if number < 10 else number,
+                "target_id": 100 + number,
+            }
+        )
+    sides = {side: pa.list_(pa.int32()) for side in ("source", "target")}
+    schema = pa.schema(sides | {f"{side}_id": pa.int64() for side in sides})
     folder.mkdir()
     for part in range(2):
         pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)

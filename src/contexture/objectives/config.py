@@ -7,6 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle
 from contexture.objectives.base_config import ObjectiveConfig
+from contexture.objectives.bitext_config import BitextObjectiveConfig as BitextObjectiveConfig
 from contexture.objectives.cmlm_config import CmlmConfig as CmlmConfig
 from contexture.objectives.cross_thought_config import CrossThoughtConfig as CrossThoughtConfig
 from contexture.objectives.lm_config import LmConfig as LmConfig
@@ -102,6 +103,7 @@ class SkipThoughtConfig(ObjectiveConfig):
 
 #: Every objective by its name in a schedule: its settings, which tell where its class is.
 OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
+    "bitext": BitextObjectiveConfig,
     "cmlm": CmlmConfig,
     "cross_thought": CrossThoughtConfig,
     "in_batch_negatives": InBatchNegativesConfig,

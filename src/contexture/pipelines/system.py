@@ -6,6 +6,7 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
 from contexture.pipelines import (
+    bitext,
     corpus,
     evaluate,
     examples,
@@ -25,12 +26,14 @@ MAIN = 12
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
-    """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for.
+    """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for; bitext where it reads any.
 
     Where the documents of an evaluation are kept out of the corpus, its task is read for them.
     """
     found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
     found += tasks.create_pipeline(parameters, parameters.cleaning.evaluation)
+    if config is not None and config.needs_bitext:
+        found += bitext.create_pipeline(parameters)
     if config is None or config.vocabulary == "subwords":
         found += vocabulary.create_pipeline(parameters)
     if config is not None and config.vocabulary_dataset in ("subwords", "subword_vectors"):

@@ -12,7 +12,7 @@ class ExampleTable:
     name: str
     #: Tables of `reads` → a DataFrame; with `observed` also what is counted while it is written.
     make: Callable[..., Any]
-    #: `documents`, `paragraphs`, or tables before this one.
+    #: `documents`, `paragraphs`, `bitext`, `tokenizer` (its folder), or tables before this one.
     reads: tuple[str, ...]
     observed: bool = False
 

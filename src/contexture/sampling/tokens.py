@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import ArrayType, IntegerType, StructField, StructType
 from tokenizers import Tokenizer
 
 from contexture.vocabulary.tokenizers import load_tokenizer
@@ -143,12 +144,27 @@ def offsets(bounds: np.ndarray | Sequence[int]) -> pa.Array:
     return pa.array(bounds, pa.int32())
 
 
+def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary: Path) -> DataFrame:
+    """The same rows, with the token ids of each of the columns, without special tokens, beside it as `<column>_tokens`.
+
+    Raises what `load_tokenizer` raises for the folder `vocabulary`, which only the driver has to see.
+    """
+    written = load_tokenizer(vocabulary)[0].to_str()
+    added = [StructField(f"{column}_tokens", ArrayType(IntegerType())) for column in columns]
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tokenizer = _loaded(written)
+        for batch in batches:
+            tokens = [_encode(batch.column(column), tokenizer) for column in columns]
+            names = [*batch.schema.names, *(field.name for field in added)]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *tokens], names=names)
+
+    return texts.mapInArrow(run, StructType([*texts.schema.fields, *added]))
+
+
 def _encoder(tokenizer_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # Spark already runs one worker per core.
-        os.environ["TOKENIZERS_PARALLELISM"] = "false"
-        tokenizer = Tokenizer.from_str(tokenizer_json)
-        tokenizer.encode_special_tokens = True
+        tokenizer = _loaded(tokenizer_json)
         for batch in batches:
             sentences = _encode(batch.column("sentences").values, tokenizer)
             kept = np.diff(sentences.offsets.to_numpy()) > 0
@@ -166,6 +182,14 @@ def _encoder(tokenizer_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterat
             yield pa.RecordBatch.from_pydict(columns)
 
     return encode
+
+
+def _loaded(tokenizer_json: str) -> Tokenizer:
+    # Spark already runs one worker per core.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    tokenizer = Tokenizer.from_str(tokenizer_json)
+    tokenizer.encode_special_tokens = True
+    return tokenizer
 
 
 def _encode(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:

@@ -220,6 +220,11 @@ class SystemConfig:
         """Whether the vocabulary of words and their vectors are asked for."""
         return self.vocabulary == "words" or self.word_average
 
+    @property
+    def needs_bitext(self) -> bool:
+        """Whether a stream reads parallel sentences."""
+        return any(config.bitext for config in self.streams.values())
+
     def restricted(self, variants: list[str]) -> "SystemConfig":
         """The same system with these variants alone, and the runs that they need."""
         if unknown := sorted(set(variants) - set(self.measured)):

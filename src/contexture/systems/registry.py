@@ -12,11 +12,12 @@ from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import ContiguousConfig, SentencesConfig, StreamConfig
+from contexture.training.config import BitextStreamConfig, ContiguousConfig, SentencesConfig, StreamConfig
 from contexture.training.places import resolve
 
 #: Streams of batches: their settings, which tell where the rest is.
 STREAMS: dict[str, type[StreamConfig]] = {
+    "bitext": BitextStreamConfig,
     "contiguous": ContiguousConfig,
     "joint": JointConfig,
     "pairs": PairsConfig,

@@ -72,6 +72,8 @@ class StreamConfig:
     tables: ClassVar[str]
     #: The folder of its examples; streams of one folder share them.
     examples: ClassVar[str]
+    #: Whether its examples are made of parallel sentences.
+    bitext: ClassVar[bool] = False
     #: Keys that a run may set otherwise than its system.
     by_run: ClassVar[tuple[str, ...]] = ()
 
@@ -103,6 +105,18 @@ class SentencesConfig(StreamConfig):
     implementation: ClassVar[str] = "contexture.training.sentence_streams:ShuffledSentences"
     tables: ClassVar[str] = "contexture.sampling.sentences:tables"
     examples: ClassVar[str] = "sentences"
+
+
+@dataclass(config=STRICT, frozen=True)
+class BitextStreamConfig(StreamConfig):
+    """Parallel sentences, drawn at random from all sets."""
+
+    # Files of the table of pairs.
+    files: Positive = 4
+    implementation: ClassVar[str] = "contexture.training.bitext_stream:Bitext"
+    tables: ClassVar[str] = "contexture.sampling.bitext:tables"
+    examples: ClassVar[str] = "bitext"
+    bitext: ClassVar[bool] = True
 
 
 @dataclass(config=STRICT, frozen=True)

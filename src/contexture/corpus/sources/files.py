@@ -16,7 +16,7 @@ from contexture.corpus.errors import SourceError
 
 #: End of a compressed file's name → the bytes that such a file starts with.
 COMPRESSED = {".bz2": b"BZh", ".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\0"}
-AGAIN = "Download it again, or take it out of corpus.input."
+AGAIN = "Download it again, or leave it out."
 HEAD_BYTES = 1 << 20
 _READ_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 20
@@ -163,7 +163,7 @@ def not_utf8(path: str, error: UnicodeDecodeError) -> SourceError:
     what = next((name for magic, name in _KNOWN.items() if error.object.startswith(magic)), "")
     return SourceError(
         f"{path}: is {what or 'not UTF-8 text'}: byte {error.object[error.start]:#04x} at {error.start} "
-        f"({error.reason}). Convert it to UTF-8 first (iconv -f … -t UTF-8), or take it out of corpus.input."
+        f"({error.reason}). Convert it to UTF-8 first (iconv -f … -t UTF-8), or leave it out."
     )
 
 

@@ -8,10 +8,11 @@ from contexture.systems.config import SystemConfig
 from contexture.training.config import StreamConfig
 from contexture.training.places import resolve
 
-#: Tables of the corpus that examples are made of, by what a system's vocabulary is called.
+#: What examples are made of, by what a system's vocabulary is called.
+_TEXTS = {"paragraphs": "paragraphs@spark", "bitext": "bitext@spark"}
 CORPUS = {
-    "subwords": {"documents": "documents@spark", "paragraphs": "paragraphs@spark"},
-    "words": {"documents": "word_documents@spark", "paragraphs": "paragraphs@spark"},
+    "subwords": _TEXTS | {"documents": "documents@spark", "tokenizer": "tokenizer"},
+    "words": _TEXTS | {"documents": "word_documents@spark", "tokenizer": "word_list"},
 }
 
 

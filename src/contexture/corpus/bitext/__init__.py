@@ -1,0 +1,1 @@
+"""Parallel sentences: files of pairs to one table of them, cleaned (Spark)."""

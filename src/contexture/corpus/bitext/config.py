@@ -1,0 +1,41 @@
+"""What a user may turn about parallel sentences."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.corpus.config import Lang
+from contexture.strict import STRICT
+
+Column = Annotated[int, Field(ge=1)]
+
+
+@dataclass(config=STRICT, frozen=True)
+class BitextSet:
+    """Parallel sentences of two languages."""
+
+    # Two files, of which the lines of one number belong together (Moses); or one, a translation memory (.tmx), else a
+    # table with tabs between its columns. Each plain or compressed.
+    files: Annotated[list[str], Field(min_length=1, max_length=2)]
+    # Codes of the languages of the sides.
+    languages: tuple[Lang, Lang]
+    # Of a table: the columns of the sides, counted from 1.
+    columns: tuple[Column, Column] = (1, 2)
+
+    def __post_init__(self) -> None:
+        if self.languages[0] == self.languages[1]:
+            raise ValueError(f"both sides are told to be {self.languages[0]}: name the languages of the two sides")
+
+
+@dataclass(config=STRICT, frozen=True)
+class BitextConfig:
+    """Where parallel sentences come from, and which are kept."""
+
+    # Name → set.
+    input: dict[str, BitextSet] = Field(default_factory=dict)
+    # Pairs are dropped of which one side is so many times as long as the other, in characters, where those of the
+    # whole set are made equally long; ten characters more are never too many.
+    max_ratio: Annotated[float, Field(gt=1)] = 3.0
+    # Files of the table of pairs.
+    files: Annotated[int, Field(gt=0)] = 4

@@ -1,0 +1,127 @@
+"""Parallel sentences on Spark: every pair of every set, and why one was dropped.
+
+Content and order of the rows do not depend on the number of cores.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from contexture.corpus.bitext.config import BitextConfig, BitextSet
+from contexture.corpus.bitext.files import Pair, read_pairs
+from contexture.text.languages import likeness
+
+#: Why a pair is dropped, in the order in which the reasons are tried; the first counts.
+REASONS = ("missing_side", "not_utf8", "empty", "identical", "length_ratio", "duplicate")
+#: Two sides that are more alike than this, as `likeness` measures it, are of one language, or of two dialects.
+SAME_LANGUAGE = 0.95
+
+_COLUMNS = ("set", "number", "source_lang", "target_lang", "source", "target", "dropped")
+_SCHEMA = ", ".join(f"{name} {'bigint' if name == 'number' else 'string'}" for name in _COLUMNS)
+_ID = ("set", "number")
+_BATCH = 4096
+#: Characters by which a short sentence's translation may be longer than any ratio: "Yes." and "Yes, I will."
+_SLACK = 10
+_SAMPLE = 2_000
+
+
+def read(spark: SparkSession, config: BitextConfig) -> DataFrame:
+    """Every pair of the sets: `set`, `number` in it from 0, languages and texts of the sides, with single blanks.
+
+    `dropped` is why a pair is of no use by itself. A set is read by one task: its sides go side by side. Lazy: a
+    SourceError about a file comes out of the job that uses the table.
+    """
+    sets = list(config.input.items())
+    return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_task(sets), _SCHEMA)
+
+
+def clean(found: DataFrame, config: BitextConfig) -> DataFrame:
+    """The same rows with every reason in `dropped`; `config.files` partitions, sorted by set and number in each.
+
+    Of pairs with the same two sides, in whatever direction, the first by set and number is kept.
+    """
+    good = F.col("dropped").isNull()
+    source, target = F.length("source"), F.length("target")
+    longer = found.where(good).groupBy("set").agg((F.sum(source) / F.sum(target)).alias("longer"))
+    there = target * F.col("longer")
+    unlike = F.greatest(source, there) > F.lit(config.max_ratio) * F.least(source, there) + _SLACK
+    judged = found.join(F.broadcast(longer), "set", "left").withColumn(
+        "dropped", F.when(good & unlike, F.lit("length_ratio")).otherwise(F.col("dropped"))
+    )
+    sides = F.sort_array(F.array(F.struct("source_lang", "source"), F.struct("target_lang", "target")))
+    # Rows that are dropped already are each alone.
+    same = Window.partitionBy(F.when(good, sides), F.when(~good, F.struct(*_ID))).orderBy(*_ID)
+    again = good & (F.row_number().over(same) > 1)
+    return (
+        judged.withColumn("dropped", F.when(again, F.lit("duplicate")).otherwise(F.col("dropped")))
+        .select(*_COLUMNS)
+        .repartition(config.files, *_ID)
+        .sortWithinPartitions(*_ID)
+    )
+
+
+def kept(cleaned: DataFrame) -> DataFrame:
+    """The pairs that were not dropped."""
+    return cleaned.where(F.col("dropped").isNull()).drop("dropped")
+
+
+def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
+    """By set: languages, pairs in, out, and dropped by reason; and how alike the sides are (`likeness`).
+
+    pairs_in = pairs_out + the sum of `dropped`. `same_language` says that both sides seem to be of one.
+    """
+    counts: dict[str, dict[str | None, int]] = {}
+    for row in cleaned.groupBy("set", "dropped").agg(F.count("*").alias("pairs")).collect():
+        counts.setdefault(row["set"], {})[row["dropped"]] = row["pairs"]
+    found = {}
+    for name, one in config.input.items():
+        numbers = counts.get(name, {})
+        first = kept(cleaned).where(F.col("set") == name).orderBy("number").limit(_SAMPLE).collect()
+        alike = likeness((row["source"] for row in first), (row["target"] for row in first))
+        found[name] = {
+            "languages": list(one.languages),
+            "pairs_in": sum(numbers.values()),
+            "pairs_out": numbers.get(None, 0),
+            "dropped": {reason: numbers[reason] for reason in REASONS if reason in numbers},
+            "likeness": round(alike, 3),
+            "same_language": alike > SAME_LANGUAGE,
+        }
+    return found
+
+
+def _task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from _batches(*sets[place])
+
+    return run
+
+
+def _batches(name: str, one: BitextSet) -> Iterator[pa.RecordBatch]:
+    rows, before = read_pairs(one), 0
+    while some := list(islice(rows, _BATCH)):
+        pairs = [_judged(pair) for pair in some]
+        columns: list[Any] = [[name] * len(pairs), range(before, before + len(pairs))]
+        columns += [[lang] * len(pairs) for lang in one.languages]
+        columns += [list(values) for values in zip(*pairs, strict=True)]
+        types = [pa.int64() if column == "number" else pa.string() for column in _COLUMNS]
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(_COLUMNS))
+        before += len(pairs)
+
+
+def _judged(pair: Pair) -> tuple[str, str, str | None]:
+    """The sides, and the first of the reasons that a pair alone can give."""
+    source, target = (" ".join((side or "").split()) for side in pair)
+    if None in pair:
+        return source, target, "missing_side"
+    if "\ufffd" in source or "\ufffd" in target:
+        return source, target, "not_utf8"
+    if not source or not target:
+        return source, target, "empty"
+    return source, target, "identical" if source.casefold() == target.casefold() else None

@@ -1,0 +1,51 @@
+"""Bitext retrieval by additive margin softmax (CMLM, section 4.2; Yang et al., 2019, section 2.3).
+
+The printed loss lacks its logarithm; this is the one of the work that it cites.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from contexture.encoders.base import Encoder
+from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.config import BitextObjectiveConfig
+from contexture.objectives.devices import first_row, gathered, products
+
+
+class BitextRetrieval(Objective):
+    """Reads vectors (B, D) by side, and of the batch `ids` (B, 2), the same where a sentence is."""
+
+    def __init__(self, config: BitextObjectiveConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.margin, self.scale, self.size = config.margin, config.scale, encoder.document.size
+
+    def flops(self, batch: StreamBatch) -> float:
+        """The products of all sentences with all translations of this device, both ways."""
+        return 2 * 6.0 * len(batch["ids"]) ** 2 * self.size
+
+    def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
+        """The loss of both ways together; also the share of sentences whose translation scores highest."""
+        return additive_margin(states["source"], states["target"], batch["ids"], self.margin, self.scale)
+
+
+def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float, scale: float | None = None) -> Loss:
+    """−log p of each source's translation, plus that of each target's, mean over this device's pairs.
+
+    Candidates are the other sides (B, D) of all R devices, which must have the same B; gradients are as
+    `devices.gathered` says. With `scale`, scores are cosines, and are multiplied by it less the margin. Of pairs with a
+    sentence in common, by `ids` (B, 2), each is a translation of the other's: none is the other's negative.
+    """
+    if scale is not None:
+        sources, targets = (nn.functional.normalize(side.float(), dim=1) for side in (sources, targets))
+    own = torch.arange(len(sources), device=sources.device)
+    right = own + first_row(len(sources))
+    there = gathered(ids)
+    again = torch.stack([one[:, None] == other for one in ids.T for other in there.T]).any(dim=0)
+    again[own, right] = False
+    losses, hits = [], []
+    for asked, others in ((sources, targets), (targets, sources)):
+        scores = products(asked, gathered(others)).masked_fill(again, -torch.inf)
+        hits.append((scores.argmax(dim=1) == right).float().mean())
+        lowered = scores.index_put((own, right), scores[own, right] - margin)
+        losses.append(nn.functional.cross_entropy(lowered if scale is None else scale * lowered, right))
+    return Loss(losses[0] + losses[1], {"accuracy": (hits[0] + hits[1]) / 2})

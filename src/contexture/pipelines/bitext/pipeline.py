@@ -1,0 +1,19 @@
+"""Parallel sentences, a part of the stage `corpus` for systems that read them."""
+
+from kedro.pipeline import Pipeline, node
+
+from contexture.config import Parameters
+from contexture.pipelines.bitext.nodes import clean_bitext, read_bitext
+from contexture.pipelines.named import fixed
+
+
+def create_pipeline(parameters: Parameters) -> Pipeline:
+    """Files → pairs found → pairs worth learning from, and their counts."""
+    found, kept = "found_bitext@spark", "bitext@spark"
+    return Pipeline(
+        [
+            node(fixed(read_bitext, parameters.bitext), None, found, name="read_bitext"),
+            node(fixed(clean_bitext, parameters.bitext), found, [kept, "bitext_report"], name="clean_bitext"),
+        ],
+        tags="corpus",
+    )

@@ -1,0 +1,204 @@
+"""Parallel sentences: the three formats, what is dropped and why, and how bad files are refused."""
+
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pydantic import TypeAdapter, ValidationError
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.corpus.bitext.config import BitextConfig, BitextSet
+from contexture.corpus.bitext.files import Pair, check, read_pairs
+from contexture.corpus.bitext.table import clean, kept, read, report
+from contexture.corpus.errors import SourceError, explain
+from tests.sampling.make import settings
+
+TMX = """<?xml version="1.0" encoding="{encoding}"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header srclang="en" datatype="plaintext" segtype="sentence"/>
+<body>
+<tu tuid="1"><tuv xml:lang="EN-gb"><seg>The boat is <bpt i="1">&lt;b&gt;</bpt>old<ept i="1">&lt;/b&gt;</ept> &amp; \
+<hi>red</hi>.</seg></tuv>
+  <tuv xml:lang="de"><seg>Das Boot ist alt &amp; rot.</seg></tuv><tuv xml:lang="de"><seg>Noch einmal.</seg></tuv></tu>
+<tu><note>nothing</note><tuv xml:lang="en"><seg>Only here.</seg></tuv><tuv xml:lang="fr"><seg>Ici.</seg></tuv></tu>
+<tu><tuv lang="deu"><seg>Später.</seg></tuv><tuv lang="eng"><seg>Later.</seg></tuv></tu>
+</body></tmx>
+"""
+UNITS: list[Pair] = [
+    ("The boat is old & red.", "Das Boot ist alt & rot."), ("Only here.", None), ("Later.", "Später.")
+]  # fmt: skip
+
+
+def one(*files: Path, **others: Any) -> BitextSet:
+    return BitextSet(files=[str(file) for file in files], languages=("en", "de"), **others)
+
+
+def put(path: Path, text: str | bytes) -> Path:
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def config(**sets: Any) -> BitextConfig:
+    found: BitextConfig = TypeAdapter(BitextConfig).validate_python({"input": sets, "files": 2})
+    return found
+
+
+def test_moses_goes_line_by_line_plain_and_compressed(tmp_path: Path) -> None:
+    """A line ends with a newline alone: other marks stand within sentences of real files."""
+    english = put(tmp_path / "a.en", "One.\r\n\nThree\u2028 and\x85 more.\nFour")
+    german = put(tmp_path / "a.de.gz", "Eins.\nZwei.\n\nVier\n")
+    assert list(read_pairs(one(english, german))) == [
+        ("One.\r", "Eins."), ("", "Zwei."), ("Three\u2028 and\x85 more.", ""), ("Four", "Vier")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right"), [(3, 5), (5, 3), (0, 1)])
+def test_sides_of_different_length_are_refused_with_names_and_counts(left: int, right: int, tmp_path: Path) -> None:
+    english, german = (put(tmp_path / f"a.{n}", "x\n" * size + "\n") for n, size in (("en", left), ("de", right)))
+    with pytest.raises(SourceError, match=rf"{english} has {left + 1} lines, {german} {right + 1}: each line"):
+        list(read_pairs(one(english, german)))
+
+
+def test_tables_have_their_sides_in_any_columns(tmp_path: Path) -> None:
+    file = put(tmp_path / "pairs.tsv.gz", '1\tOne "1.\t7\tEins.\n2\tTwo.\n3\tThree.\t9\tDrei.\textra\n')
+    assert list(read_pairs(one(file, columns=(2, 4)))) == [
+        ('One "1.', "Eins."), ("Two.", None), ("Three.", "Drei.")
+    ]  # fmt: skip
+    assert list(read_pairs(one(file)))[1] == ("2", "Two.")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_memories_give_the_segments_of_the_languages_asked_for(encoding: str, tmp_path: Path) -> None:
+    """By code of two letters or three, with a region or not; codes within a segment are no words."""
+    file = put(tmp_path / "a.tmx", TMX.format(encoding=encoding).encode(encoding))
+    assert list(read_pairs(one(file))) == UNITS
+    other = BitextSet(files=[str(file)], languages=("ger", "fr"))
+    assert list(read_pairs(other)) == [(None, None), (None, "Ici."), (None, None)]
+
+
+def test_a_memory_is_read_as_a_stream(tmp_path: Path) -> None:
+    """What comes before the damage has been given when it is found."""
+    unit = '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>\n'
+    file = put(tmp_path / "a.tmx", "<tmx><body>" + unit * 20_000 + "<tu></body>")
+    found = read_pairs(one(file))
+    assert [next(found) for _ in range(10_000)] == [("a", "b")] * 10_000
+    with pytest.raises(SourceError, match=r"a\.tmx: is not well-formed XML: mismatched tag: line 20001"):
+        list(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (('"tmx14.dtd"', '"x" [<!ENTITY a "b">]'), "declares the entity a, which no translation memory needs"),
+        (('"tmx14.dtd"', '"x" [<!ENTITY % a SYSTEM "file:///b">]'), "declares the entity a"),
+        (("utf-8", "iso-8859-1"), "declares the encoding iso-8859-1. Convert it first"),
+        (("</body>", ""), "is not well-formed XML: mismatched tag"),
+    ],
+)
+def test_memories_that_could_do_harm_or_are_damaged_are_refused(
+    changed: tuple[str, str], said: str, tmp_path: Path
+) -> None:
+    file = put(tmp_path / "a.tmx", TMX.format(encoding="utf-8").replace(*changed))
+    with pytest.raises(SourceError, match=said):
+        list(read_pairs(one(file)))
+
+
+@pytest.mark.parametrize("name", ["a.tmx.gz", "a.tsv.gz"])
+def test_a_file_that_is_cut_off_is_refused(name: str, tmp_path: Path) -> None:
+    draw = random.Random(0)
+    text = TMX.replace("</body>", "".join(f"<note>{draw.random()}</note>\n" for _ in range(999)) + "</body>")
+    file = put(tmp_path / name, text.format(encoding="utf-8"))
+    file.write_bytes(file.read_bytes()[:-900])
+    with pytest.raises(SourceError, match=rf"{name}: cut off\."):
+        list(read_pairs(one(file)))
+
+
+def test_files_are_checked_before_a_run(tmp_path: Path) -> None:
+    there, empty = put(tmp_path / "a.en", "x\n"), put(tmp_path / "a.de", "")
+    check(one(there))
+    for file, said in ((empty, "the file is empty"), (tmp_path / "no.de", "no.de: cannot be read")):
+        with pytest.raises(SourceError, match=said):
+            check(one(there, file))
+    with pytest.raises(ValidationError, match="both sides are told to be en: name the languages of the two sides"):
+        config(a={"files": ["a"], "languages": ["en", "en"]})
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> BitextConfig:
+    """A set with a pair for each reason, and one the other way round, with a pair of the first again."""
+    many = [(f"This is the boat of number {n}.", f"Dies ist das Boot mit der Nummer {n}.") for n in range(20)]
+    bad = [
+        ("  ", "Leer."), ("Empty.", ""), ("Hamburg", "HAMBURG"), ("Long.", "Sehr lang. " * 9), ("Hm" * 90, "Kurz."),
+        ("Yes.", "Ja, das tue ich."), ("\ufffd?", "Kaputt."), many[3], ("This is the boat\tof number 4.", many[4][1]),
+    ]  # fmt: skip
+    english = put(tmp_path / "a.en", "".join(f"{source}\n" for source, _ in many + bad))
+    german = put(tmp_path / "a.de", "".join(f"{target}\n" for _, target in many + bad))
+    table = put(tmp_path / "b.tsv", "".join(f"{one}\t{other}\n" for other, one in (many[5], ("New.", "Neu."))) + "x\n")
+    return config(
+        a={"files": [str(english), str(german)], "languages": ["en", "de"]},
+        b={"files": [str(table)], "languages": ["de", "en"]},
+    )
+
+
+def cleaned(spark: SparkSession, settings: BitextConfig) -> DataFrame:
+    return clean(read(spark, settings), settings)
+
+
+def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: BitextConfig) -> None:
+    rows = cleaned(spark, mixed)
+    counts = report(rows, mixed)
+    assert counts["a"]["pairs_in"] == 29 and counts["a"]["pairs_out"] == 21
+    assert counts["a"]["dropped"] == {"not_utf8": 1, "empty": 2, "identical": 1, "length_ratio": 2, "duplicate": 2}
+    assert counts["b"]["dropped"] == {"missing_side": 1, "duplicate": 1} and counts["b"]["pairs_out"] == 1
+    assert counts["a"]["languages"] == ["en", "de"] and not counts["a"]["same_language"]
+    reasons = {(row["set"], row["number"]): row["dropped"] for row in rows.collect()}
+    expected = ["empty", "empty", "identical", "length_ratio", "length_ratio", None, "not_utf8", *["duplicate"] * 2]
+    assert [reasons["a", 20 + place] for place in range(9)] == expected
+    assert [reasons["b", place] for place in range(3)] == ["duplicate", None, "missing_side"]
+    found = {(row["source_lang"], row["source"], row["target"]) for row in kept(rows).collect()}
+    assert ("de", "Neu.", "New.") in found and ("en", "Yes.", "Ja, das tue ich.") in found and len(found) == 22
+
+
+def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -> None:
+    """Where all targets are four times as long, one that is equally long is the odd one."""
+    lines = [(f"{n:03} " + "ab" * 15, f"{n:03} " + "abcd" * 30) for n in range(50)] + [("ab" * 60, "cd" * 60)]
+    sides = [put(tmp_path / f"{place}", "".join(f"{line[place]}\n" for line in lines)) for place in (0, 1)]
+    settings_ = config(a={"files": [str(side) for side in sides], "languages": ["zh", "en"]})
+    counts = report(cleaned(spark, settings_), settings_)
+    assert counts["a"]["dropped"] == {"length_ratio": 1}
+
+
+def test_the_number_of_cores_changes_nothing(spark: SparkSession, mixed: BitextConfig, tmp_path: Path) -> None:
+    def written(name: str) -> list[Any]:
+        kept(cleaned(spark, mixed)).write.parquet(str(tmp_path / name))
+        return [pq.read_table(file).to_pylist() for file in sorted((tmp_path / name).glob("*.parquet"))]
+
+    first = written("a")
+    assert len(first) == 2 and all(first)
+    with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
+        assert written("b") == first
+
+
+def test_sides_of_one_language_are_told(spark: SparkSession, shared_data: Path) -> None:
+    """PAWS-X has paraphrases; told to be translations they are found out, and those of Multi30k are not."""
+    tests = shared_data / "multilingual/multi30k/data/task1/raw"
+    asked = config(
+        paraphrases={"files": [f"{shared_data}/multilingual/pawsx/dev-fr.tsv.gz"], "languages": ["fr", "en"]},
+        captions={"files": [f"{tests}/val.en.gz", f"{tests}/val.fr.gz"], "languages": ["en", "fr"]},
+    )
+    counts = report(cleaned(spark, asked), asked)
+    assert counts["paraphrases"]["same_language"] and not counts["captions"]["same_language"]
+    assert counts["captions"]["pairs_in"] == 1014 and counts["captions"]["pairs_out"] > 1000
+
+
+def test_a_fault_of_a_file_comes_out_of_the_job_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
+    sides = [put(tmp_path / name, "x\n" * size) for name, size in (("a.en", 2), ("a.de", 3))]
+    asked = config(a={"files": [str(side) for side in sides], "languages": ["en", "de"]})
+    with pytest.raises(Exception, match="SourceError") as error:
+        read(spark, asked).collect()
+    said = f"{sides[0]} has 2 lines, {sides[1]} 3: each line must be the translation of the other's."
+    assert (explain(error.value) or "").startswith(said)

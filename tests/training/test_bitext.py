@@ -1,0 +1,121 @@
+"""The stream of parallel sentences, and a run that learns from it."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import Lengths, TransformerConfig
+from contexture.objectives.bitext import additive_margin
+from contexture.training.bitext_stream import Bitext
+from contexture.training.config import BitextStreamConfig
+from contexture.training.curves import read_curves
+from contexture.training.streams import Steps
+from contexture.vocabulary.vocabulary import Vocabulary
+from tests.training.runs import train
+from tests.training.toys import PRETRAIN, configured, mixed, schedule, transformer
+
+LIMIT = 12
+
+
+@pytest.fixture(scope="module")
+def encoder(tokenizer: Path) -> Encoder:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "dropout": 0.0}
+    return build_encoder(TransformerConfig(**sizes), Lengths(4, LIMIT), Vocabulary.load(tokenizer))  # type: ignore[arg-type]
+
+
+def stream(folder: Path, encoder: Encoder, **steps: Any) -> Bitext:
+    return Bitext(BitextStreamConfig(), folder / "bitext", encoder, 0, Steps(**{"batch_size": 12} | steps))
+
+
+def sides(batch: dict[str, Any]) -> dict[tuple[int, ...], tuple[list[int], list[int]]]:
+    """Ids of a pair → what the encoder reads of its sides, special tokens included."""
+    rows = [
+        ids[mask.bool()].tolist()
+        for chunk in batch["document"]["chunks"]
+        for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
+    ]
+    texts = [rows[place] for place in batch["document"]["rows"].tolist()]
+    count = len(batch["ids"])
+    assert len(texts) == 2 * count
+    return {
+        tuple(ids): (texts[place], texts[count + place]) for place, ids in enumerate(batch["ids"].tolist())
+    }  # fmt: skip
+
+
+def test_a_batch_has_both_sides_of_its_rows(examples: Path, encoder: Encoder) -> None:
+    """Both cut to the length of documents, of which queries have another."""
+    table = pq.read_table(examples / "bitext").to_pylist()
+    rows = {(row["source_id"], row["target_id"]): row for row in table}
+    seen: set[tuple[int, ...]] = set()
+    for step in range(4):
+        for ids, texts in sides(stream(examples, encoder).batch(step, 0)).items():
+            for side, text in zip(("source", "target"), texts, strict=True):
+                assert text[1:-1] == rows[ids][side][: LIMIT - 2]  # type: ignore[index]
+            seen.add(ids)
+    assert len(seen) == 48
+
+
+def test_devices_share_the_rows_of_a_step(examples: Path, encoder: Encoder) -> None:
+    whole = sides(stream(examples, encoder).batch(3, 0))
+    parts = [sides(stream(examples, encoder, rank=rank, ranks=3).batch(3, 0)) for rank in range(3)]
+    assert [len(part) for part in parts] == [4, 4, 4]
+    assert parts[0] | parts[1] | parts[2] == whole
+    with pytest.raises(ValueError, match="bitext: batch_size 3 on 2 devices"):
+        stream(examples, encoder, batch_size=3, ranks=2)
+
+
+def test_vectors_are_those_of_documents_by_side(examples: Path, encoder: Encoder) -> None:
+    batches = stream(examples, encoder, tokens_at_once=50)
+    batch = batches.batch(0, 0)
+    assert len(batch["document"]["chunks"]) > 2
+    vectors = batches.encode(encoder.eval(), batch)
+    for place, texts in enumerate(sides(batch).values()):
+        for side, text in zip(("source", "target"), texts, strict=True):
+            words = encoder.vocabulary.tokenizer.decode(text)
+            expected = torch.from_numpy(encoder.embed([words], "document"))[0]
+            torch.testing.assert_close(vectors[side][place], expected, atol=1e-5, rtol=1e-4)
+    assert batches.sample(10).dtype == "int64" and len(batches.sample(10)) > 20
+
+
+def test_translations_are_learned(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """Of a bag of words, whose vector does not know the order, nothing else is asked."""
+    config = configured(
+        lengths={"query": 12, "document": 24},
+        encoders={"bag": {"kind": "bag_of_words", "embedding_size": 16}},
+        streams={"bitext": {}},
+        pretrain=PRETRAIN
+        | {"optimizer": {"learning_rate": 3e-2}, "runs": {"br": schedule(40, bitext=1)}, "checkpoint_every": 100},
+    )
+    train(config, "br", examples, tokenizer, tmp_path / "run")
+    curves = read_curves(tmp_path / "run")
+    assert curves["train/bitext"].iloc[-5:].mean() < 0.5 * curves["train/bitext"].iloc[0]
+    assert curves["train/bitext_accuracy"].iloc[-5:].mean() > 0.9
+
+
+def test_it_goes_beside_cmlm_with_a_weight(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """The schedule of the paper: CMLM alone, then with bitext at 0.2."""
+    stages = [{"steps": 2, "weights": {"cmlm": 1}}, {"steps": 2, "weights": {"cmlm": 1, "bitext": 0.2}}]
+    config = mixed({"cmlm_then_cmlm_br": {"schedule": stages, "objectives": {"cmlm": {"projections": 2}}}})
+    config = configured(**config.plain() | {"encoders": {"transformer": transformer()}})
+    train(config, "cmlm_then_cmlm_br", examples, tokenizer, tmp_path / "run")
+    curves = read_curves(tmp_path / "run")
+    assert curves["train/bitext"].isna().tolist() == [True, True, False, False]
+    both = curves["train/cmlm"] + 0.2 * curves["train/bitext"].fillna(0)
+    assert curves["train/loss"].tolist() == pytest.approx(both.tolist(), rel=1e-4)
+
+
+def test_the_loss_of_a_batch_knows_common_sources(examples: Path, encoder: Encoder) -> None:
+    """Where a source of the files has two translations in a batch, the loss is smaller than if nobody knew."""
+    batches = stream(examples, encoder, batch_size=50)
+    batch = batches.batch(0, 0)
+    vectors = batches.encode(encoder.eval(), batch)
+    different = torch.arange(100).view(50, 2)
+    known, unknown = (
+        additive_margin(vectors["source"], vectors["target"], ids, 0.3).value for ids in (batch["ids"], different)
+    )
+    assert known < unknown
