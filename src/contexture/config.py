@@ -23,6 +23,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
+from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig
 from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.ranking.config import RankingConfig
@@ -74,6 +75,7 @@ class Parameters:
     words: WordsConfig
     # Where the files of the tasks are.
     answers: AnswersConfig
+    bitext_retrieval: BitextRetrievalConfig
     multi_hop: MultiHopConfig
     pairs: PairsConfig
     ranking: RankingConfig

@@ -6,6 +6,7 @@ from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
+from contexture.tasks.bitext_retrieval.config import BitextRetrievalSettings
 from contexture.tasks.multi_hop.config import MultiHopSettings
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.ranking.config import RankingSettings
@@ -35,6 +36,11 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
         AnswerSelectionSettings,
         "contexture.tasks.answer_selection.task:AnswerSelectionTask",
         "answers",
+    ),
+    "bitext_retrieval": (
+        BitextRetrievalSettings,
+        "contexture.tasks.bitext_retrieval.task:BitextRetrievalTask",
+        "bitext_retrieval",
     ),
     "multi_hop": (MultiHopSettings, "contexture.tasks.multi_hop.task:MultiHopTask", "multi_hop"),
     "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),

@@ -1,0 +1,1 @@
+"""Bitext retrieval: a sentence's translation among all of the other side."""

@@ -1,0 +1,25 @@
+"""Where the parallel sentences come from that translations are looked for among."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.corpus.bitext.config import BitextSet
+from contexture.strict import STRICT
+from contexture.tasks.settings import TaskSettings
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class BitextRetrievalConfig:
+    """Where the sets come from."""
+
+    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), or files as in bitext.input.
+    input: dict[Name, str | BitextSet] = Field(default_factory=dict)
+
+
+@dataclass(config=STRICT, frozen=True)
+class BitextRetrievalSettings(TaskSettings):
+    """Frozen vectors and their cosine: there is nothing to turn."""

@@ -1,0 +1,47 @@
+"""Files of parallel test sentences: Tatoeba's (Artetxe and Schwenk, 2019), or two sides of any other."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from contexture.corpus.bitext.config import BitextSet
+from contexture.corpus.bitext.files import read_pairs
+from contexture.corpus.errors import SourceError
+from contexture.tasks.missing import BenchmarkMissing
+
+_REMEDY = "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository."
+
+
+def read_set(name: str, given: str | BitextSet) -> pd.DataFrame:
+    """One row a pair: `source_lang`, `target_lang`, `source` and `target`, none dropped.
+
+    Raises BenchmarkMissing where nothing is there, and ValueError, naming the files, where sides are of different
+    length or one is empty.
+    """
+    sets = tatoeba(name, Path(given).expanduser()) if isinstance(given, str) else [given]
+    return pd.concat([_rows(name, one) for one in sets], ignore_index=True)
+
+
+def tatoeba(name: str, folder: Path) -> list[BitextSet]:
+    """The pairs of languages in a folder, English in the second place."""
+    found = []
+    for file in sorted(folder.glob("tatoeba.*-eng.eng")):
+        lang = file.name.removeprefix("tatoeba.").partition("-")[0]
+        found.append(BitextSet([str(file.with_suffix(f".{lang}")), str(file)], (lang, "eng")))
+    if not found:
+        raise BenchmarkMissing(name, folder / "tatoeba.*-eng.eng", _REMEDY)
+    return found
+
+
+def _rows(name: str, one: BitextSet) -> pd.DataFrame:
+    for file in one.files:
+        if not Path(file).exists():
+            raise BenchmarkMissing(name, Path(file), _REMEDY)
+    try:
+        pairs = [tuple(" ".join((side or "").split()) for side in pair) for pair in read_pairs(one)]
+    except SourceError as error:
+        raise ValueError(f"{name}: {error}") from error
+    if empty := next((number for number, pair in enumerate(pairs, start=1) if not all(pair)), 0):
+        raise ValueError(f"{name}: {' and '.join(one.files)}, line {empty}: a side is empty")
+    rows = pd.DataFrame(pairs, columns=["source", "target"])
+    return rows.assign(source_lang=one.languages[0], target_lang=one.languages[1])

@@ -1,0 +1,66 @@
+"""Bitext retrieval as a task of frozen encoders."""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings
+from contexture.tasks.bitext_retrieval.files import read_set
+from contexture.tasks.missing import BenchmarkMissing
+
+LOG = logging.getLogger(__name__)
+
+
+class BitextRetrievalTask:
+    """Which sentence of another language is the translation? The one with the largest cosine."""
+
+    name = "bitext_retrieval"
+    corpus = ()
+
+    def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
+        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`."""
+        report: dict[str, Any] = {"name": ", ".join(source.input), "counts": {}, "missing": {}}
+        if not source.input:
+            report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
+        with work_folder(place) as work:
+            for name, given in source.input.items():
+                try:
+                    rows = read_set(name, given)
+                except BenchmarkMissing as error:
+                    LOG.warning("%s", error)
+                    report["missing"][name] = str(error)
+                    continue
+                rows.to_parquet(work / f"{name}.parquet")
+                pairs = rows[["source_lang", "target_lang"]].agg("-".join, axis=1).value_counts()
+                report["counts"][name] = {str(languages): int(count) for languages, count in pairs.sort_index().items()}
+            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+    def check(self, settings: BitextRetrievalSettings, data: Path) -> None:
+        """Nothing can be wrong: see `Task.check`."""
+
+    def options(self, settings: BitextRetrievalSettings, head: str | None) -> list[str]:
+        """None: encoders are measured as they are."""
+        return []
+
+    def finetune(
+        self, settings: BitextRetrievalSettings, option: str, contestant: Contestant, data: Path, folder: Path
+    ) -> None:
+        """Never called."""
+
+    def evaluate(
+        self,
+        settings: BitextRetrievalSettings,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        each: Each = one_by_one,
+    ) -> Results:
+        """See `evaluation.evaluate_bitext`; sets that are missing are left out."""
+        from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
+
+        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        return evaluate_bitext(contestants, {name: data / f"{name}.parquet" for name in report["counts"]}, place, each)

@@ -1,0 +1,95 @@
+"""Bitext retrieval as a task, from the files to the records."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from contexture.corpus.bitext.config import BitextSet
+from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings
+from contexture.tasks.bitext_retrieval.evaluation import PAPERS, accuracy, nearest
+from contexture.tasks.bitext_retrieval.files import read_set
+from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
+from tests.tasks.pairs import toys
+
+TASK = BitextRetrievalTask()
+
+
+def put(folder: Path, lang: str, lines: list[tuple[str, str]]) -> None:
+    folder.mkdir(exist_ok=True)
+    for side, name in enumerate((lang, "eng")):
+        text = "".join(f"{line[side]}\n" for line in lines)
+        (folder / f"tatoeba.{lang}-eng.{name}").write_text(text, encoding="utf-8")
+
+
+def looked_up(vectors: dict[str, list[float]]) -> Any:
+    return lambda texts: np.array([vectors[text] for text in texts], np.float32)
+
+
+def test_the_direction_is_who_asks() -> None:
+    """Both sources are nearest to the first target, each target to its own source."""
+    vectors = {"s1": [1.0, 0.1], "s2": [1.0, 0.4], "t1": [9.0, 2.0], "t2": [0.1, 1.0]}
+    lookup = looked_up(vectors)
+    assert accuracy(lookup, ["s1", "s2"], ["t1", "t2"]) == 0.5
+    assert accuracy(lookup, ["t1", "t2"], ["s1", "s2"]) == 1.0
+
+
+def test_what_a_model_cannot_tell_apart_is_not_found() -> None:
+    """But one sentence that two pairs have is right for both."""
+    nothing = looked_up({"s1": [0, 0], "s2": [0, 0], "t1": [0, 0], "t2": [0, 0]})
+    assert accuracy(nothing, ["s1", "s2"], ["t1", "t2"]) == 0
+    lookup = looked_up({"s1": [1, 0], "s2": [1, 0.1], "t": [2, 0], "u": [0, 1]})
+    assert accuracy(lookup, ["s1", "s2"], ["t", "t"]) == 1
+    assert accuracy(lookup, ["s1", "s2", "u"], ["t", "t", "u"]) == 1
+
+
+def test_the_search_is_that_of_all_cosines() -> None:
+    draw = np.random.default_rng(0)
+    candidates, asked = draw.normal(size=(50, 8)).astype("f4"), draw.normal(size=(20, 8)).astype("f4")
+    scores, rows = nearest(candidates, asked, 2)
+    cosines = (asked @ candidates.T) / np.linalg.norm(asked, axis=1)[:, None] / np.linalg.norm(candidates, axis=1)
+    assert rows.tolist() == np.argsort(-cosines, axis=1)[:, :2].tolist()
+    np.testing.assert_allclose(scores, -np.sort(-cosines, axis=1)[:, :2], atol=1e-5)
+
+
+def test_from_files_to_records(tmp_path: Path) -> None:
+    """An encoder of words finds what has the same words; the mean is that of the paper's languages alone."""
+    words = toys.vocabulary(tmp_path / "words")
+    toys.new_encoder(tmp_path / "encoder", words, toys.BAG)
+    known = [text for text in dict.fromkeys(toys.rows()["first"]) if text][:6]
+    for lang in [*sorted(PAPERS), "xho"]:
+        put(tmp_path / "v1", lang, [(text, text) for text in known])
+    put(tmp_path / "v1", "afr", [(text, text) for text in known[::-1]])
+    source = BitextRetrievalConfig(input={"tatoeba": str(tmp_path / "v1"), "none": str(tmp_path / "none")})
+    TASK.read(source, tmp_path, tmp_path / "data")
+    report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
+    assert report["counts"]["tatoeba"]["deu-eng"] == 6 and len(report["counts"]["tatoeba"]) == 37
+    assert "none is not here: looked for" in report["missing"]["none"]
+    who = [Contestant("bag", 0, (str(tmp_path / "encoder"),))]
+    found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors")
+    table = pd.DataFrame(found.records)
+    assert set(table["protocol"]) == {"frozen"} and len(table) == 2 * 37 + 2
+    values = table.set_index("data")["value"]
+    assert values["tatoeba/xho-eng"] == values["tatoeba/eng-deu"] == values["tatoeba/36-eng"] == 1
+
+
+def test_bad_files_are_named(tmp_path: Path) -> None:
+    put(tmp_path, "deu", [("a", "b"), ("", "c")])
+    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.eng, line 2: a side is empty"):
+        read_set("t", str(tmp_path))
+    (tmp_path / "tatoeba.deu-eng.deu").write_text("a\n")
+    with pytest.raises(ValueError, match=r"deu has 1 lines, .*eng 2: each line"):
+        read_set("t", str(tmp_path))
+
+
+def test_real_files(shared_data: Path) -> None:
+    rows = read_set("tatoeba", f"{shared_data}/multilingual/tatoeba/v1")
+    counts = rows.groupby("source_lang").size()
+    assert len(counts) == 112 and counts["deu"] == counts["fra"] == 1000 and set(counts.index) >= PAPERS
+    tests = shared_data / "multilingual/multi30k/data/task1/raw"
+    flickr = BitextSet([f"{tests}/test_2016_flickr.{lang}.gz" for lang in ("en", "de")], ("en", "de"))
+    assert len(read_set("multi30k", flickr)) == 1000
