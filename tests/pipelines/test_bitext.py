@@ -14,7 +14,7 @@ from tests.pipelines.conftest import SMALLEST, read, run
 
 pytestmark = pytest.mark.slow
 
-STAGES = ["sources", "corpus", "vocabulary", "examples", "pretrain"]
+STAGES = ["sources", "corpus", "vocabulary", "tasks", "examples", "pretrain"]
 
 
 def params(**bitext: Any) -> dict[str, Any]:

@@ -22,8 +22,8 @@ def rows_of() -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for name, lang in (("a", "de"), ("b", "fr")):
         for number in range(20):
-            source = " ".join(WORDS[(number + place) % len(WORDS)] for place in range(1 + number % 9))
-            found.append((name, number, "en", lang, source, f"{lang} {WORDS[number]}"))
+            source = " ".join([*(WORDS[(number + place) % len(WORDS)] for place in range(number % 7)), str(number)])
+            found.append((name, number, "en", lang, source, f"{WORDS[number % 5]} {lang}{number}"))
     return found
 
 

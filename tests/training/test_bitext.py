@@ -16,7 +16,7 @@ from contexture.training.curves import read_curves
 from contexture.training.streams import Steps
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.training.runs import train
-from tests.training.toys import PRETRAIN, configured, mixed, schedule, transformer
+from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
 
 LIMIT = 12
 
@@ -100,8 +100,13 @@ def test_translations_are_learned(examples: Path, tokenizer: Path, tmp_path: Pat
 def test_it_goes_beside_cmlm_with_a_weight(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     """The schedule of the paper: CMLM alone, then with bitext at 0.2."""
     stages = [{"steps": 2, "weights": {"cmlm": 1}}, {"steps": 2, "weights": {"cmlm": 1, "bitext": 0.2}}]
-    config = mixed({"cmlm_then_cmlm_br": {"schedule": stages, "objectives": {"cmlm": {"projections": 2}}}})
-    config = configured(**config.plain() | {"encoders": {"transformer": transformer()}})
+    run = {"schedule": stages, "objectives": {"cmlm": {"projections": 2}}}
+    config = configured(
+        lengths={"query": 12, "document": 24},
+        encoders={"transformer": transformer()},
+        streams={"sequence_pairs": {}, "bitext": {}},
+        pretrain=PRETRAIN | {"optimizer": OPTIMIZER, "runs": {"cmlm_then_cmlm_br": run}},
+    )
     train(config, "cmlm_then_cmlm_br", examples, tokenizer, tmp_path / "run")
     curves = read_curves(tmp_path / "run")
     assert curves["train/bitext"].isna().tolist() == [True, True, False, False]

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
@@ -52,7 +52,7 @@ def clean(found: DataFrame, config: BitextConfig) -> DataFrame:
     judged = found.join(F.broadcast(longer), "set", "left").withColumn(
         "dropped", F.when(good & unlike, F.lit("length_ratio")).otherwise(F.col("dropped"))
     )
-    sides = F.sort_array(F.array(F.struct("source_lang", "source"), F.struct("target_lang", "target")))
+    sides = F.sort_array(F.array(*(_named(side) for side in ("source", "target"))))
     # Rows that are dropped already are each alone.
     same = Window.partitionBy(F.when(good, sides), F.when(~good, F.struct(*_ID))).orderBy(*_ID)
     again = good & (F.row_number().over(same) > 1)
@@ -91,6 +91,10 @@ def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
             "same_language": alike > SAME_LANGUAGE,
         }
     return found
+
+
+def _named(side: str) -> Column:
+    return F.struct(F.col(f"{side}_lang").alias("lang"), F.col(side).alias("text"))
 
 
 def _task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
