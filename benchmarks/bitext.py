@@ -1,0 +1,159 @@
+"""Speed of a step of bitext retrieval beside sentence-transformers, on the same weights and pairs.
+
+    python benchmarks/bitext.py [--layers 4] [--width 256] [--batch 64] [--rounds 5] [--precisions fp32 bf16]
+    python benchmarks/bitext.py --english ../shared/data/multilingual/multi30k/data/task1/raw/train.en.gz \
+        --german ../shared/data/multilingual/multi30k/data/task1/raw/train.de.gz
+
+Needs the extra `workbench`; a few minutes on two cores. A step goes from rows on disk (ours) or texts in memory
+(MultipleNegativesRankingLoss, both ways, in a plain loop around the collator of its trainer) to changed weights. Both
+sides have the same weights, pairs, precision, clipping and AdamW, and take turns; the table has medians of the rounds
+after the first. Without files, sentences are made up, each with 3 to 62 words and a translation of about as many.
+
+It ends with an error unless the losses of the first batch, in fp32 and without a margin, which the peer does not have,
+agree to 1e-4.
+"""
+
+import argparse
+import math
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from torch import Tensor
+from two_tower import Texts, in_turns, make_encoder, stepping
+
+from contexture.corpus.bitext.config import BitextSet
+from contexture.corpus.bitext.files import read_pairs
+from contexture.encoders.base import Encoder
+from contexture.encoders.files import load_encoder, save_encoder
+from contexture.objectives.bitext import additive_margin
+from contexture.training.bitext_stream import SIDES, Bitext
+from contexture.training.config import BitextStreamConfig
+from contexture.training.streams import Steps
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+
+_SCALE = 20.0
+
+
+def pairs_of(given: argparse.Namespace, place: Path, count: int) -> list[tuple[str, str]]:
+    """Sentences and their translations, and a tokenizer that knows them."""
+    if given.english is None:
+        texts = Texts(given.vocabulary)
+        texts.tokenizer(place / "tokenizer")
+        sources = texts.queries(count)
+        lengths = np.array([len(source.split()) for source in sources])
+        longer = np.rint(lengths * texts.rng.normal(1.0, 0.15, count)).astype(np.int64).clip(3, 62)
+        return list(zip(sources, texts.draw(longer), strict=True))
+    read = read_pairs(BitextSet([given.english, given.german], ("en", "de")))
+    real = [(source, target) for source, target in read if source and target]
+    train_tokenizer((" ".join(pair) for pair in real), VocabularyConfig(size=given.vocabulary), place / "tokenizer")
+    order = np.random.default_rng(0).permutation(len(real))[:count]
+    return [real[row] for row in order]
+
+
+def write_rows(pairs: list[tuple[str, str]], place: Path) -> None:
+    """The table of pairs, as the examples stage writes it; no sentence is there twice."""
+    tokenizer = load_tokenizer(place / "tokenizer")[0]
+    columns: dict[str, Any] = {}
+    for number, side in enumerate(SIDES):
+        encodings = tokenizer.encode_batch_fast([pair[number] for pair in pairs], add_special_tokens=False)
+        columns[side] = pa.array([encoding.ids for encoding in encodings], pa.list_(pa.int32()))
+        columns[f"{side}_id"] = pa.array(range(number * len(pairs), (number + 1) * len(pairs)), pa.int64())
+    columns["row"] = pa.array(range(len(pairs)), pa.int64())
+    (place / "bitext").mkdir()
+    pq.write_table(pa.table(columns), place / "bitext" / "0.parquet")
+
+
+def our_loss(encoder: Encoder, batches: Bitext, margin: float) -> Callable[[int], Tensor]:
+    """The losses of our steps."""
+
+    def loss(number: int) -> Tensor:
+        batch = batches.batch(number, 0)
+        vectors = batches.encode(encoder, batch)
+        return additive_margin(vectors["source"], vectors["target"], batch["ids"], margin, _SCALE).value
+
+    return loss
+
+
+def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> Callable[[int], Tensor]:
+    """The losses of the peer's steps: a sentence among all translations, and a translation among all sentences."""
+    from sentence_transformers.base.data_collator import BaseDataCollator
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    objective = MultipleNegativesRankingLoss(
+        peer, scale=_SCALE, directions=("query_to_doc", "doc_to_query"), partition_mode="per_direction"
+    )
+    collate = BaseDataCollator(peer.preprocess)
+
+    def loss(number: int) -> Tensor:
+        collated = collate(texts[number])
+        sides = [
+            {key.removeprefix(f"{side}_"): value for key, value in collated.items() if key.startswith(f"{side}_")}
+            for side in SIDES
+        ]
+        value: Tensor = objective(sides, None)
+        return value
+
+    return loss
+
+
+def main(words: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--precisions", nargs="+", choices=["fp32", "bf16"], default=["fp32", "bf16"])
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--width", type=int, default=256)
+    parser.add_argument("--vocabulary", type=int, default=30_000)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--tokens-at-once", type=int, default=4096)
+    parser.add_argument("--english", help="one side of Moses files")
+    parser.add_argument("--german", help="the other")
+    given = parser.parse_args(words)
+    from sentence_transformers import SentenceTransformer
+
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        count = given.batch * (given.rounds + 1)
+        pairs = pairs_of(given, place, count)
+        write_rows(pairs, place)
+        save_encoder(
+            make_encoder(given.layers, given.width, given.width, "mean", place / "tokenizer"), place / "encoder"
+        )
+        print(f"{given.layers} layers of {given.width}, {given.batch} pairs a step, {torch.get_num_threads()} threads")
+        print("| precision | ours, pairs/s | MultipleNegativesRankingLoss, pairs/s | ratio |")
+        print("| --- | ---: | ---: | ---: |")
+        for precision in given.precisions:
+            encoder = load_encoder(place / "encoder").train()
+            peer = SentenceTransformer(str(place / "encoder"), device="cpu").train()
+            steps = Steps(given.batch, tokens_at_once=given.tokens_at_once)
+            batches = Bitext(BitextStreamConfig(), place / "bitext", encoder, 0, steps)
+            batches.rows.columns.append("row")
+            texts = [
+                [
+                    dict(zip(SIDES, pairs[row], strict=True))
+                    for row in batches.rows.take(number * given.batch, given.batch)["row"].to_pylist()
+                ]
+                for number in range(given.rounds + 1)
+            ]
+            theirs = peers_loss(peer, texts)
+            with torch.no_grad():
+                losses = our_loss(encoder, batches, 0.0)(0).item(), theirs(0).item()
+            # Theirs is the mean of the two ways.
+            if not math.isclose(losses[0], 2 * losses[1], rel_tol=1e-4):
+                raise SystemExit(f"the losses of the first batch differ: {losses[0]} and {2 * losses[1]}")
+            works = {
+                "ours": stepping(encoder, our_loss(encoder, batches, 0.3), precision),
+                "peer": stepping(peer, theirs, precision),
+            }
+            took, _ = in_turns(works, given.rounds)
+            speeds = " | ".join(f"{given.batch / took[side]:.1f}" for side in works)
+            print(f"| {precision} | {speeds} | {took['peer'] / took['ours']:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
