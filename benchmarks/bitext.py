@@ -51,7 +51,7 @@ def pairs_of(given: argparse.Namespace, place: Path, count: int) -> list[tuple[s
         return list(zip(sources, texts.draw(longer), strict=True))
     read = read_pairs(BitextSet([given.english, given.german], ("en", "de")))
     real = [(source, target) for source, target in read if source and target]
-    train_tokenizer((" ".join(pair) for pair in real), VocabularyConfig(size=given.vocabulary), place / "tokenizer")
+    train_tokenizer([" ".join(pair) for pair in real], VocabularyConfig(size=given.vocabulary), place / "tokenizer")
     order = np.random.default_rng(0).permutation(len(real))[:count]
     return [real[row] for row in order]
 
