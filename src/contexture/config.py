@@ -13,7 +13,9 @@ from contexture.corpus.bitext.config import BitextConfig
 from contexture.corpus.bitext.files import check
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.demo.config import DemoConfig
+from contexture.corpus.nli.config import NliConfig
+from contexture.corpus.nli.files import files_of
+from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
@@ -71,6 +73,7 @@ class Parameters:
     corpus: CorpusConfig
     cleaning: CleaningConfig
     bitext: BitextConfig
+    nli: NliConfig
     vocabulary: VocabularyConfig
     words: WordsConfig
     # Where the files of the tasks are.
@@ -124,12 +127,15 @@ class Parameters:
         """Raise ConfigurationError where one of these systems cannot be run as things lie.
 
         It is meant for other subwords than those of the run, begins with a folder that holds no fitting encoder, or
-        reads parallel sentences where none are named, or a file of them is not there.
+        reads parallel sentences or labelled pairs where none are named, or a file of them is not there.
         """
         for name in sorted(set(systems) & set(self.systems)):
             check_starts(name, self.systems[name])
-            if self.systems[name].needs_bitext:
+            made_of = self.systems[name].made_of
+            if "bitext" in made_of:
                 check_bitext(name, self.bitext)
+            if "nli" in made_of:
+                check_nli(name, self.nli, self.demo)
             wanted, there = self.systems[name].tokenizer, self.vocabulary.published
             if wanted is not None and Path(there or "").name != Path(wanted).name:
                 raise ConfigurationError(
@@ -147,6 +153,22 @@ def check_bitext(name: str, bitext: BitextConfig) -> None:
             check(one)
         except SourceError as error:
             raise ConfigurationError(f"bitext.input.{key}: {error}") from None
+
+
+def check_nli(name: str, nli: NliConfig, demo: DemoConfig) -> None:
+    """Raise ConfigurationError where a system that reads labelled pairs of several languages has none."""
+    if nli.input is None:
+        raise ConfigurationError(
+            f"{name} reads labelled pairs, and nli.input names none: see docs/cmlm-multilingual.md"
+        )
+    if nli.input == DEMO:
+        if not demo.languages:
+            raise ConfigurationError("nli.input is demo, whose world has no other language: set demo.languages")
+        return
+    try:
+        files_of(nli, Path(nli.input).expanduser())
+    except SourceError as error:
+        raise ConfigurationError(f"nli.input: {error}") from None
 
 
 def check_starts(name: str, system: SystemConfig) -> None:

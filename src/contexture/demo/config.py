@@ -7,6 +7,9 @@ from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
 
+#: The input that stands for the made-up world.
+DEMO = "demo"
+
 
 @dataclass(config=STRICT, frozen=True)
 class DemoConfig:
@@ -22,6 +25,8 @@ class DemoConfig:
     retrieval_questions_per_page: Annotated[int, Field(ge=1, le=12)] = 8
     # Novels, of some 200 sentences each.
     novels: Annotated[int, Field(ge=1)] = 30
+    # Made-up languages that the world speaks beside its English, with novels and tasks of their own.
+    languages: Annotated[int, Field(ge=0)] = 0
     # Share of the articles (in 25ths, at least one) whose questions go to dev and to test; the rest is train.
     dev_share: Annotated[float, Field(gt=0, le=0.4)] = 0.16
     test_share: Annotated[float, Field(gt=0, le=0.4)] = 0.28

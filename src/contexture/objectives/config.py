@@ -12,6 +12,7 @@ from contexture.objectives.cmlm_config import CmlmConfig as CmlmConfig
 from contexture.objectives.cross_thought_config import CrossThoughtConfig as CrossThoughtConfig
 from contexture.objectives.lm_config import LmConfig as LmConfig
 from contexture.objectives.masking_config import MaskingConfig
+from contexture.objectives.nli_config import NliConfig as NliConfig
 from contexture.objectives.simcse_config import SimcseConfig as SimcseConfig
 from contexture.objectives.tsdae_config import TsdaeConfig as TsdaeConfig
 from contexture.strict import STRICT
@@ -110,6 +111,7 @@ OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
     "lm": LmConfig,
     "mlm": MlmConfig,
     "mspp": MsppConfig,
+    "nli": NliConfig,
     "quick_thoughts": QuickThoughtsConfig,
     "simcse": SimcseConfig,
     "skip_thought": SkipThoughtConfig,

@@ -11,6 +11,7 @@ from contexture.pipelines import (
     evaluate,
     examples,
     finetune,
+    nli,
     pretrain,
     report,
     search,
@@ -26,14 +27,17 @@ MAIN = 12
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
-    """Sources, corpus and vocabulary: that of subwords, or the ones that a system asks for; bitext where it reads any.
+    """Sources, corpus, what else a system's examples are made of, and vocabulary: of subwords, or what it asks for.
 
     Where the documents of an evaluation are kept out of the corpus, its task is read for them.
     """
     found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
     found += tasks.create_pipeline(parameters, parameters.cleaning.evaluation)
-    if config is not None and config.needs_bitext:
+    made_of = config.made_of if config is not None else set()
+    if "bitext" in made_of:
         found += bitext.create_pipeline(parameters)
+    if "nli" in made_of:
+        found += nli.create_pipeline(parameters)
     if config is None or config.vocabulary == "subwords":
         found += vocabulary.create_pipeline(parameters)
     if config is not None and config.vocabulary_dataset in ("subwords", "subword_vectors"):

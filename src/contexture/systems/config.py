@@ -221,9 +221,9 @@ class SystemConfig:
         return self.vocabulary == "words" or self.word_average
 
     @property
-    def needs_bitext(self) -> bool:
-        """Whether a stream reads parallel sentences."""
-        return any(config.bitext for config in self.streams.values())
+    def made_of(self) -> set[str]:
+        """What examples are made of, beside or instead of the corpus: see `StreamConfig.made_of`."""
+        return {config.made_of for config in self.streams.values()}
 
     def restricted(self, variants: list[str]) -> "SystemConfig":
         """The same system with these variants alone, and the runs that they need."""

@@ -13,7 +13,13 @@ from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import BitextStreamConfig, ContiguousConfig, SentencesConfig, StreamConfig
+from contexture.training.config import (
+    BitextStreamConfig,
+    ContiguousConfig,
+    NliStreamConfig,
+    SentencesConfig,
+    StreamConfig,
+)
 from contexture.training.places import resolve
 
 #: Streams of batches: their settings, which tell where the rest is.
@@ -21,6 +27,7 @@ STREAMS: dict[str, type[StreamConfig]] = {
     "bitext": BitextStreamConfig,
     "contiguous": ContiguousConfig,
     "joint": JointConfig,
+    "nli": NliStreamConfig,
     "pairs": PairsConfig,
     "passages": PassagesConfig,
     "sentences": SentencesConfig,

@@ -72,8 +72,8 @@ class StreamConfig:
     tables: ClassVar[str]
     #: The folder of its examples; streams of one folder share them.
     examples: ClassVar[str]
-    #: Whether its examples are made of parallel sentences.
-    bitext: ClassVar[bool] = False
+    #: What its examples are made of: the corpus, or what the parameters of that name say, `bitext` or `nli`.
+    made_of: ClassVar[str] = "corpus"
     #: Keys that a run may set otherwise than its system.
     by_run: ClassVar[tuple[str, ...]] = ()
 
@@ -116,7 +116,21 @@ class BitextStreamConfig(StreamConfig):
     implementation: ClassVar[str] = "contexture.training.bitext_stream:Bitext"
     tables: ClassVar[str] = "contexture.sampling.bitext:tables"
     examples: ClassVar[str] = "bitext"
-    bitext: ClassVar[bool] = True
+    made_of: ClassVar[str] = "bitext"
+
+
+@dataclass(config=STRICT, frozen=True)
+class NliStreamConfig(StreamConfig):
+    """Premises and hypotheses in different languages (CMLM, section 4.3), drawn at random."""
+
+    # Choices of two languages that are made of each pair, at most as many as there are.
+    per_pair: Positive = 2
+    # Files of the table of pairs.
+    files: Positive = 4
+    implementation: ClassVar[str] = "contexture.training.nli_stream:Nli"
+    tables: ClassVar[str] = "contexture.sampling.nli:tables"
+    examples: ClassVar[str] = "nli"
+    made_of: ClassVar[str] = "nli"
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -9,7 +9,7 @@ from contexture.training.config import StreamConfig
 from contexture.training.places import resolve
 
 #: What examples are made of, by what a system's vocabulary is called.
-_TEXTS = {"paragraphs": "paragraphs@spark", "bitext": "bitext@spark"}
+_TEXTS = {"paragraphs": "paragraphs@spark", "bitext": "bitext@spark", "nli": "nli@spark"}
 CORPUS = {
     "subwords": _TEXTS | {"documents": "documents@spark", "tokenizer": "tokenizer"},
     "words": _TEXTS | {"documents": "word_documents@spark", "tokenizer": "word_list"},

@@ -1,0 +1,1 @@
+"""Labelled pairs of premise and hypothesis in several languages."""

@@ -1,0 +1,83 @@
+"""Files of premise, hypothesis and label, one a language, as XTREME has XNLI: row by row the same in all of them."""
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+
+from contexture.corpus.errors import SourceError
+from contexture.corpus.nli.config import NliConfig
+
+#: The classes, in the order of their numbers.
+LABELS = ("entailment", "neutral", "contradiction")
+COLUMNS = ("premise", "hypothesis", "label")
+_ENDINGS = (".tsv", ".tsv.gz")
+
+
+def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
+    """Language → the file of it in a folder.
+
+    Raises SourceError where the folder has none of the part, lacks a language that is asked for, or has but one.
+    """
+    named = {
+        file.name.removeprefix(f"{config.part}-").removesuffix(ending): file
+        for ending in _ENDINGS
+        for file in sorted(folder.glob(f"{config.part}-*{ending}"))
+    }
+    wanted = sorted(named) if config.languages is None else config.languages
+    if absent := [lang for lang in wanted if lang not in named]:
+        raise SourceError(
+            f"{folder}: no {config.part}-{absent[0]}.tsv; the languages of that part there are {sorted(named)}."
+        )
+    if len(wanted) < 2:
+        raise SourceError(
+            f"{folder}: {len(wanted)} files {config.part}-<language>.tsv, where premise and hypothesis shall be in "
+            "different languages: give two at least, or another nli.part."
+        )
+    return {lang: named[lang] for lang in sorted(wanted)}
+
+
+def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
+    """One row a pair and language: `number`, from 0, `lang`, `premise`, `hypothesis` and `label`, its class's number.
+
+    Raises SourceError, naming file and line, for rows that are not three texts, a label that there is not or that is
+    another one in another language, and files of different length.
+    """
+    tables = {lang: _read(file) for lang, file in files_of(config, folder).items()}
+    (first, one), *others = tables.items()
+    for lang, other in others:
+        if len(other) != len(one):
+            raise SourceError(
+                f"{folder}: {config.part}-{first} has {len(one):,} rows, {config.part}-{lang} {len(other):,}: those of "
+                "one number must be translations of one another. Take all files of one release."
+            )
+        if not (same := one["label"].eq(other["label"])).all():
+            raise SourceError(
+                f"{folder}: row {int(same.argmin()) + 1} has another label in {config.part}-{first} than in "
+                f"{config.part}-{lang}: rows of one number must be translations of one another."
+            )
+    return pd.concat([table.assign(lang=lang) for lang, table in tables.items()], ignore_index=True)
+
+
+def _read(file: Path) -> pd.DataFrame:
+    try:
+        found = pd.read_csv(
+            file, sep="\t", header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False, encoding="utf-8",
+            lineterminator="\n", skip_blank_lines=False,
+        )  # fmt: skip
+    except (OSError, ValueError, EOFError) as error:
+        raise SourceError(f"{file} cannot be read as {', '.join(COLUMNS)} between tabs: {error}") from error
+    if found.shape[1] != len(COLUMNS):
+        raise SourceError(f"{file} has {found.shape[1]} columns, not {', '.join(COLUMNS)}.")
+    found.columns = pd.Index(COLUMNS)
+    found = found.fillna("").apply(lambda column: column.str.strip())
+    for column in ("premise", "hypothesis"):
+        if (empty := found[column].eq("")).any():
+            raise SourceError(f"{file}, line {int(empty.argmax()) + 1}: the {column} is empty.")
+    numbers = found["label"].map({label: number for number, label in enumerate(LABELS)})
+    if (unknown := numbers.isna()).any():
+        line = int(unknown.argmax())
+        raise SourceError(
+            f"{file}, line {line + 1}: the label {found['label'][line]!r} is none of {', '.join(LABELS)}."
+        )
+    return pd.DataFrame(found).assign(label=numbers.astype("int32"), number=range(len(found)))

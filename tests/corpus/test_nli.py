@@ -1,0 +1,82 @@
+"""Labelled pairs of several languages: files of XTREME's layout, and what is wrong with them."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from contexture.corpus.errors import SourceError
+from contexture.corpus.nli.config import NliConfig
+from contexture.corpus.nli.files import files_of, read_pairs
+
+ROWS = [("A dog runs.", "An animal runs.", "entailment"), ("A dog\u2028runs.", 'It "sleeps.', "contradiction")]
+GERMAN = [("Ein Hund läuft.", "Ein Tier läuft.", "entailment"), ("Er läuft.", "NA", "contradiction")]
+
+
+def write(folder: Path, name: str, rows: list[tuple[str, ...]]) -> None:
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    if name.endswith(".gz"):
+        (folder / name).write_bytes(gzip.compress(text.encode()))
+    else:
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, "train-en.tsv", ROWS)  # type: ignore[arg-type]
+    write(tmp_path, "train-de.tsv.gz", GERMAN)  # type: ignore[arg-type]
+    write(tmp_path, "test-en.tsv", ROWS)  # type: ignore[arg-type]
+    return tmp_path
+
+
+def test_every_pair_in_every_language(folder: Path) -> None:
+    """Quotation marks, line separators within a sentence and the word NA are text like any other."""
+    found = read_pairs(NliConfig(), folder).sort_values(["number", "lang"])
+    rows = [(*one[:2], one[2]) for one in [GERMAN[0], ROWS[0], GERMAN[1], ROWS[1]]]
+    numbers = {"entailment": 0, "contradiction": 2}
+    assert found[["premise", "hypothesis"]].to_numpy().tolist() == [[*row[:2]] for row in rows]
+    assert found["label"].tolist() == [numbers[row[2]] for row in rows]
+    assert found["lang"].tolist() == ["de", "en"] * 2 and found["number"].tolist() == [0, 0, 1, 1]
+
+
+def test_only_languages_that_are_asked_for(folder: Path) -> None:
+    write(folder, "train-fr.tsv", ROWS)  # type: ignore[arg-type]
+    assert [*files_of(NliConfig(), folder)] == ["de", "en", "fr"]
+    assert [*files_of(NliConfig(languages=["en", "fr"]), folder)] == ["en", "fr"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "said"),
+    [
+        ("train-de.tsv", ROWS[:1], "train-de has 1 rows, train-en 2"),
+        ("train-de.tsv", [ROWS[0], (*ROWS[1][:2], "neutral")], "row 2 has another label in train-de than in train-en"),
+        ("train-de.tsv", [ROWS[0], (*ROWS[1][:2], "yes")], r"train-de\.tsv, line 2: the label 'yes' is none of"),
+        ("train-de.tsv", [ROWS[0], ("", *ROWS[1][1:])], r"train-de\.tsv, line 2: the premise is empty"),
+        ("train-de.tsv", [ROWS[0], ROWS[1][:2]], r"train-de\.tsv, line 2: the label '' is none of"),
+        ("train-de.tsv", [row[:2] for row in ROWS], "has 2 columns"),
+        ("train-de.tsv", [(*row, "4") for row in ROWS], "has 4 columns"),
+        ("train-de.tsv", [ROWS[0], (*ROWS[1], "4")], r"train-de\.tsv cannot be read"),
+        ("train-de.tsv", [], r"train-de\.tsv cannot be read"),
+    ],
+)
+def test_files_that_do_not_fit_are_named(folder: Path, name: str, rows: list[tuple[str, ...]], said: str) -> None:
+    (folder / "train-de.tsv.gz").unlink()
+    write(folder, name, rows)
+    with pytest.raises(SourceError, match=said):
+        read_pairs(NliConfig(), folder)
+
+
+def test_one_language_or_none_of_the_part_is_refused(folder: Path) -> None:
+    with pytest.raises(SourceError, match=r"no train-fr\.tsv; the languages of that part there are \['de', 'en'\]"):
+        files_of(NliConfig(languages=["en", "fr"]), folder)
+    (folder / "train-de.tsv.gz").unlink()
+    for part, count in (("train", 1), ("dev", 0)):
+        with pytest.raises(SourceError, match=f"{count} files {part}-<language>"):
+            files_of(NliConfig(part=part), folder)  # type: ignore[arg-type]
+
+
+def test_a_damaged_file_is_named(folder: Path) -> None:
+    whole = (folder / "train-de.tsv.gz").read_bytes()
+    (folder / "train-de.tsv.gz").write_bytes(whole[:-10])
+    with pytest.raises(SourceError, match=r"train-de\.tsv\.gz cannot be read"):
+        read_pairs(NliConfig(), folder)
