@@ -27,6 +27,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
     toys.write_all_pairs(folder / "pairs", tokenizer)
     toys.write_all_sentences(folder / "sentences", tokenizer)
     toys.write_bitext(folder / "bitext", tokenizer)
+    toys.write_nli(folder / "nli", tokenizer)
     toys.write_sequence_pairs(folder / "sequence_pairs", tokenizer)
     toys.write_sequence_samples(folder / "sequence_samples", tokenizer)
     return folder

@@ -279,3 +279,24 @@ def write_bitext(folder: Path, vocabulary: Path) -> None:
     folder.mkdir()
     for part in range(2):
         pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+
+
+def write_nli(folder: Path, vocabulary: Path) -> None:
+    """Sixty pairs: a hypothesis with the premise's words follows, one of others does not, one of half may."""
+    draw, rows = random.Random(10), []
+    for number in range(60):
+        words = draw.sample(WORDS, 6)
+        others = [word for word in WORDS if word not in words]
+        said = (words, words[:3] + draw.sample(others, 3), draw.sample(others, 6))[number % 3]
+        rows.append(
+            {
+                "premise": encoded(words, vocabulary),
+                "hypothesis": encoded(draw.sample(said, 1 + number % 6), vocabulary),
+                "label": number % 3,
+            }
+        )
+    sides = {side: pa.list_(pa.int32()) for side in ("premise", "hypothesis")}
+    schema = pa.schema(sides | {"label": pa.int32()})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)

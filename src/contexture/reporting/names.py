@@ -9,6 +9,7 @@ TASKS = {
     "pairs": "Sentence pairs",
     "ranking": "Answer ranking",
     "bitext_retrieval": "Bitext retrieval",
+    "language_bias": "Language bias",
     "multi_hop": "Multi-hop questions",
     "sentences": "Sentence tasks",
     "mr": "MR",
@@ -37,6 +38,7 @@ DATA = {
     "natural_questions": "Natural Questions",
     "senteval": "SentEval",
     "tatoeba": "Tatoeba",
+    "pawsx": "PAWS-X",
     "multi30k": "Multi30k",
     "snli": "SNLI",
     "mnli_matched": "MultiNLI, matched",
@@ -49,6 +51,7 @@ DATA = {
 #: How encoders are measured. Retrieval has the shares of questions trained on besides.
 PROTOCOLS = {
     "frozen": "frozen",
+    "pcr": "frozen, PCR",
     "finetuned": "fine-tuned",
     "grouped": "fine-tuned",
     "reranked": "fine-tuned, re-ranking",

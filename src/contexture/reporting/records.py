@@ -55,6 +55,7 @@ METRICS = {
     # Of analogies A:B::C:D, when A, B and C are no candidates.
     "accuracy_excluding": Metric("accuracy without A, B and C"),
     "f1": Metric("F1"),
+    "own_language": Metric("neighbours of its own language", lower_is_better=True),
     "mse": Metric("MSE", high=math.inf, scale=1, decimals=3, lower_is_better=True),
     **{kind: _correlation(name) for kind, name in CORRELATIONS.items()},
     **{

@@ -7,6 +7,7 @@ from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalSettings
+from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.multi_hop.config import MultiHopSettings
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.ranking.config import RankingSettings
@@ -48,6 +49,11 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
         BitextRetrievalSettings,
         "contexture.tasks.bitext_retrieval.task:BitextRetrievalTask",
         "bitext_retrieval",
+    ),
+    "language_bias": (
+        LanguageBiasSettings,
+        "contexture.tasks.language_bias.task:LanguageBiasTask",
+        "language_bias",
     ),
     "multi_hop": (MultiHopSettings, "contexture.tasks.multi_hop.task:MultiHopTask", "multi_hop"),
     "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),

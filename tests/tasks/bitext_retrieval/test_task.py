@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 
 from contexture.corpus.bitext.config import BitextSet
+from contexture.metrics.language_components import first_component
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings
 from contexture.tasks.bitext_retrieval.evaluation import PAPERS, accuracy, nearest
 from contexture.tasks.bitext_retrieval.files import read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
+from contexture.tasks.corpus_languages import without
 from tests.tasks.pairs import toys
 
 TASK = BitextRetrievalTask()
@@ -34,17 +36,17 @@ def test_the_direction_is_who_asks() -> None:
     """Both sources are nearest to the first target, each target to its own source."""
     vectors = {"s1": [1.0, 0.1], "s2": [1.0, 0.4], "t1": [9.0, 2.0], "t2": [0.1, 1.0]}
     lookup = looked_up(vectors)
-    assert accuracy(lookup, ["s1", "s2"], ["t1", "t2"]) == 0.5
-    assert accuracy(lookup, ["t1", "t2"], ["s1", "s2"]) == 1.0
+    assert accuracy((lookup, ["s1", "s2"]), (lookup, ["t1", "t2"])) == 0.5
+    assert accuracy((lookup, ["t1", "t2"]), (lookup, ["s1", "s2"])) == 1.0
 
 
 def test_what_a_model_cannot_tell_apart_is_not_found() -> None:
     """But one sentence that two pairs have is right for both."""
     nothing = looked_up({"s1": [0, 0], "s2": [0, 0], "t1": [0, 0], "t2": [0, 0]})
-    assert accuracy(nothing, ["s1", "s2"], ["t1", "t2"]) == 0
+    assert accuracy((nothing, ["s1", "s2"]), (nothing, ["t1", "t2"])) == 0
     lookup = looked_up({"s1": [1, 0], "s2": [1, 0.1], "t": [2, 0], "u": [0, 1]})
-    assert accuracy(lookup, ["s1", "s2"], ["t", "t"]) == 1
-    assert accuracy(lookup, ["s1", "s2", "u"], ["t", "t", "u"]) == 1
+    assert accuracy((lookup, ["s1", "s2"]), (lookup, ["t", "t"])) == 1
+    assert accuracy((lookup, ["s1", "s2", "u"]), (lookup, ["t", "t", "u"])) == 1
 
 
 def test_the_search_is_that_of_all_cosines() -> None:
@@ -70,11 +72,36 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert report["counts"]["tatoeba"]["deu-eng"] == 6 and len(report["counts"]["tatoeba"]) == 37
     assert "none is not here: looked for" in report["missing"]["none"]
     who = [Contestant("bag", 0, (str(tmp_path / "encoder"),))]
-    found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors")
+    for lang in ("de", "en"):
+        toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", known[:4])
+    told: dict[str, Any] = {"paragraphs": tmp_path / "paragraphs"}
+    found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors", **told)
     table = pd.DataFrame(found.records)
     assert set(table["protocol"]) == {"frozen"} and len(table) == 2 * 37 + 2
     values = table.set_index("data")["value"]
     assert values["tatoeba/xho-eng"] == values["tatoeba/eng-deu"] == values["tatoeba/36-eng"] == 1
+    settings = BitextRetrievalSettings(pcr_sentences=3)
+    both = TASK.evaluate(settings, who, tmp_path / "data", tmp_path / "vectors", **told)
+    table = pd.DataFrame(both.records)
+    removed = table[table["protocol"] == "pcr"]
+    assert sorted(removed["data"]) == ["tatoeba/deu-eng", "tatoeba/eng-deu"]
+    (said,) = (name for name in both.facts["missing"] if name.startswith("PCR on tatoeba in afr, ara"))
+    assert "deu" not in said and "xho" in said and "none" in both.facts["missing"]
+    table = table[table["protocol"] == "frozen"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, pd.DataFrame(found.records))
+
+
+def test_what_a_language_has_in_common_is_removed() -> None:
+    """Vectors that are the same in both languages but for a large constant are found by PCR alone."""
+    draw = np.random.default_rng(0)
+    meaning, shift = draw.normal(size=(60, 16)), 9 * np.eye(16)[:2]
+    by_text = {f"{lang}{n}": meaning[n] + shift[side] for side, lang in enumerate("ab") for n in range(60)}
+    lookup = looked_up(by_text)
+    common = {lang: first_component(lookup([f"{lang}{n}" for n in range(30, 60)])) for lang in "ab"}
+    asked, right = ([f"{lang}{n}" for n in range(30)] for lang in "ab")
+    plain = accuracy((lookup, asked), (lookup, right))
+    removed = accuracy((without(lookup, common["a"]), asked), (without(lookup, common["b"]), right))
+    assert plain < 0.9 and removed == 1
 
 
 def test_bad_files_are_named(tmp_path: Path) -> None:

@@ -6,12 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from contexture.tasks.pairs.config import PairSettings
 from tests.tasks.retrieval.toys import BAG, TRANSFORMER, WORDS, new_encoder, vocabulary
 
-__all__ = ["BAG", "TRANSFORMER", "WORDS", "new_encoder", "rows", "settings", "vocabulary", "write_data"]
+__all__ = [
+    "BAG",
+    "TRANSFORMER",
+    "WORDS",
+    "new_encoder",
+    "rows",
+    "settings",
+    "vocabulary",
+    "write_data",
+    "write_sentences",
+]
 
 
 def settings(**others: Any) -> PairSettings:
@@ -44,3 +56,9 @@ def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
     report = {"name": ", ".join(sets), "counts": {}, "missing": {"qqp": "not here"}, "sets": list(sets)}
     (folder / "task.json").write_text(json.dumps(report))
     return folder
+
+
+def write_sentences(folder: Path, sentences: list[str]) -> None:
+    """Paragraphs of a language as the corpus stage writes them, as far as their sentences go."""
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"sentences": [[text] for text in sentences]}), folder / "part-0.parquet")

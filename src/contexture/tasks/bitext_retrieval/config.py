@@ -8,6 +8,7 @@ from pydantic.dataclasses import dataclass
 from contexture.corpus.bitext.config import BitextSet
 from contexture.strict import STRICT
 from contexture.tasks.settings import TaskSettings
+from contexture.training.config import Positive
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
@@ -22,4 +23,7 @@ class BitextRetrievalConfig:
 
 @dataclass(config=STRICT, frozen=True)
 class BitextRetrievalSettings(TaskSettings):
-    """Frozen vectors and their cosine: there is nothing to turn."""
+    """Frozen vectors and their cosine."""
+
+    # Sentences of each language of the corpus by which its first component is found, for PCR; null: it is not measured.
+    pcr_sentences: Positive | None = None

@@ -1,6 +1,6 @@
 """How often the nearest sentence of the other language is the translation, both ways."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,12 @@ import numpy as np
 import pandas as pd
 
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.sentences.vectors import Array, VectorStore
+from contexture.tasks.corpus_languages import components, known, without
+from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
+#: How vectors are compared: as they are, and less the first component of their language's (PCR; CMLM, section 5.2).
+FROZEN, PCR = "frozen", "pcr"
 #: The languages of CMLM's Table 5, those of XTREME, as Tatoeba's files are called.
 PAPERS = frozenset((
     "afr", "ara", "bul", "ben", "deu", "ell", "spa", "est", "eus", "pes", "fin", "fra", "heb", "hin", "hun",
@@ -21,59 +24,91 @@ PAPERS = frozenset((
 
 
 def evaluate_bitext(
-    contestants: Sequence[Contestant], files: dict[str, Path], place: Path, each: Each = one_by_one
+    contestants: Sequence[Contestant],
+    files: dict[str, Path],
+    place: Path,
+    each: Each = one_by_one,
+    paragraphs: Path | None = None,
+    pcr_sentences: int | None = None,
 ) -> Results:
     """The accuracy of all contestants on every set (its table, as `files.read_set` has it), frozen.
 
     `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
-    paper's languages, where all are there. Vectors are kept in `place`.
+    paper's languages, where all are there. Vectors are kept in `place`. With `pcr_sentences`, PCR is measured beside,
+    fitted on so many sentences of each language of the corpus; languages that it has no text of, which have none, are
+    named in the fact `without_text`.
     """
     records: list[dict[str, Any]] = []
     encoders = list(dict.fromkeys(one.encoders for one in contestants))
     for name, file in files.items():
-        found = dict(zip(encoders, each(measure, [(names, name, file, place) for names in encoders]), strict=True))
+        told = [(names, name, file, place, paragraphs, pcr_sentences) for names in encoders]
+        found = dict(zip(encoders, each(measure, told), strict=True))
         records += [
             {
                 "variant": one.variant,
                 "seed": one.seed,
                 "task": NAME,
                 "data": f"{name}/{direction}",
-                "protocol": "frozen",
+                "protocol": protocol,
                 "split": "test",
                 "metric": "accuracy",
                 "value": value,
             }
             for one in contestants
-            for direction, value in found[one.encoders].items()
+            for protocol, accuracies in found[one.encoders].items()
+            for direction, value in accuracies.items()
         ]
-    return Results(records)
+    missing = {}
+    if pcr_sentences is not None and paragraphs is not None:
+        for name, file in files.items():
+            rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
+            every = {*rows["source_lang"], *rows["target_lang"]}
+            missing[name] = sorted(every - set(known(every, paragraphs)))
+    return Results(records, {"without_text": missing})
 
 
-def measure(encoders: Sequence[str], name: str, file: Path, place: Path) -> dict[str, float]:
-    """Direction → accuracy, of a set whose sentences are each embedded once."""
+def measure(
+    encoders: Sequence[str], name: str, file: Path, place: Path, paragraphs: Path | None, pcr_sentences: int | None
+) -> dict[str, dict[str, float]]:
+    """Protocol → direction → accuracy, of a set whose sentences are each embedded once."""
     rows = pd.read_parquet(file)
     lookup = VectorStore(place)(encoders, sorted({*rows["source"], *rows["target"]}), name)
+    found = {FROZEN: _both_ways(rows, lookup, {})}
+    if pcr_sentences is not None and paragraphs is not None:
+        there = known({*rows["source_lang"], *rows["target_lang"]}, paragraphs)
+        common = components(encoders, there, paragraphs, pcr_sentences, place)
+        with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
+        found[PCR] = _both_ways(with_text, lookup, common)
+    return found
+
+
+def _both_ways(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:
+    """Direction → accuracy, vectors of a language less what they have in `common`."""
     found: dict[str, float] = {}
     for (one, other), pairs in rows.groupby(["source_lang", "target_lang"]):
-        sides = pairs["source"].tolist(), pairs["target"].tolist()
-        found[f"{one}-{other}"] = accuracy(lookup, *sides)
-        found[f"{other}-{one}"] = accuracy(lookup, *sides[::-1])
+        source, target = (without(lookup, common.get(str(lang))) for lang in (one, other))
+        sides = (source, pairs["source"].tolist()), (target, pairs["target"].tolist())
+        found[f"{one}-{other}"] = accuracy(*sides)
+        found[f"{other}-{one}"] = accuracy(*sides[::-1])
     if {f"{lang}-eng" for lang in PAPERS} <= set(found):
         found["36-eng"] = float(np.mean([found[f"{lang}-eng"] for lang in sorted(PAPERS)]))
         found["eng-36"] = float(np.mean([found[f"eng-{lang}"] for lang in sorted(PAPERS)]))
     return found
 
 
-def accuracy(lookup: Any, asked: Sequence[str], right: Sequence[str]) -> float:
+def accuracy(asked: tuple[Lookup, Sequence[str]], right: tuple[Lookup, Sequence[str]]) -> float:
     """The share of sentences whose translation has the largest cosine of all different sentences of the other side.
+
+    Of both sides there are the sentences, and what gives their vectors.
 
     A translation that another sentence equals in cosine, as where a model knows no word of either, is not found.
     """
-    candidates = list(dict.fromkeys(right))
+    (ask, questions), (answer, translations) = asked, right
+    candidates = list(dict.fromkeys(translations))
     place = {text: number for number, text in enumerate(candidates)}
-    scores, rows = nearest(lookup(candidates), lookup(asked), min(2, len(candidates)))
-    own = np.array([place[text] for text in right])
-    alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(asked), bool)
+    scores, rows = nearest(answer(candidates), ask(questions), min(2, len(candidates)))
+    own = np.array([place[text] for text in translations])
+    alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(questions), bool)
     return float(np.mean((rows[:, 0] == own) & alone))
 
 

@@ -19,7 +19,7 @@ class BitextRetrievalTask:
     """Which sentence of another language is the translation? The one with the largest cosine."""
 
     name = "bitext_retrieval"
-    corpus = ()
+    corpus = ("paragraphs",)
 
     def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`."""
@@ -58,9 +58,17 @@ class BitextRetrievalTask:
         data: Path,
         place: Path,
         each: Each = one_by_one,
+        *,
+        paragraphs: Path,
     ) -> Results:
         """See `evaluation.evaluate_bitext`; sets that are missing are left out."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
 
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-        return evaluate_bitext(contestants, {name: data / f"{name}.parquet" for name in report["counts"]}, place, each)
+        files = {name: data / f"{name}.parquet" for name in report["counts"]}
+        found = evaluate_bitext(contestants, files, place, each, paragraphs, settings.pcr_sentences)
+        missing = dict(report["missing"])
+        for name, languages in found.facts["without_text"].items():
+            if languages:
+                missing[f"PCR on {name} in {', '.join(languages)}"] = "the corpus has no text of them to fit it on"
+        return Results(found.records, {"missing": missing})

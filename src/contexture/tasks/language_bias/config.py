@@ -1,0 +1,46 @@
+"""Where sentences in several languages come from whose neighbours are looked at."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Annotated, Self
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.strict import STRICT
+from contexture.tasks.settings import TaskSettings
+from contexture.training.config import Positive
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class LanguageBiasConfig:
+    """Where the sentences come from."""
+
+    # demo (the made-up world, where it has languages); or sets by name: a folder with test-en.tsv, test-de.tsv, …, as
+    # XTREME has PAWS-X, of which the first column is taken.
+    input: str | dict[Name, str] = Field(default_factory=dict)
+
+
+@dataclass(config=STRICT, frozen=True)
+class LanguageBiasSettings(TaskSettings):
+    """What is measured of frozen encoders."""
+
+    # Neighbours whose languages are counted, of every sentence.
+    neighbours: Positive = 10
+    # Sentences of each language of the corpus by which its first component is found.
+    pcr_sentences: Positive = 2000
+    # Variants whose vectors are drawn …
+    drawn: list[str] = Field(default_factory=list)
+    # … and so many sentences of each language.
+    points: Positive = 100
+
+    def check_variants(self, variants: Collection[str]) -> None:
+        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        if unknown := [name for name in self.drawn if name not in variants]:
+            raise ValueError(f"language_bias.drawn: no variant is called {unknown}; there are {sorted(variants)}")
+
+    def restricted(self, variants: Collection[str]) -> Self:
+        """The same for fewer variants."""
+        return replace(self, drawn=[name for name in self.drawn if name in variants])

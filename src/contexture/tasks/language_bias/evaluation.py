@@ -1,0 +1,132 @@
+"""The languages of every sentence's nearest neighbours (CMLM, section 5.2), before and after PCR."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from contexture.metrics.vectors import Array, unit
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.bitext_retrieval.evaluation import nearest
+from contexture.tasks.corpus_languages import components, known, without
+from contexture.tasks.language_bias.config import LanguageBiasSettings
+from contexture.tasks.sentences.vectors import VectorStore
+
+NAME = "language_bias"
+#: How vectors are compared: as they are, and less their language's first component.
+PROTOCOLS = FROZEN, PCR = ("frozen", "pcr")
+
+
+def evaluate_bias(
+    settings: LanguageBiasSettings,
+    contestants: Sequence[Contestant],
+    files: Mapping[str, Path],
+    paragraphs: Path,
+    place: Path,
+    each: Each = one_by_one,
+) -> Results:
+    """Of each set and contestant, the share of neighbours in the sentence's own language: of each, and their mean.
+
+    As facts, of the first seed: `languages` of each set; `expected`, the share where language plays no part;
+    `neighbours`, by set, variant and protocol, of each language (row) the share of each (column); and `points`, of the
+    variants that are drawn likewise, `x`, `y` and `lang` of some sentences. Languages that the corpus has no text of
+    are left out and named in `without_text`.
+    """
+    records: list[dict[str, Any]] = []
+    facts: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "without_text": {}}
+    encoders = list(dict.fromkeys(one.encoders for one in contestants))
+    drawn = {one.encoders for one in contestants if one.variant in settings.drawn and not one.seed}
+    for name, file in files.items():
+        every = pd.read_parquet(file)
+        there = known(every["lang"], paragraphs)
+        facts["without_text"][name] = sorted(set(every["lang"]) - set(there))
+        if len(there) < 2:
+            continue
+        sizes = every["lang"].value_counts()[[*there]]
+        facts["languages"][name] = [*there]
+        facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
+        told = [(names, name, file, there, settings, paragraphs, place, names in drawn) for names in encoders]
+        found = dict(zip(encoders, each(measure, told), strict=True))
+        for one in contestants:
+            for protocol, measured in found[one.encoders].items():
+                shares = np.diag(measured["neighbours"])
+                records += _records(one, name, protocol, dict(zip(there, shares.tolist(), strict=True)))
+                if not one.seed:
+                    facts["neighbours"].setdefault(name, {}).setdefault(one.variant, {})[protocol] = measured[
+                        "neighbours"
+                    ]
+                    if one.variant in settings.drawn:
+                        facts["points"].setdefault(name, {}).setdefault(one.variant, {})[protocol] = measured["points"]
+    return Results(records, facts)
+
+
+def measure(
+    encoders: Sequence[str],
+    name: str,
+    file: Path,
+    languages: Mapping[str, str],
+    settings: LanguageBiasSettings,
+    paragraphs: Path,
+    place: Path,
+    drawn: bool,
+) -> dict[str, dict[str, Any]]:
+    """Protocol → `neighbours`, rows of shares, and, if `drawn`, `points`."""
+    every = pd.read_parquet(file)
+    texts = {lang: every.loc[every["lang"] == lang, "text"].tolist() for lang in languages}
+    lookup = VectorStore(place)(encoders, sorted({text for some in texts.values() for text in some}), name)
+    common = components(encoders, languages, paragraphs, settings.pcr_sentences, place)
+    found = {}
+    for protocol in PROTOCOLS:
+        sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]
+        numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
+        vectors = unit(np.concatenate(sides))
+        found[protocol] = {"neighbours": neighbour_languages(vectors, numbers, settings.neighbours).tolist()}
+        if drawn:
+            found[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], settings.points)
+    return found
+
+
+def neighbour_languages(vectors: Array, languages: np.ndarray, k: int) -> np.ndarray:
+    """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine.
+
+    `languages` (N,) are the numbers of the languages of the vectors (N, D).
+    """
+    _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
+    # A sentence is no neighbour of itself, wherever it stands among equals.
+    own = rows == np.arange(len(vectors))[:, None]
+    own[~own.any(axis=1), -1] = True
+    others = languages[rows[~own].reshape(len(vectors), -1)]
+    count = languages.max() + 1
+    counts = np.stack([np.bincount(others[languages == one].ravel(), minlength=count) for one in range(count)])
+    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    return shares
+
+
+def in_the_plane(vectors: Array, numbers: np.ndarray, languages: Sequence[str], count: int) -> dict[str, Any]:
+    """`x`, `y` and `lang` of the first sentences of each language, by t-SNE of their cosines."""
+    from sklearn.manifold import TSNE
+
+    rows = np.concatenate([np.flatnonzero(numbers == one)[:count] for one in range(len(languages))])
+    perplexity = min(30.0, max(1.0, (len(rows) - 1) / 3))
+    found = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0).fit_transform(vectors[rows])
+    x, y = found.astype(float).round(3).T.tolist()
+    return {"x": x, "y": y, "lang": [languages[one] for one in numbers[rows]]}
+
+
+def _records(one: Contestant, name: str, protocol: str, shares: Mapping[str, float]) -> list[dict[str, Any]]:
+    placed = {name: float(np.mean([*shares.values()]))} | {f"{name}/{lang}": share for lang, share in shares.items()}
+    return [
+        {
+            "variant": one.variant,
+            "seed": one.seed,
+            "task": NAME,
+            "data": data,
+            "protocol": protocol,
+            "split": "test",
+            "metric": "own_language",
+            "value": value,
+        }
+        for data, value in placed.items()
+    ]

@@ -1,0 +1,102 @@
+"""The languages of nearest neighbours, from the files to the records."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
+from contexture.tasks.language_bias.evaluation import in_the_plane, neighbour_languages
+from contexture.tasks.language_bias.files import read_sentences
+from contexture.tasks.language_bias.task import LanguageBiasTask
+from contexture.tasks.missing import BenchmarkMissing
+from tests.tasks.pairs import toys
+
+TASK = LanguageBiasTask()
+
+
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_neighbours_are_those_of_a_slow_loop(k: int) -> None:
+    draw = np.random.default_rng(k)
+    vectors, languages = draw.normal(size=(24, 5)).astype("f4"), np.repeat([0, 1, 2], [4, 12, 8])
+    lengths = np.linalg.norm(vectors, axis=1)
+    expected = np.zeros((3, 3))
+    for one in range(24):
+        cosines = {o: vectors[one] @ vectors[o] / lengths[one] / lengths[o] for o in range(24) if o != one}
+        for other in sorted(cosines, key=lambda o: -cosines[o])[:k]:
+            expected[languages[one], languages[other]] += 1
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(neighbour_languages(vectors, languages, k), expected)
+
+
+def test_a_sentence_is_no_neighbour_of_itself_among_equals() -> None:
+    """All the same: each is among the others, however the search orders them."""
+    shares = neighbour_languages(np.ones((6, 4), np.float32), np.array([0, 0, 0, 1, 1, 1]), 5)
+    np.testing.assert_allclose(shares, [[0.4, 0.6], [0.6, 0.4]])
+
+
+def test_points_keep_neighbours_together() -> None:
+    draw = np.random.default_rng(0)
+    centres = 10 * np.eye(8)[:2]
+    vectors = (np.repeat(centres, 20, axis=0) + draw.normal(size=(40, 8))).astype("f4")
+    found = in_the_plane(vectors, np.repeat([0, 1], 20), ["de", "en"], 15)
+    assert found["lang"] == ["de"] * 15 + ["en"] * 15 and len(found["x"]) == len(found["y"]) == 30
+    points = np.array([found["x"], found["y"]]).T
+    one, other = points[:15], points[15:]
+    apart = np.linalg.norm(one.mean(0) - other.mean(0))
+    assert apart > 2 * max(np.linalg.norm(side - side.mean(0), axis=1).mean() for side in (one, other))
+
+
+def test_from_files_to_records(tmp_path: Path) -> None:
+    """The words of one language are those of the other: a bag of them has no bias; a language without text is named."""
+    words = toys.vocabulary(tmp_path / "words")
+    toys.new_encoder(tmp_path / "encoder", words, toys.BAG)
+    known = [text for text in dict.fromkeys(toys.rows()["first"]) if text][:12]
+    (tmp_path / "px").mkdir()
+    lines = "".join(f"{text}\tanother\t1\n" for text in [*known, known[0]])
+    for lang in ("de", "en"):
+        (tmp_path / "px" / f"test-{lang}.tsv.gz").write_bytes(gzip.compress(lines.encode()))
+        toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", known[:4])
+    (tmp_path / "px" / "test-ja.tsv").write_text(lines)
+    source = LanguageBiasConfig(input={"px": str(tmp_path / "px"), "none": str(tmp_path / "none")})
+    TASK.read(source, tmp_path, tmp_path / "data")
+    report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
+    assert report["counts"] == {"px": {"de": 12, "en": 12, "ja": 12}} and "none" in report["missing"]
+    who = [Contestant(name, seed, (str(tmp_path / "encoder"),)) for name in ("bag", "other") for seed in (0, 1)]
+    settings = LanguageBiasSettings(neighbours=5, drawn=["bag"], points=8)
+    found = TASK.evaluate(settings, who, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
+    table = pd.DataFrame(found.records)
+    assert set(table["data"]) == {"px", "px/de", "px/en"} and set(table["protocol"]) == {"frozen", "pcr"}
+    assert len(table) == 2 * 2 * 3 * 2 and set(table["metric"]) == {"own_language"}
+    own = table[(table["data"] == "px") & (table["protocol"] == "frozen")]["value"]
+    assert all(abs(value - 4 / 9) < 0.15 for value in own)
+    facts: dict[str, Any] = found.facts
+    assert facts["languages"] == {"px": ["de", "en"]} and facts["expected"]["px"] == pytest.approx(11 / 23)
+    assert [*facts["points"]["px"]] == ["bag"] and len(facts["points"]["px"]["bag"]["pcr"]["x"]) == 16
+    assert np.sum(facts["neighbours"]["px"]["other"]["frozen"], axis=1) == pytest.approx([1, 1])
+    assert facts["missing"]["language bias of px in ja"] == "the corpus has no text of them for PCR"
+    json.dumps(facts)
+
+
+def test_bad_input_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BenchmarkMissing, match=r"px is not here: looked for .*test-\*\.tsv"):
+        read_sentences("px", tmp_path)
+    (tmp_path / "test-de.tsv.gz").write_bytes(gzip.compress(b"a\tb\n" * 999)[:-9])
+    with pytest.raises(ValueError, match=r"test-de\.tsv\.gz cannot be read"):
+        read_sentences("px", tmp_path)
+    with pytest.raises(ValidationError):
+        LanguageBiasConfig(input={"PX": "folder"})
+    with pytest.raises(ValueError, match=r"drawn: no variant is called \['mlm'\]"):
+        LanguageBiasSettings(drawn=["mlm"]).check_variants(["cmlm"])
+
+
+def test_real_files(shared_data: Path) -> None:
+    rows = read_sentences("pawsx", shared_data / "multilingual/pawsx")
+    counts = rows.groupby("lang").size()
+    assert [*counts.index] == ["de", "en", "es", "fr", "ja", "ko", "zh"] and counts.between(1700, 2000).all()
