@@ -125,6 +125,12 @@ class Parameters:
             systems[name] = replace(tour.system.restricted(tour.variants), guests=guests)
         return replace(self, systems=systems, tour={})
 
+    @property
+    def fed(self) -> list[str]:
+        """The systems whose examples can be made: all but those that read what no parameter names."""
+        named = {"corpus": True, "bitext": bool(self.bitext.input), "nli": self.nli.input is not None}
+        return [name for name, system in self.systems.items() if all(named[one] for one in system.made_of)]
+
     def check_systems(self, systems: Collection[str]) -> None:
         """Raise ConfigurationError where one of these systems cannot be run as things lie.
 

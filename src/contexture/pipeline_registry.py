@@ -14,6 +14,8 @@ from contexture.pipelines.system import (
 def register_pipelines() -> dict[str, Pipeline]:
     """`corpus` makes the text and the vocabulary; each system stands on it; the default runs every system.
 
+    Those that read translations are left out of the default where the parameters name none.
+
     `tour` is the short way through all of them: the variants that the parameter `tour` names. A system with an
     ablation has it as `<system>_ablation`, on what the system's own pipeline left.
     """
@@ -34,5 +36,5 @@ def register_pipelines() -> dict[str, Pipeline]:
         **alone,
         **ablations,
         "tour": sum(tour, start=Pipeline([])),
-        "__default__": sum(systems.values(), start=Pipeline([])),
+        "__default__": sum((systems[name] for name in parameters.fed), start=Pipeline([])),
     }

@@ -68,6 +68,7 @@ SYSTEMS: dict[str, str] = {
     "two_tower": "contexture.systems.two_tower.page",
     "quick_thoughts": "contexture.systems.quick_thoughts.page",
     "cmlm": "contexture.systems.cmlm.page",
+    "cmlm_multilingual": "contexture.systems.cmlm_multilingual.page",
     "cross_thought": "contexture.systems.cross_thought.page",
     "league": "contexture.systems.league.page",
 }
