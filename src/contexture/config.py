@@ -110,6 +110,11 @@ class Parameters:
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
         check_evaluation(self.cleaning.evaluation)
+        for name, asked in (("bitext", self.bitext.input), ("bitext_retrieval", self.bitext_retrieval.input)):
+            if asked == "demo" and not self.demo.languages:
+                raise ValueError(
+                    f"{name}.input: the made-up world speaks English alone: set demo.languages to 1 or more"
+                )
 
     def toured(self) -> "Parameters":
         """The same with the systems and variants of the tour alone."""
@@ -156,7 +161,7 @@ def check_bitext(name: str, bitext: BitextConfig) -> None:
     """Raise ConfigurationError where a system that reads parallel sentences has none, or a file cannot be used."""
     if not bitext.input:
         raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
-    for key, one in bitext.input.items():
+    for key, one in bitext.sets.items():
         try:
             check(one)
         except SourceError as error:

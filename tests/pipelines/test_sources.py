@@ -39,7 +39,7 @@ def base() -> Parameters:
 
 def locate(base: Parameters, corpus: dict[str, Any], place: Path) -> list[SourceFile]:
     make_demo_world(base.demo, place)
-    manifest = locate_sources(CorpusConfig(**corpus), place)
+    manifest = locate_sources(CorpusConfig(**corpus), base.demo, place)
     return TypeAdapter(list[SourceFile]).validate_python(json.loads(json.dumps(manifest))["corpus"])
 
 

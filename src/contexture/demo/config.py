@@ -25,8 +25,8 @@ class DemoConfig:
     retrieval_questions_per_page: Annotated[int, Field(ge=1, le=12)] = 8
     # Novels, of some 200 sentences each.
     novels: Annotated[int, Field(ge=1)] = 30
-    # Made-up languages that the world speaks beside its English, with novels and tasks of their own.
-    languages: Annotated[int, Field(ge=0)] = 0
+    # Made-up languages beside English, with the codes qaa, qab, …: each has as many novels, and tasks in translation.
+    languages: Annotated[int, Field(ge=0, le=520)] = 0
     # Share of the articles (in 25ths, at least one) whose questions go to dev and to test; the rest is train.
     dev_share: Annotated[float, Field(gt=0, le=0.4)] = 0.16
     test_share: Annotated[float, Field(gt=0, le=0.4)] = 0.28

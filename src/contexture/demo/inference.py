@@ -8,27 +8,31 @@ each label, so that a hypothesis alone tells nothing.
 import json
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from contexture.demo.fields import BRIGHT, GRIM, fields, frames, moods, named, passers_by, sentence, some
 from contexture.demo.names import pick, shuffled, source
 
 _FRAMES = "sentence_tasks.yml"
 #: Premises of each part.
-_PREMISES = {"train": 400, "dev": 100, "test": 100}
+PREMISES = {"train": 400, "dev": 100, "test": 100}
 LABELS = ("entailment", "contradiction", "neutral")
 
 
 def inference_files(seed: int) -> Iterator[tuple[str, list[str]]]:
     """Name and lines of each file, a function of the seed."""
-    for part, count in _PREMISES.items():
-        rng = source(seed, "inference", part)
-        yield (
-            f"snli_1.0_{part}.jsonl",
-            [line for number in range(count) for line in _rows(f"{part}{number}", seed, rng)],
-        )
+    for part in PREMISES:
+        rows = inference_rows(seed, part)
+        yield f"snli_1.0_{part}.jsonl", [json.dumps(row, ensure_ascii=False) for row in rows]
 
 
-def _rows(caption: str, seed: int, rng: Random) -> Iterator[str]:
+def inference_rows(seed: int, part: str) -> list[dict[str, Any]]:
+    """The rows of a part, with the keys of SNLI."""
+    rng = source(seed, "inference", part)
+    return [row for number in range(PREMISES[part]) for row in _rows(f"{part}{number}", seed, rng)]
+
+
+def _rows(caption: str, seed: int, rng: Random) -> Iterator[dict[str, Any]]:
     people = passers_by(seed, rng)
     thing, other = (pick(fields()[field], rng) for field in some(tuple(fields()), 2, rng))
     mood, contrary = shuffled((BRIGHT, GRIM), rng)
@@ -41,7 +45,7 @@ def _rows(caption: str, seed: int, rng: Random) -> Iterator[str]:
     }
     for label in shuffled(LABELS, rng):
         hypothesis = sentence(pick(frames(_FRAMES)["hypothesis"], rng), people | named("ay", said[label]), rng)
-        row = {
+        yield {
             "annotator_labels": [label],
             "captionID": f"{caption}.jpg",
             "gold_label": label,
@@ -49,4 +53,3 @@ def _rows(caption: str, seed: int, rng: Random) -> Iterator[str]:
             "sentence1": premise,
             "sentence2": hypothesis,
         }
-        yield json.dumps(row, ensure_ascii=False)

@@ -1,7 +1,7 @@
 """Novels of the demo world: in order, so that a sentence can be guessed from its neighbours."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -26,18 +26,20 @@ class Chapter:
     paragraphs: tuple[tuple[str, ...], ...]
 
 
-def file_name(seed: int, index: int) -> str:
+def file_name(seed: int, index: int, translate: Callable[[str], str] = str) -> str:
     """The name of novel `index` in a folder of books; no two novels have one name."""
-    return re.sub(r"\W+", "_", f"Tales of {outline(seed, _home(index)).title}") + ".txt"
+    return re.sub(r"\W+", "_", translate(f"Tales of {outline(seed, _home(index)).title}")) + ".txt"
 
 
-def novel(seed: int, index: int) -> Iterator[Chapter]:
-    """Novel `index` of the world of `seed`, of some 200 sentences: a function of the two alone.
+def novel(seed: int, index: int, *series: str) -> Iterator[Chapter]:
+    """Novel `index` of the world of `seed`, of some 200 sentences: a function of the two and its series alone.
+
+    The novels of another series tell of the same towns and people, but other scenes.
 
     A scene of six to nine sentences keeps to one town, two people, one field of words (`fields`) and one mood, and
     nothing else tells it from others: all frames go with all of them.
     """
-    rng = source(seed, "novel", index)
+    rng = source(seed, "novel", index, *series)
     region = _home(index) // len(kinds())
     scenes = shuffled([name for name in fields() for _ in range(_SCENES.get(name, 1))], rng)
     for number in range(_CHAPTERS):
@@ -45,6 +47,16 @@ def novel(seed: int, index: int) -> Iterator[Chapter]:
         way = pick(frames(_FRAMES)["heading"], rng)
         heading = _filled(way, cast(seed, region, rng)[1], scenes[number], BRIGHT, rng)
         yield Chapter(f"Chapter {number + 1}. {heading}", tuple(paragraphs))
+
+
+def translated(chapter: Chapter, translate: Callable[[str], str]) -> Chapter:
+    """The chapter in another language, sentence by sentence."""
+    return Chapter(translate(chapter.heading), tuple(tuple(map(translate, one)) for one in chapter.paragraphs))
+
+
+def sentences(chapters: Iterable[Chapter]) -> Iterator[str]:
+    """All sentences but the headings."""
+    return (sentence for chapter in chapters for paragraph in chapter.paragraphs for sentence in paragraph)
 
 
 def text(chapter: Chapter) -> str:

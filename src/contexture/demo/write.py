@@ -3,6 +3,7 @@
 import bz2
 import json
 import shutil
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from contexture.demo.export import FOOTER, element, header
 from contexture.demo.extras import Entry, article_id, extras
 from contexture.demo.grammar import kinds
 from contexture.demo.inference import inference_files
-from contexture.demo.novels import file_name, novel, text
+from contexture.demo.languages import codes, translator
+from contexture.demo.novels import file_name, novel, text, translated
 from contexture.demo.questions import HEADER, SPLITS, rows, split
 from contexture.demo.retrieval import squad_article
 from contexture.demo.sentence_tasks import rows_of, task_files
+from contexture.demo.translations import translated_files
 from contexture.demo.wikitext import article
 from contexture.demo.world import page
 
@@ -23,6 +26,7 @@ RETRIEVAL = "squad-demo.json"
 BOOKS = "books"
 SENTENCES = "senteval"
 PAIRS = "pairs"
+LANGUAGES = "languages"
 
 
 def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
@@ -30,7 +34,8 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
 
     The questions are three files in the WikiQA format and one in that of SQuAD v1.1; the novels, one file each, lie in
     a folder `BOOKS`, and the tasks in a folder `SENTENCES` with the layout of SentEval's `data/downstream`; pairs
-    of premise and hypothesis lie in a folder `PAIRS`, with the files of SNLI.
+    of premise and hypothesis lie in a folder `PAIRS`, with the files of SNLI. Where the world has further languages, a
+    folder `LANGUAGES` has novels in each, `BOOKS/<code>`, and what `translated_files` tells.
 
     The folder is made if need be. The same configuration gives the same bytes, and memory does not grow with the
     number of pages or novels. A file or folder has its name only when all of them are complete; folders of these names
@@ -39,21 +44,25 @@ def write_demo_world(config: DemoConfig, folder: Path) -> dict[str, int]:
     Returns:
         Counts: `articles`, `pages` (all page elements), `retrieval_paragraphs` and `retrieval_questions`, for each
         split `<split>_questions`, `<split>_candidates` and `<split>_answers`, then `novels`, `novel_sentences`,
-        `sentence_task_rows` and `pair_rows`.
+        `sentence_task_rows` and `pair_rows`; with languages also `language_novels`, `language_novel_sentences`, and
+        for each further part of their folder the lines of its files, `language_bitext` …
 
     Raises:
         OSError: the folder cannot be made or written; nothing half-written is left.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    names = [EXPORT, RETRIEVAL, *(f"WikiQA-{name}.tsv" for name in SPLITS), BOOKS, SENTENCES, PAIRS]
-    *parts, books, sentences, pairs = places = [folder / f".{name}.part" for name in names]
+    names = [EXPORT, RETRIEVAL, *(f"WikiQA-{name}.tsv" for name in SPLITS), BOOKS, SENTENCES, PAIRS, LANGUAGES]
+    *parts, books, sentences, pairs, languages = places = [folder / f".{name}.part" for name in names]
     try:
         for place in places:
             _remove(place)  # of a run that was killed
         counts = _write(config, *parts) | _write_novels(config, books) | _write_sentence_tasks(config, sentences)
-        counts |= _write_pairs(config, pairs)
+        counts |= _write_pairs(config, pairs) | _write_languages(config, languages)
         for place, name in zip(places, names, strict=True):
-            _give_name(place, folder / name)
+            if place.exists():
+                _give_name(place, folder / name)
+            else:
+                _remove(folder / name)  # of an earlier world with languages
     finally:
         for place in places:
             _remove(place)
@@ -83,13 +92,16 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write_novels(config: DemoConfig, folder: Path) -> dict[str, int]:
-    folder.mkdir()
+def _write_novels(config: DemoConfig, folder: Path, code: str | None = None) -> dict[str, int]:
+    """Write the English novels, or others in a language."""
+    folder.mkdir(parents=True)
+    series = [code] if code else []
+    translate = translator(config.seed, code) if code else str
     sentences = 0
     for index in range(config.novels):
-        with (folder / file_name(config.seed, index)).open("w", encoding="utf-8", newline="\n") as file:
-            for chapter in novel(config.seed, index):
-                file.write(text(chapter))
+        with (folder / file_name(config.seed, index, translate)).open("w", encoding="utf-8", newline="\n") as file:
+            for chapter in novel(config.seed, index, *series):
+                file.write(text(translated(chapter, translate)))
                 sentences += sum(map(len, chapter.paragraphs))
     return {"novels": config.novels, "novel_sentences": sentences}
 
@@ -104,6 +116,17 @@ def _write_sentence_tasks(config: DemoConfig, folder: Path) -> dict[str, int]:
 
 def _write_pairs(config: DemoConfig, folder: Path) -> dict[str, int]:
     return {"pair_rows": sum(_write_lines(folder / name, lines) for name, lines in inference_files(config.seed))}
+
+
+def _write_languages(config: DemoConfig, folder: Path) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for code in codes(config.languages):
+        written = _write_novels(config, folder / BOOKS / code, code)
+        counts.update({f"language_{what}": number for what, number in written.items()})
+    if config.languages:
+        for name, lines in translated_files(config):
+            counts[f"language_{name.split('/')[0]}"] += _write_lines(folder / name, lines)
+    return counts
 
 
 def _write_lines(path: Path, lines: list[str]) -> int:

@@ -1,6 +1,6 @@
 """What a user may turn about parallel sentences."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -32,10 +32,15 @@ class BitextSet:
 class BitextConfig:
     """Where parallel sentences come from, and which are kept."""
 
-    # Name → set.
-    input: dict[str, BitextSet] = Field(default_factory=dict)
+    # Name → set; or demo: those of the made-up world, where it has languages.
+    input: Literal["demo"] | dict[str, BitextSet] = Field(default_factory=dict)
     # Pairs are dropped of which one side is so many times as long as the other, in characters, where those of the
     # whole set are made equally long; ten characters more are never too many.
     max_ratio: Annotated[float, Field(gt=1)] = 3.0
     # Files of the table of pairs.
     files: Annotated[int, Field(gt=0)] = 4
+
+    @property
+    def sets(self) -> dict[str, BitextSet]:
+        """The sets that are named here; those of the made-up world are none until it is known where that lies."""
+        return {} if isinstance(self.input, str) else self.input

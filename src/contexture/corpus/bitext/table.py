@@ -35,7 +35,7 @@ def read(spark: SparkSession, config: BitextConfig) -> DataFrame:
     `dropped` is why a pair is of no use by itself. A set is read by one task: its sides go side by side. Lazy: a
     SourceError about a file comes out of the job that uses the table.
     """
-    sets = list(config.input.items())
+    sets = list(config.sets.items())
     return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_task(sets), _SCHEMA)
 
 
@@ -78,7 +78,7 @@ def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
     for row in cleaned.groupBy("set", "dropped").agg(F.count("*").alias("pairs")).collect():
         counts.setdefault(row["set"], {})[row["dropped"]] = row["pairs"]
     found = {}
-    for name, one in config.input.items():
+    for name, one in config.sets.items():
         numbers = counts.get(name, {})
         first = kept(cleaned).where(F.col("set") == name).orderBy("number").limit(_SAMPLE).collect()
         alike = likeness((row["source"] for row in first), (row["target"] for row in first))

@@ -1,25 +1,34 @@
 """Nodes that read and clean parallel sentences."""
 
 import logging
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus.bitext import table
-from contexture.corpus.bitext.config import BitextConfig
+from contexture.corpus.bitext.config import BitextConfig, BitextSet
+from contexture.demo.config import DemoConfig
+from contexture.demo.languages import codes
+from contexture.demo.translations import bitext_names
+from contexture.demo.write import LANGUAGES
 
 LOG = logging.getLogger(__name__)
 
 
-def read_bitext(config: BitextConfig) -> DataFrame:
-    """Every pair of every set."""
-    return table.read(SparkSession.builder.getOrCreate(), config)
+def read_bitext(config: BitextConfig, world: DemoConfig, demo: Path) -> DataFrame:
+    """Every pair of every set; `demo` is where the made-up world lies, if it is asked for."""
+    return table.read(SparkSession.builder.getOrCreate(), placed(config, world, demo))
 
 
-def clean_bitext(config: BitextConfig, found: DataFrame) -> tuple[DataFrame, dict[str, Any]]:
+def clean_bitext(
+    config: BitextConfig, world: DemoConfig, demo: Path, found: DataFrame
+) -> tuple[DataFrame, dict[str, Any]]:
     """The pairs worth learning from, and the counts of all by set; what looks wrong is warned of."""
     from contexture.corpus.duplicates import on_disk
 
+    config = placed(config, world, demo)
     cleaned = on_disk(table.clean(found, config))
     counts = table.report(cleaned, config)
     for name, one in counts.items():
@@ -32,3 +41,13 @@ def clean_bitext(config: BitextConfig, found: DataFrame) -> tuple[DataFrame, dic
         if not one["pairs_out"]:
             LOG.warning("bitext %s: no pair is left of %d: %s", name, one["pairs_in"], one["dropped"])
     return table.kept(cleaned), counts
+
+
+def placed(config: BitextConfig, world: DemoConfig, demo: Path) -> BitextConfig:
+    """The same with the files of the made-up world, a set for each language, where these are asked for."""
+    if config.input != "demo":
+        return config
+    sets = {}
+    for code in codes(world.languages):
+        sets[f"demo_{code}"] = BitextSet([str(demo / LANGUAGES / name) for name in bitext_names(code)], ("en", code))
+    return replace(config, input=sets)

@@ -12,7 +12,8 @@ from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
 from contexture.demo.config import DemoConfig
-from contexture.demo.write import BOOKS
+from contexture.demo.languages import codes
+from contexture.demo.write import BOOKS, LANGUAGES
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
@@ -27,13 +28,15 @@ def make_demo_world(config: DemoConfig, place: Path) -> Path:
     return place
 
 
-def locate_sources(corpus: CorpusConfig, demo: Path) -> dict[str, Any]:
-    """Find and check every raw file of the corpus; `demo` is where the made-up world lies, if it is asked for."""
+def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo: Path) -> dict[str, Any]:
+    """Find and check every raw file of the corpus; `demo` is where the made-up world lies, if it is asked for.
+
+    Of a world of several languages the novels are taken, which it has in all of them, and not the encyclopedia.
+    """
     inputs = corpus.inputs()
     placed: list[str | Input] = []
     for one in inputs:
-        world = [Input(str(demo), "mediawiki"), Input(str(demo / BOOKS), "books", "en")]
-        placed += world if one.path == DEMO else [one]
+        placed += text_of_world(world, demo) if one.path == DEMO else [one]
     asked_for = replace(corpus, input=placed)
     known = [files for one, files in _checked if one == asked_for]
     _checked.clear()  # files may change until the next run
@@ -41,6 +44,15 @@ def locate_sources(corpus: CorpusConfig, demo: Path) -> dict[str, Any]:
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
     told = {"inputs": [one.path for one in inputs], "lang": corpus.lang, "source": corpus.source}
     return told | {"corpus": [asdict(file) for file in files]}
+
+
+def text_of_world(world: DemoConfig, demo: Path) -> list[Input]:
+    """The made-up world's text, each language under its code."""
+    novels = [Input(str(demo / BOOKS), "books", "en")]
+    if not world.languages:
+        return [Input(str(demo), "mediawiki"), *novels]
+    places = {code: demo / LANGUAGES / BOOKS / code for code in codes(world.languages)}
+    return novels + [Input(str(place), "books", code) for code, place in places.items()]
 
 
 def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> None:

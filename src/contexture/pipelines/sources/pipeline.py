@@ -12,7 +12,8 @@ from contexture.pipelines.sources.nodes import DEMO, locate_sources, make_demo_w
 def create_pipeline(parameters: Parameters) -> Pipeline:
     """Made-up world or the user's files → their manifest."""
     world, place = create_world_pipeline(parameters, [one.path for one in parameters.corpus.inputs()])
-    find = node(fixed(locate_sources, parameters.corpus), place, "sources", name="locate_sources", tags="sources")
+    locate = fixed(locate_sources, parameters.corpus, parameters.demo)
+    find = node(locate, place, "sources", name="locate_sources", tags="sources")
     return world + Pipeline([find])
 
 

@@ -1,6 +1,6 @@
 """Where the parallel sentences come from that translations are looked for among."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -10,6 +10,8 @@ from contexture.strict import STRICT
 from contexture.tasks.settings import TaskSettings
 from contexture.training.config import Positive
 
+#: The input that stands for the made-up world.
+DEMO = "demo"
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
@@ -17,8 +19,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 class BitextRetrievalConfig:
     """Where the sets come from."""
 
-    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), or files as in bitext.input.
-    input: dict[Name, str | BitextSet] = Field(default_factory=dict)
+    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), or files as in bitext.input; or
+    # demo: those of the made-up world, where it has languages.
+    input: Literal["demo"] | dict[Name, str | BitextSet] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)

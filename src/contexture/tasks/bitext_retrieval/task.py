@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from contexture.corpus.bitext.config import BitextSet
+from contexture.demo.translations import TATOEBA
+from contexture.demo.write import LANGUAGES
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings
+from contexture.tasks.bitext_retrieval.config import DEMO, BitextRetrievalConfig, BitextRetrievalSettings
 from contexture.tasks.bitext_retrieval.files import read_set
 from contexture.tasks.missing import BenchmarkMissing
 
@@ -23,11 +26,13 @@ class BitextRetrievalTask:
 
     def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`."""
-        report: dict[str, Any] = {"name": ", ".join(source.input), "counts": {}, "missing": {}}
-        if not source.input:
+        world: dict[str, str | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
+        sets = world if isinstance(source.input, str) else source.input
+        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}}
+        if not sets:
             report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
         with work_folder(place) as work:
-            for name, given in source.input.items():
+            for name, given in sets.items():
                 try:
                     rows = read_set(name, given)
                 except BenchmarkMissing as error:

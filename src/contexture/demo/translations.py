@@ -1,0 +1,104 @@
+"""The folder of the made-up languages, but for their novels: parallel sentences, and tasks in translation.
+
+The layouts are those of Moses, Tatoeba, XTREME's XNLI and PAWS-X, and SentEval.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+
+from contexture.demo.config import DemoConfig
+from contexture.demo.inference import PREMISES, inference_rows
+from contexture.demo.languages import codes, translator
+from contexture.demo.names import source
+from contexture.demo.novels import novel, sentences
+from contexture.demo.sentence_pairs import mrpc
+from contexture.demo.sentence_tasks import TaskFile, task_files
+
+#: Parts of the folder.
+BITEXT, TATOEBA, XNLI, PAWSX = "bitext", "tatoeba", "xnli", "pawsx"
+
+_PAIRS, _TEST_PAIRS = 1_000, 300
+#: Of the sentences that are drawn, some stand in a novel.
+_DRAWN = 1.5
+#: The columns with sentences of SentEval's files, by how their names begin; the first line of some names the columns.
+_COLUMNS = {
+    "MR/": (0,), "SUBJ/": (0,), "SICK/": (1, 2), "MRPC/": (3, 4), "STS/STSBenchmark/": (5, 6),
+    "STS/STS14-en-test/STS.input.": (0, 1), "STS/STS14-en-test/STS.gs.": (),
+}  # fmt: skip
+_NAMED_COLUMNS = ("SICK/", "MRPC/")
+
+Translate = Callable[[str], str]
+
+
+def bitext_names(code: str) -> tuple[str, str]:
+    """The files with the English side and the other of a language's parallel sentences."""
+    return f"{BITEXT}/train.en-{code}.en", f"{BITEXT}/train.en-{code}.{code}"
+
+
+def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
+    """Path, with `/`, and lines of each file.
+
+    No sentence of Tatoeba or of the parallel ones is in a novel, in a task or in the other of the two. A task has the same
+    sentences in all languages, in the same order; parallel sentences are others for each language.
+    """
+    languages = {code: translator(config.seed, code) for code in codes(config.languages)}
+    new = _new_sentences(config)
+    for code, translate in languages.items():
+        for name, lines in zip(bitext_names(code), (new[code], list(map(translate, new[code]))), strict=True):
+            yield name, lines
+        yield f"{TATOEBA}/tatoeba.{code}-eng.eng", new[TATOEBA]
+        yield f"{TATOEBA}/tatoeba.{code}-eng.{code}", list(map(translate, new[TATOEBA]))
+    for code, translate in ({"en": str} | languages).items():
+        for part in PREMISES:
+            yield f"{XNLI}/{part}-{code}.tsv", _inference(config.seed, part, translate)
+        yield f"{PAWSX}/test-{code}.tsv", _paraphrases(config.seed, translate)
+    for code, translate in languages.items():
+        for name, lines in sentence_task_files(config.seed, translate):
+            yield f"senteval/{code}/{name}", lines
+
+
+def _new_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
+    """Sentences for Tatoeba and for each language's parallel ones, of novels that nobody reads, all different."""
+    wanted = dict.fromkeys(codes(config.languages), _PAIRS) | {TATOEBA: _TEST_PAIRS}
+    found: dict[str, str] = {}
+    for name, size in wanted.items():
+        enough = len(found) + _DRAWN * size
+        for index in count():
+            for sentence in sentences(novel(config.seed, index, "parallel", name)):
+                found.setdefault(sentence, name)
+            if len(found) >= enough:
+                break
+    for series in ((), *((code,) for code in codes(config.languages))):
+        for index in range(config.novels):
+            for sentence in sentences(novel(config.seed, index, *series)):
+                found.pop(sentence, None)
+    return {name: [sentence for sentence, one in found.items() if one == name][:size] for name, size in wanted.items()}
+
+
+def _inference(seed: int, part: str, translate: Translate) -> list[str]:
+    """Premise, hypothesis and label, without a header."""
+    rows = inference_rows(seed, part)
+    return [f"{translate(row['sentence1'])}\t{translate(row['sentence2'])}\t{row['gold_label']}" for row in rows]
+
+
+def _paraphrases(seed: int, translate: Translate) -> list[str]:
+    """Two sentences; the published test files have no label."""
+    _, lines = next(mrpc(seed, source(seed, PAWSX)))
+    return ["\t".join(map(translate, line.split("\t")[3:])) for line in lines[1:]]
+
+
+def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
+    """SentEval's files with their sentences in another language."""
+    for name, lines in task_files(seed):
+        if name.startswith("TREC/"):
+            parted = [line.split(" ", 1) for line in lines]
+            yield name, [f"{label} {translate(question)}" for label, question in parted]
+        for start, columns in _COLUMNS.items():
+            if name.startswith(start):
+                named = int(start in _NAMED_COLUMNS)
+                yield name, lines[:named] + [_translated(line, columns, translate) for line in lines[named:]]
+
+
+def _translated(line: str, columns: tuple[int, ...], translate: Translate) -> str:
+    cells = line.split("\t")
+    return "\t".join(translate(cell) if place in columns else cell for place, cell in enumerate(cells))
