@@ -38,8 +38,8 @@ def bitext_names(code: str) -> tuple[str, str]:
 def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
     """Path, with `/`, and lines of each file.
 
-    No sentence of Tatoeba or of the parallel ones is in a novel, in a task or in the other of the two. A task has the same
-    sentences in all languages, in the same order; parallel sentences are others for each language.
+    No sentence of Tatoeba or of the parallel ones is in a novel, in a task or in the other of the two. A task has the
+    same sentences in all languages, in the same order; parallel sentences are others for each language.
     """
     languages = {code: translator(config.seed, code) for code in codes(config.languages)}
     new = _new_sentences(config)
