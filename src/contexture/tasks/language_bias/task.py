@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from contexture.demo.config import DEMO
+from contexture.demo.translations import PAWSX
+from contexture.demo.write import LANGUAGES
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
@@ -14,8 +16,6 @@ from contexture.tasks.language_bias.files import read_sentences
 from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
-#: Where the made-up world has such sentences.
-MADE_UP = "languages/pawsx"
 
 
 class LanguageBiasTask:
@@ -26,7 +26,7 @@ class LanguageBiasTask:
 
     def read(self, source: LanguageBiasConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.read`."""
-        sets = {DEMO: str(demo / MADE_UP)} if source.input == DEMO else source.input
+        sets = {DEMO: str(demo / LANGUAGES / PAWSX)} if source.input == DEMO else source.input
         assert isinstance(sets, dict)
         report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}}
         if not sets:
