@@ -292,6 +292,8 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("cleaning.evaluation", ["answers"], r"cleaning\.evaluation: no task 'answers'; there are"),
         ("cleaning.evaluation", ["sentences"], r"cleaning\.evaluation: sentences has no documents that could be kept"),
         ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
+        ("bitext.input", "demo", r"bitext\.input: the made-up world speaks English alone: set demo\.languages"),
+        ("bitext_retrieval.input", "demo", r"bitext_retrieval\.input: .* speaks English alone: set demo\.languages"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
         ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['bitext', 'contiguous', "),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),

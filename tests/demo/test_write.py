@@ -66,14 +66,15 @@ def test_same_configuration_same_bytes_in_another_process(tmp_path: Path):
     code = """
 import pathlib, sys
 from contexture.demo import *
-write_demo_world(DemoConfig(pages=30, novels=2), pathlib.Path(sys.argv[1]))
+write_demo_world(DemoConfig(pages=30, novels=2, languages=2), pathlib.Path(sys.argv[1]))
 """
     for name, hash_seed in (("one", "1"), ("two", "2")):
         env = os.environ | {"PYTHONHASHSEED": hash_seed}
         subprocess.run([sys.executable, "-c", code, str(tmp_path / name)], check=True, env=env)
     write_demo_world(DemoConfig(pages=30, novels=2, seed=1), tmp_path / "other")
     one, two, other = (_contents(tmp_path / name) for name in ("one", "two", "other"))
-    assert one == two and len(one) == len(NAMES) + 2 + 27 + 3
+    assert one == two
+    assert len([name for name in one if not name.startswith("languages/")]) == len(other) == len(NAMES) + 2 + 27 + 3
     assert all(one[name] != other[name] for name in one.keys() & other.keys())
 
 
@@ -234,7 +235,16 @@ write_demo_world(DemoConfig(pages=100), pathlib.Path(sys.argv[1]))
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"pages": 24}, {"novels": 0}, {"seed": -1}, {"dev_share": 0.9}, {"questions_per_page": 0}, {"size": 3}]
+    "wrong",
+    [
+        {"pages": 24},
+        {"novels": 0},
+        {"seed": -1},
+        {"dev_share": 0.9},
+        {"questions_per_page": 0},
+        {"languages": 521},
+        {"size": 3},
+    ],
 )
 def test_impossible_configurations_are_refused(wrong: dict[str, float]):
     with pytest.raises(ValidationError, match=next(iter(wrong))):

@@ -54,6 +54,16 @@ def test_the_demo_beside_text_of_ones_own(base: Parameters, tmp_path: Path) -> N
     assert locate(base, {"input": "demo", "source": "books"}, tmp_path / "demo") == files[1:]
 
 
+def test_a_world_of_several_languages_is_read_without_its_encyclopedia(base: Parameters, tmp_path: Path) -> None:
+    several = replace(base, demo=replace(base.demo, languages=2))
+    files = locate(several, {"input": "demo"}, tmp_path)
+    assert [(file.source, file.lang) for file in files] == [
+        ("books", lang) for lang in ("en", "qaa", "qab") for _ in "ab"
+    ]
+    folders = [tmp_path / "books", *(tmp_path / "languages/books" / code for code in ("qaa", "qab"))]
+    assert [Path(file.path).parent for file in files] == [folder for folder in folders for _ in "ab"]
+
+
 @pytest.mark.parametrize(
     ("asked", "pipeline"),
     [

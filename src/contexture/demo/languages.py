@@ -101,8 +101,12 @@ def english_words() -> frozenset[str]:
     folder = files("contexture.demo")
     blocks = [path.read_text(encoding="utf-8") for path in _yaml(folder) + _yaml(folder / "topics")]
     found = {word for block in blocks for word in re.findall(_WORD, block)}
-    names = {str(name.parts[0]) for key in ("woman", "man", "surname") for name in words().lists[key]}
-    return frozenset(word.lower() for word in found - names if not any(map(str.isdigit, word)))
+    return frozenset(word.lower() for word in found - _people() if not any(map(str.isdigit, word)))
+
+
+@lru_cache(maxsize=1)
+def _people() -> frozenset[str]:
+    return frozenset(str(name.parts[0]) for key in ("woman", "man", "surname") for name in words().lists[key])
 
 
 def _yaml(folder: Traversable) -> list[Traversable]:
@@ -125,5 +129,5 @@ def _number(code: str) -> int:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a clause's first word is a name or a number: names are longer than "I", and no words of the world."""
-    return word.lower() not in english_words()
+    """Whether a clause's first word is a person's name, or no word of the world: the name of a place, a number."""
+    return word in _people() or word.lower() not in english_words()

@@ -104,6 +104,16 @@ def test_what_a_language_has_in_common_is_removed() -> None:
     assert plain < 0.9 and removed == 1
 
 
+def test_the_made_up_worlds_own_sentences(tmp_path: Path) -> None:
+    for lang in ("qaa", "qab"):
+        put_in = tmp_path / "languages/tatoeba"
+        put_in.mkdir(parents=True, exist_ok=True)
+        put(put_in, lang, [("vuhul", "so"), ("raru", "and")])
+    TASK.read(BitextRetrievalConfig(input="demo"), tmp_path, tmp_path / "data")
+    report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
+    assert report == {"name": "demo", "counts": {"demo": {"qaa-eng": 2, "qab-eng": 2}}, "missing": {}}
+
+
 def test_bad_files_are_named(tmp_path: Path) -> None:
     put(tmp_path, "deu", [("a", "b"), ("", "c")])
     with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.eng, line 2: a side is empty"):
