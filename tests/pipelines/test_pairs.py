@@ -13,11 +13,15 @@ from tests.pipelines.conftest import SMALLEST, check_records, check_report, reco
 
 @pytest.mark.slow
 def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callable[[], Path], tmp_path: Path) -> None:
-    """Frozen and fine-tuned on a set of one's own, and frozen beside a set that is not here."""
+    """Frozen and fine-tuned on a set of one's own, frozen on one in two languages, beside a set that is not here."""
     lines = [f"The {n} boats lie in the harbour.\tBoats {n % 7} lie there.\t{n % 2}" for n in range(120)]
     (tmp_path / "dev.txt").write_text("\n".join([*lines, "No\tlabel\t-"]))
+    for name in ("train-en", "test-en", "test-de"):
+        (tmp_path / "xnli").mkdir(exist_ok=True)
+        (tmp_path / "xnli" / f"{name}.tsv").write_text("\n".join(lines))
     params = copy.deepcopy(SMALLEST)
-    params["pairs"] = {"input": {"scitail": str(tmp_path), "snli": str(tmp_path / "none")}}
+    sets = {"scitail": str(tmp_path / "dev.txt"), "xnli": str(tmp_path / "xnli"), "snli": str(tmp_path / "none")}
+    params["pairs"] = {"input": sets}
     tuning = {"finetune": ["scitail"], "steps": 2, "evaluate_every": 1, "precision": "fp32", "train_rows": 50}
     params["mspp"]["tasks"]["pairs"] = tuning
     project = make_project()
@@ -26,7 +30,7 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     trained = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise", "base_ie"}
     check_records(table, "mspp", trained)
     pairs = table[table["task"] == "pairs"]
-    assert set(pairs["data"]) == {"scitail"} and set(pairs["metric"]) == {"accuracy"}
+    assert set(pairs["data"]) == {"scitail", "xnli_de", "xnli_en"} and set(pairs["metric"]) == {"accuracy"}
     found = pairs.groupby("protocol")["variant"].agg(set).to_dict()
     assert found == {"frozen": trained | {"majority", "word_overlap"}, "finetuned": trained}
     text = check_report(project, "mspp")
@@ -35,4 +39,4 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     card = project / "data/06_models/mspp/finetuned/pairs/mspp_ie/seed-0/scitail/README.md"
     assert "pairs, scitail" in card.read_text()
     told = json.loads((project / "data/03_primary/tasks/pairs/task.json").read_text())
-    assert told["sets"] == ["scitail"] and told["counts"]["scitail"]["without_label"] == 1
+    assert told["sets"] == ["scitail", "xnli"] and told["counts"]["scitail"]["without_label"] == 1

@@ -16,12 +16,28 @@ DEMO = "demo"
 NAME = r"[a-z0-9_]+"
 
 
+#: A language as the files of a set call it.
+Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class SetInLanguages:
+    """A set that comes in several languages, {train,dev,test}-xx.tsv, as XTREME lays out XNLI and PAWS-X."""
+
+    folder: str
+    # The one language whose pairs are learned from.
+    learn_from: Code = "en"
+    # Those that are tested; none: all that are there.
+    languages: list[Code] = Field(default_factory=list)
+
+
 @dataclass(config=STRICT, frozen=True)
 class PairsConfig:
     """Where the sets of sentence pairs come from."""
 
-    # demo (pairs about the made-up world), or name → a folder, a file or a list of files of a published set.
-    input: str | dict[str, str | list[str]] = DEMO
+    # demo (pairs about the made-up world), or name → a folder, a file or a list of files of a published set; a folder
+    # with languages is one of `SetInLanguages`, which can also be said in full.
+    input: str | dict[str, str | list[str] | SetInLanguages] = DEMO
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:

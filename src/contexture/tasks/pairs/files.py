@@ -1,7 +1,8 @@
 """Published sets of labelled sentence pairs: one reader, told by headers, keys and file names what it has before it.
 
 It knows the columns and keys of SNLI, MultiNLI, QQP and SciTail, and what has none of them by its number of columns:
-sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as Wang et al., 2017, split it).
+sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as Wang et al., 2017, split it). Two
+columns of a test part are sentences whose label is kept secret (XTREME).
 """
 
 import gzip
@@ -20,9 +21,11 @@ from contexture.tasks.missing import BenchmarkMissing
 NAMES = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
 LABELS = ("gold_label", "is_duplicate", "label")
 #: Where they stand in files without a header, by the number of columns.
-PLACES = {3: (0, 1, 2), 4: (1, 2, 0)}
+PLACES: dict[int, tuple[int | None, ...]] = {3: (0, 1, 2), 4: (1, 2, 0)}
 #: Labels that are none: nobody agreed, or they are kept secret.
 NO_LABEL = ("", "-", "-1", "hidden")
+#: What a row of a set has.
+COLUMNS = ["part", "genres", "first", "second", "label"]
 #: Rows of a file without a part of its own are not split yet.
 WHOLE = "whole"
 #: Endings, the best first where a part comes in several.
@@ -52,14 +55,19 @@ def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
     tables = []
     for (part, genres), path in sorted(_find(name, source).items()):
         try:
-            with _open(path) as file:
-                rows = pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
+            tables.append(read_rows(path).assign(part=part, genres=genres))
         except FileNotFoundError as error:
             raise BenchmarkMissing(name, path, _REMEDY) from error
-        except (EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
-            raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
-        tables.append(rows.assign(part=part, genres=genres))
-    return pd.concat(tables, ignore_index=True)[["part", "genres", "first", "second", "label"]]
+    return pd.concat(tables, ignore_index=True)[COLUMNS]
+
+
+def read_rows(path: Path) -> pd.DataFrame:
+    """`first`, `second` and `label` of every row of a file; ValueError as of `read_set`."""
+    try:
+        with _open(path) as file:
+            return pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
+    except (EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
 
 
 def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
@@ -72,11 +80,11 @@ def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
     known = sorted((file for file in files if _ending(file) in ENDINGS), key=lambda file: ENDINGS.index(_ending(file)))
     found: dict[tuple[str, str], Path] = {}
     for file in known:
-        if part := _PART.search(file.name.lower()):
+        if part := part_of(file):
             genres = _GENRES.search(file.name.lower())
-            key = part[1].replace("validation", "valid").replace("valid", "dev"), genres[1] if genres else ""
+            key = part, genres[1] if genres else ""
             if file in given and found.get(key) in given:
-                raise ValueError(f"{name}: {found[key]} and {file} are both its part {part[1]}; name one")
+                raise ValueError(f"{name}: {found[key]} and {file} are both its part {part}; name one")
             found.setdefault(key, file)
     # A set that nobody has split is one file; beside parts, a file that is none tells something else.
     alone = [file for file in known if file in given or _ending(file) != ".txt"]
@@ -85,6 +93,12 @@ def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
     if not found:
         raise BenchmarkMissing(name, given[0], _REMEDY)
     return found
+
+
+def part_of(file: Path) -> str:
+    """train, dev or test, as the file's name has it; "" for none."""
+    part = _PART.search(file.name.lower())
+    return part[1].replace("validation", "valid").replace("valid", "dev") if part else ""
 
 
 def _ending(file: Path) -> str:
@@ -135,8 +149,8 @@ def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[
     columns = [next((header.index(name) for name in names if name in header), None) for names in (*NAMES, LABELS)]
     if columns[0] is not None and columns[1] is not None:
         places, split_rows = columns, "question1" in header
-    elif len(header) in PLACES:
-        places, split_rows = list(PLACES[len(header)]), False
+    elif len(header) in PLACES or (len(header) == 2 and part_of(path) == "test"):
+        places, split_rows = list(PLACES.get(len(header), (0, 1, None))), False
         lines = chain([(start, line)], lines)
     else:
         raise ValueError(

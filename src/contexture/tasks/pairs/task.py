@@ -12,8 +12,9 @@ from contexture.demo.write import PAIRS
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.pairs.config import DEMO, PairsConfig, PairSettings
+from contexture.tasks.pairs.config import DEMO, PairsConfig, PairSettings, SetInLanguages
 from contexture.tasks.pairs.files import read_set
+from contexture.tasks.pairs.languages import language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
 
 LOG = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class PairsTask:
         with work_folder(place) as work:
             for name, given in sets.items():
                 try:
-                    found = split_set(name, read_set(name, given))
+                    found = _read(name, given)
                 except BenchmarkMissing as error:
                     LOG.warning("%s", error)
                     report["missing"][name] = str(error)
@@ -81,8 +82,19 @@ class PairsTask:
         return evaluate_pairs(contestants, files, settings.train_rows, place, each)
 
 
+def _read(name: str, given: str | list[str] | SetInLanguages) -> PairSet:
+    if isinstance(given, str) and language_files(Path(given)):
+        given = SetInLanguages(given)
+    if isinstance(given, SetInLanguages):
+        return read_languages(name, given)
+    return split_set(name, read_set(name, given))
+
+
 def _counts(found: PairSet) -> dict[str, Any]:
     sizes = found.rows["part"].value_counts()
     counts: dict[str, Any] = {part: int(sizes[part]) for part in PARTS}
+    genres = found.rows.loc[found.rows["part"] == "test", "genres"].value_counts().sort_index()
+    if any(genres.index):
+        counts["tested"] = {str(name): int(count) for name, count in genres.items()}
     counts |= {name: count for name, count in found.dropped.items() if count}
     return counts | ({"parts": found.said} if found.said else {})
