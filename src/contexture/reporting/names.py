@@ -44,7 +44,6 @@ DATA = {
     "mnli_matched": "MultiNLI, matched",
     "mnli_mismatched": "MultiNLI, mismatched",
     "xnli": "XNLI",
-    "pawsx": "PAWS-X",
     "qqp": "Quora question pairs",
     "scitail": "SciTail",
     "quasar_t": "Quasar-T",

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.demo.write import PAIRS
+from contexture.demo.translations import XNLI
+from contexture.demo.write import LANGUAGES, PAIRS
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
@@ -31,7 +32,7 @@ class PairsTask:
 
         Raises ValueError, naming file and line, for files that are not in a format.
         """
-        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo / PAIRS)}
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo))}
         report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "sets": []}
         with work_folder(place) as work:
             for name, given in sets.items():
@@ -88,6 +89,12 @@ def _read(name: str, given: str | list[str] | SetInLanguages) -> PairSet:
     if isinstance(given, SetInLanguages):
         return read_languages(name, given)
     return split_set(name, read_set(name, given))
+
+
+def _made_up(demo: Path) -> Path:
+    """The made-up world's pairs, in all languages where it has several."""
+    translated = demo / LANGUAGES / XNLI
+    return translated if translated.is_dir() else demo / PAIRS
 
 
 def _counts(found: PairSet) -> dict[str, Any]:
