@@ -1,12 +1,14 @@
 """Encoders of sentences as a task: its files, all contestants on all of it, every sentence embedded once."""
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -65,7 +67,7 @@ def test_files_are_counted_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"rt-polarity"):
         read(SentenceTasksConfig(str(folder), analogies=None), tmp_path, tmp_path / "task")
     assert not (tmp_path / "task").exists()
-    given = SentenceTasksConfig(str(folder), "any", None)
+    given = SentenceTasksConfig(str(folder), "any", analogies=None)
     found = read(given, tmp_path, tmp_path / "task")
     assert (found["name"], found["folder"], found["row_counts"]) == ("senteval", str(folder), "any")
     assert found["counts"]["mr"] == 3
@@ -85,6 +87,38 @@ def test_what_is_not_there_is_named_and_nothing_is_measured(tmp_path: Path) -> N
         SentenceSettings(), [Contestant("x", 0, ("no/such/encoder",))], tmp_path / "task", tmp_path
     )
     assert results.records == [] and results.facts["missing"] == found["missing"]
+
+
+def test_other_languages_are_measured_alike(room: Path, tmp_path: Path) -> None:
+    """The same files under another name give the same figures; what a language lacks is named in one line."""
+    (write_tasks(tmp_path / "fr") / "MR/rt-polarity.pos").unlink()
+    folders = {"de": str(room / "senteval"), "fr": str(tmp_path / "fr"), "xx": str(tmp_path / "none")}
+    source = SentenceTasksConfig(str(room / "senteval"), "any", languages=folders, analogies=None)
+    found = read(source, room, tmp_path / "task")
+    assert found["languages"]["de"]["counts"] == found["counts"] and found["languages"]["xx"]["counts"] == {}
+    assert found["missing"]["senteval_fr"].startswith("mr, cr") and found["missing"]["senteval_xx"].endswith("none")
+    results = Sentences().evaluate(SentenceSettings(), contestants(room)[:2], tmp_path / "task", tmp_path / "vectors")
+    table = pd.DataFrame(results.records)
+    base = table["data"].str.partition("/")[0]
+    assert set(base) == {"senteval", "senteval_de", "senteval_fr"}
+    one, other, fewer = (
+        table[base == name].drop(columns="data") for name in ("senteval", "senteval_de", "senteval_fr")
+    )
+    assert one.values.tolist() == other.values.tolist() and set(one["task"]) - set(fewer["task"]) == {"mr"}
+    assert results.facts["counts"]["de"] == results.facts["counts"]["fr"] | {"mr": results.facts["counts"]["mr"]}
+    assert len(results.facts["chosen"]) == 2 * len(PROBED)  # of the main set alone
+
+
+def test_the_demo_s_other_languages_are_those_that_lie_there(room: Path, tmp_path: Path) -> None:
+    shutil.copytree(room / "senteval", tmp_path / "demo/senteval")
+    assert read(SentenceTasksConfig(analogies=None), tmp_path / "demo", tmp_path / "task")["languages"] == {}
+    shutil.copytree(room / "senteval", tmp_path / "demo/languages/senteval/qaa")
+    found = read(SentenceTasksConfig(analogies=None), tmp_path / "demo", tmp_path / "task")
+    assert list(found["languages"]) == ["qaa"] and found["languages"]["qaa"]["counts"] == found["counts"]
+    results = Sentences().evaluate(SentenceSettings(), contestants(room)[:1], tmp_path / "task", tmp_path / "vectors")
+    assert {"demo", "demo_qaa"} < {record["data"] for record in results.records}
+    elsewhere = SentenceTasksConfig(str(room / "senteval"), "any", analogies=None)
+    assert read(elsewhere, tmp_path / "demo", tmp_path / "task")["languages"] == {}
 
 
 def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
@@ -113,7 +147,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for place in places:
                 save_encoder(encoder, place)
                 (place / "time.json").write_text(json.dumps({"step": int(place.name[-1]), "seconds": 1.5}))
-    source = SentenceTasksConfig(str(folder / "senteval"), "any", str(folder / "relations.tsv"))
+    source = SentenceTasksConfig(str(folder / "senteval"), "any", analogies=str(folder / "relations.tsv"))
     Sentences().read(source, folder, folder / "task")
     return folder
 

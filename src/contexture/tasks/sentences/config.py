@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.corpus.config import Lang
 from contexture.strict import STRICT
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
@@ -27,6 +28,9 @@ class SentenceTasksConfig:
     input: str = "demo"
     # published: every file must have the published number of rows. any: other sets in the same formats.
     row_counts: Counts = "published"
+    # The same tasks in other languages (XEVAL): code → a folder in SentEval's layout. None: those of the demo, if it is
+    # the input and has some.
+    languages: dict[Lang, str] = Field(default_factory=dict)
     # Sentence analogies: demo, or a file of five columns: category, A, B, C, D. None: left out.
     analogies: str | None = "demo"
     # Image features and captions: a folder with {train,dev,test}_ims.npy and {train,dev,test}_caps.txt. None: left out.

@@ -53,8 +53,9 @@ def measure_tasks(
     """
     protocol = PROTOCOLS[settings.protocol]
     encoders = dict.fromkeys(encoder for one in contestants for encoder in one.encoders)
-    each(_embed, [(encoder, tasks, store) for encoder in encoders])  # first, as some are parts of several contestants
-    measured = each(_measure, [(one, tasks, protocol, store) for one in contestants])
+    # First, as some are parts of several contestants.
+    each(_embed, [(encoder, tasks, data, store) for encoder in encoders])
+    measured = each(_measure, [(one, tasks, data, protocol, store) for one in contestants])
     done = {(one.variant, one.seed): found for one, (found, _) in zip(contestants, measured, strict=True)}
     zeros = {one.variant: count for one, (_, count) in zip(contestants, measured, strict=True)}
     if settings.ensemble:
@@ -71,13 +72,15 @@ def measure_tasks(
     return records, chosen, zeros
 
 
-def _embed(encoder: str, tasks: SentenceTasks, store: VectorStore) -> None:
-    store([encoder], tasks.sentences(), "tasks")
+def _embed(encoder: str, tasks: SentenceTasks, data: str, store: VectorStore) -> None:
+    store([encoder], tasks.sentences(), f"tasks/{data}")
 
 
-def _measure(one: Contestant, tasks: SentenceTasks, protocol: Protocol, store: VectorStore) -> tuple[Evaluation, int]:
-    vectors = store(one.encoders, tasks.sentences(), "tasks")
-    LOG.info("%s, seed %d: %d tasks", one.variant, one.seed, len(tasks))
+def _measure(
+    one: Contestant, tasks: SentenceTasks, data: str, protocol: Protocol, store: VectorStore
+) -> tuple[Evaluation, int]:
+    vectors = store(one.encoders, tasks.sentences(), f"tasks/{data}")
+    LOG.info("%s, seed %d: %d tasks of %s", one.variant, one.seed, len(tasks), data)
     return evaluate_sentences(vectors, tasks, protocol), vectors.zeros()
 
 

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import SENTENCES
@@ -15,8 +15,13 @@ from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
 from contexture.tasks.sentences.config import WORD_AVERAGE, SentenceSettings, SentenceTasksConfig
 
+if TYPE_CHECKING:
+    from contexture.tasks.sentences.downstream import SentenceTasks
+
 LOG = logging.getLogger(__name__)
 DEMO, SENTEVAL = "demo", "senteval"
+#: Folder of the made-up world in other languages, if it has some.
+LANGUAGES = "languages"
 
 
 class Sentences:
@@ -29,31 +34,37 @@ class Sentences:
         """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
 
         `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
-        were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null.
+        were `dropped`, and `name` and `path` of the `analogies` and the `image_captions`, or null; `languages` has
+        `folder`, `counts` and `dropped` of the tasks in each other language, by its code.
         """
         from contexture.tasks.sentences.downstream import SentenceTasks
 
         made_up = source.input == DEMO
         folder = demo / SENTENCES if made_up else Path(source.input)
+        name = DEMO if made_up else SENTEVAL
         counts = "any" if made_up else source.row_counts
         tasks = SentenceTasks.read(folder, counts)
         missing = dict(tasks.missing)
+        languages: dict[str, dict[str, Any]] = {}
+        for code, given in _languages(source, demo).items():
+            of_language = SentenceTasks.read(Path(given), counts)
+            languages[code] = _told(Path(given), of_language)
+            if of_language.missing:
+                missing[f"{name}_{code}"] = f"{', '.join(of_language.missing)}: not in {given}"
         further: dict[str, dict[str, str] | None] = {}
-        for name, find in (("analogies", _analogies), ("image_captions", _image_captions)):
+        for other, find in (("analogies", _analogies), ("image_captions", _image_captions)):
             try:
-                further[name] = find(source, demo)
+                further[other] = find(source, demo)
             except BenchmarkMissing as error:
-                further[name], missing[name] = None, str(error)
-        for name, reason in missing.items():
+                further[other], missing[other] = None, str(error)
+        for what, reason in missing.items():
             # The made-up world never has them all: nobody need do anything about it.
-            LOG.log(logging.INFO if made_up else logging.WARNING, "%s is left out: %s", name, reason)
-        every: list[Any] = [*tasks.classification, *tasks.relatedness, *tasks.similarity]
+            LOG.log(logging.INFO if made_up else logging.WARNING, "%s is left out: %s", what, reason)
         found = {
-            "name": DEMO if made_up else SENTEVAL,
-            "folder": str(folder),
+            "name": name,
             "row_counts": counts,
-            "counts": {task.name: len(task.table) for task in every},
-            "dropped": {task.name: lines for task in every if (lines := getattr(task, "dropped", 0))},
+            **_told(folder, tasks),
+            "languages": languages,
             "missing": missing,
             **further,
         }
@@ -97,8 +108,9 @@ class Sentences:
             words: folder of a vocabulary of words with vectors: the variant `word_average`, and for expansion.
 
         Returns:
-            Records, and as facts: `counts` and `dropped` rows by task, what is `missing` and why, the strengths that
-            were `chosen`, `zero_vectors` by variant, `neighbours`, and `quality_over_time`.
+            Records, those in another language of `<name>_<code>`; and as facts: `counts` and `dropped` rows by task,
+            what is `missing` and why, the strengths that were `chosen`, `zero_vectors` by variant (neither of other
+            languages), `neighbours`, and `quality_over_time`.
 
         Raises:
             ValueError: a variant that is named in the settings is not there, or what it needs is not given.
@@ -117,13 +129,19 @@ class Sentences:
         store = VectorStore(place, words if settings.expansion else None)
         everyone = [*contestants, *([] if words is None else [Contestant(WORD_AVERAGE, 0, (str(words),))])]
         folder, counts, asked = Path(told["folder"]), told["row_counts"], settings.over_time
-        found = Results(facts={name: told[name] for name in ("counts", "dropped", "missing")})
+        languages: dict[str, Any] = told["languages"]
+        found = Results(facts={"missing": told["missing"]})
+        for name in ("counts", "dropped"):
+            found.facts[name] = told[name] | {code: of[name] for code, of in languages.items() if of[name]}
         found.facts.update(chosen=[], zero_vectors={}, neighbours=[], quality_over_time=[])
-        if told["counts"]:
-            tasks = SentenceTasks.read(folder, counts, told["counts"])
-            records, chosen, zeros = measure_tasks(settings, everyone, tasks, told["name"], store, each)
-            found.records.extend(records)
-            found.facts.update(chosen=chosen, zero_vectors=zeros)
+        sets = {told["name"]: told} | {f"{told['name']}_{code}": of for code, of in languages.items()}
+        for called, of in sets.items():
+            if of["counts"]:
+                tasks = SentenceTasks.read(Path(of["folder"]), counts, of["counts"])
+                records, chosen, zeros = measure_tasks(settings, everyone, tasks, called, store, each)
+                found.records.extend(records)
+                if of is told:
+                    found.facts.update(chosen=chosen, zero_vectors=zeros)
         if settings.neighbours and paragraphs:
             records, neighbours = search_corpus(
                 settings.neighbours, settings.seed, everyone, paragraphs, told["analogies"], store
@@ -137,6 +155,24 @@ class Sentences:
             tasks = SentenceTasks.read(folder, counts, there)
             found.facts["quality_over_time"] = measure_over_time(settings.protocol, whose, tasks, store)
         return found
+
+
+def _languages(source: SentenceTasksConfig, demo: Path) -> dict[str, str]:
+    """Code → the folder of the tasks in that language."""
+    if source.languages or source.input != DEMO:
+        return source.languages
+    folder = demo / LANGUAGES / SENTENCES
+    return {of.name: str(of) for of in sorted(folder.glob("*/"))}
+
+
+def _told(folder: Path, tasks: "SentenceTasks") -> dict[str, Any]:
+    """What `TASK_FILE` says of the tasks of a folder."""
+    every: list[Any] = [*tasks.classification, *tasks.relatedness, *tasks.similarity]
+    return {
+        "folder": str(folder),
+        "counts": {task.name: len(task.table) for task in every},
+        "dropped": {task.name: lines for task in every if (lines := getattr(task, "dropped", 0))},
+    }
 
 
 def _analogies(source: SentenceTasksConfig, demo: Path) -> dict[str, str] | None:
