@@ -1,6 +1,7 @@
 """Labelled pairs of several languages: files of XTREME's layout, and what is wrong with them."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import files_of, read_pairs
+from contexture.tasks.pairs.config import SetInLanguages
+from contexture.tasks.pairs.languages import read_languages
 
 ROWS = [("A dog runs.", "An animal runs.", "entailment"), ("A dog\u2028runs.", 'It "sleeps.', "contradiction")]
 GERMAN = [("Ein Hund läuft.", "Ein Tier läuft.", "entailment"), ("Er läuft.", "NA", "contradiction")]
@@ -80,3 +83,20 @@ def test_a_damaged_file_is_named(folder: Path) -> None:
     (folder / "train-de.tsv.gz").write_bytes(whole[:-10])
     with pytest.raises(SourceError, match=r"train-de\.tsv\.gz cannot be read"):
         read_pairs(NliConfig(), folder)
+
+
+def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:
+    """Of XNLI's development part, of which the task `pairs` tests a share as its test part has no labels here."""
+    folder = shared_data / "multilingual/xnli"
+    tested = read_languages("xnli", SetInLanguages(str(folder), languages=["en", "de"])).rows
+    config = NliConfig(part="dev", languages=["en", "de"], without_tested="en")
+    whole, left = read_pairs(replace(config, without_tested=None), folder), read_pairs(config, folder)
+    assert len(whole) == 2 * 2490 and 0.75 < len(left) / len(whole) < 0.85
+    for lang in ("en", "de"):
+        rows = tested[(tested["part"] == "test") & (tested["genres"] == lang)]
+        own = left[left["lang"] == lang]
+        pairs = set(zip(own["premise"], own["hypothesis"], strict=True))
+        assert len(rows) + len(own) == 2490
+        assert not pairs & set(zip(rows["first"], rows["second"], strict=True))
+    with pytest.raises(SourceError, match=r"nli\.without_tested is fr, but read are \['de', 'en'\]"):
+        read_pairs(replace(config, without_tested="fr"), folder)

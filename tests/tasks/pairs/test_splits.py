@@ -7,7 +7,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from contexture.tasks.pairs.files import read_set
-from contexture.tasks.pairs.splits import first_rows, groups, split_set
+from contexture.tasks.pairs.splits import first_rows, split_set
+from contexture.text.held_out import groups
 
 
 def table(*parts: tuple[str, str, int]) -> pd.DataFrame:

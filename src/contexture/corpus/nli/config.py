@@ -18,5 +18,7 @@ class NliConfig:
     input: str | None = None
     # The part that is trained on; where a test is made of it, train on another.
     part: Literal["train", "dev"] = "train"
+    # Rows that the task `pairs` tests, where it learns from the same part in this language, are left out; null: none.
+    without_tested: Lang | None = None
     # Languages that are read; null: all there are.
     languages: Annotated[list[Lang], Field(min_length=2)] | None = None

@@ -1,12 +1,16 @@
 """Files of premise, hypothesis and label, one a language, as XTREME has XNLI: row by row the same in all of them."""
 
 import csv
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
+from contexture.text.held_out import TEST, drawn
 
 #: The classes, in the order of their numbers.
 LABELS = ("entailment", "neutral", "contradiction")
@@ -38,7 +42,7 @@ def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
 
 
 def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
-    """One row a pair and language: `number`, from 0, `lang`, `premise`, `hypothesis` and `label`, its class's number.
+    """One row a pair and language: `number` in the files, `lang`, `premise`, `hypothesis`, and `label`, by its number.
 
     Raises SourceError, naming file and line, for rows that are not three texts, a label that there is not or that is
     another one in another language, and files of different length.
@@ -56,7 +60,17 @@ def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
                 f"{folder}: row {int(same.argmin()) + 1} has another label in {config.part}-{first} than in "
                 f"{config.part}-{lang}: rows of one number must be translations of one another."
             )
-    return pd.concat([table.assign(lang=lang) for lang, table in tables.items()], ignore_index=True)
+    kept = _untested(config, folder, tables)
+    return pd.concat([table[kept].assign(lang=lang) for lang, table in tables.items()], ignore_index=True)
+
+
+def _untested(config: NliConfig, folder: Path, tables: Mapping[str, pd.DataFrame]) -> npt.NDArray[np.bool_]:
+    """The rows to train on."""
+    if config.without_tested is None:
+        return np.ones(len(next(iter(tables.values()))), np.bool_)
+    if config.without_tested not in tables:
+        raise SourceError(f"{folder}: nli.without_tested is {config.without_tested}, but read are {sorted(tables)}.")
+    return ~drawn(tables[config.without_tested].set_axis(["first", "second", "label", "number"], axis=1), "test", TEST)
 
 
 def _read(file: Path) -> pd.DataFrame:
