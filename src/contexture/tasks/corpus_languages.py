@@ -13,7 +13,7 @@ from contexture.text.language_codes import two_letters
 from contexture.vocabulary.languages import PARTITION
 from contexture.vocabulary.tokenizers import paragraph_texts
 
-#: Sentences of the corpus by which a language's first component is found.
+#: What vectors are for by which a language's first component is found.
 PURPOSE = "corpus"
 
 
@@ -38,11 +38,13 @@ def components(
     encoders: Sequence[str], languages: Mapping[str, str], paragraphs: Path, count: int, place: Path
 ) -> dict[str, Array]:
     """Language → first component of the vectors of its sentences; `languages` as `known` has them."""
-    store, found = VectorStore(place), {}
-    for lang, code in languages.items():
-        texts = corpus_sentences(paragraphs, code, count)
-        found[lang] = first_component(store(encoders, texts, f"{PURPOSE}-{code}")(texts))
-    return found
+    texts = {lang: corpus_sentences(paragraphs, code, count) for lang, code in languages.items()}
+    every = sorted({text for some in texts.values() for text in some})
+    if not every:
+        return {}
+    # A set of languages has vectors of its own.
+    lookup = VectorStore(place)(encoders, every, "-".join([PURPOSE, *languages.values()]))
+    return {lang: first_component(lookup(some)) for lang, some in texts.items()}
 
 
 def without(lookup: Lookup, component: Array | None) -> Lookup:

@@ -6,6 +6,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextSet
+from contexture.corpus.config import Lang
 from contexture.strict import STRICT
 from contexture.tasks.settings import TaskSettings
 from contexture.training.config import Positive
@@ -16,12 +17,21 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
+class TatoebaSet:
+    """A folder of Tatoeba's files, of some languages."""
+
+    folder: str
+    # Codes as in the files' names: [deu, fra].
+    languages: Annotated[list[Lang], Field(min_length=1)]
+
+
+@dataclass(config=STRICT, frozen=True)
 class BitextRetrievalConfig:
     """Where the sets come from."""
 
-    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), or files as in bitext.input; or
-    # demo: those of the made-up world, where it has languages.
-    input: Literal["demo"] | dict[Name, str | BitextSet] = Field(default_factory=dict)
+    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), with some of its languages or with
+    # all, or files as in bitext.input; or demo: those of the made-up world, where it has languages.
+    input: Literal["demo"] | dict[Name, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -1,5 +1,6 @@
 """Files of parallel test sentences: Tatoeba's (Artetxe and Schwenk, 2019), or two sides of any other."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -7,28 +8,34 @@ import pandas as pd
 from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.bitext.files import read_pairs
 from contexture.corpus.errors import SourceError
+from contexture.tasks.bitext_retrieval.config import TatoebaSet
 from contexture.tasks.missing import BenchmarkMissing
 
 _REMEDY = "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository."
 
 
-def read_set(name: str, given: str | BitextSet) -> pd.DataFrame:
+def read_set(name: str, given: str | TatoebaSet | BitextSet) -> pd.DataFrame:
     """One row a pair: `source_lang`, `target_lang`, `source` and `target`, none dropped.
 
     Raises BenchmarkMissing where nothing is there, and ValueError, naming the files, where sides are of different
     length or one is empty.
     """
-    sets = tatoeba(name, Path(given).expanduser()) if isinstance(given, str) else [given]
+    if isinstance(given, BitextSet):
+        sets = [given]
+    elif isinstance(given, TatoebaSet):
+        sets = tatoeba(name, Path(given.folder).expanduser(), given.languages)
+    else:
+        sets = tatoeba(name, Path(given).expanduser())
     return pd.concat([_rows(name, one) for one in sets], ignore_index=True)
 
 
-def tatoeba(name: str, folder: Path) -> list[BitextSet]:
+def tatoeba(name: str, folder: Path, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
     """The pairs of languages in a folder, English in the second place."""
     found = []
-    for file in sorted(folder.glob("tatoeba.*-eng.eng")):
+    for file in sorted(file for lang in languages for file in folder.glob(f"tatoeba.{lang}-eng.eng")):
         lang = file.name.removeprefix("tatoeba.").partition("-")[0]
         found.append(BitextSet([str(file.with_suffix(f".{lang}")), str(file)], (lang, "eng")))
-    if not found:
+    if len(found) < len(languages):
         raise BenchmarkMissing(name, folder / "tatoeba.*-eng.eng", _REMEDY)
     return found
 
