@@ -31,6 +31,7 @@ from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.ranking.config import RankingConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
+from contexture.tasks.reviews.config import ReviewsConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.training.config import Positive, placed
 from contexture.vocabulary.tokenizers import VocabularyConfig
@@ -85,6 +86,7 @@ class Parameters:
     pairs: PairsConfig
     ranking: RankingConfig
     retrieval: RetrievalConfig
+    reviews: ReviewsConfig
     sentence_tasks: SentenceTasksConfig
     compute: ComputeConfig
     # System → what `kedro run --pipelines tour` trains and measures of it.

@@ -12,6 +12,7 @@ from contexture.tasks.multi_hop.config import MultiHopSettings
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.retrieval.config import RetrievalSettings
+from contexture.tasks.reviews.config import ReviewSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
 from contexture.training.config import (
@@ -59,6 +60,7 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
     "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),
     "ranking": (RankingSettings, "contexture.tasks.ranking.task:AnswerRankingTask", "ranking"),
     "retrieval": (RetrievalSettings, "contexture.tasks.retrieval.task:RetrievalTask", "retrieval"),
+    "reviews": (ReviewSettings, "contexture.tasks.reviews.task:ReviewsTask", "reviews"),
     "sentences": (SentenceSettings, "contexture.tasks.sentences.task:Sentences", "sentence_tasks"),
 }
 

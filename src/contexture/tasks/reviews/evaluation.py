@@ -1,0 +1,53 @@
+"""Frozen encoders on reviews: what tells praise from blame in English, asked in every language."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.pairs.features import classify
+from contexture.tasks.reviews.files import AMAZON
+from contexture.tasks.sentences.vectors import VectorStore
+
+NAME = "reviews"
+
+
+def evaluate_reviews(contestants: Sequence[Contestant], file: Path, place: Path, each: Each = one_by_one) -> Results:
+    """The accuracy of all contestants in each language; vectors are kept in `place`."""
+    encoders = list(dict.fromkeys(one.encoders for one in contestants))
+    found = dict(zip(encoders, each(measure, [(names, file, place) for names in encoders]), strict=True))
+    records: list[dict[str, Any]] = [
+        {
+            "variant": one.variant,
+            "seed": one.seed,
+            "task": NAME,
+            "data": f"{AMAZON}_{language}",
+            "protocol": "frozen",
+            "split": "test",
+            "metric": "accuracy",
+            "value": value,
+        }
+        for one in contestants
+        for language, value in found[one.encoders].items()
+    ]
+    return Results(records)
+
+
+def measure(encoders: Sequence[str], file: Path, place: Path) -> dict[str, float]:
+    """Language → accuracy of one logistic regression on the vectors; every review is embedded once."""
+    rows = pd.read_parquet(file)
+    lookup = VectorStore(place)(encoders, sorted(set(rows["text"])), NAME)
+    parts = {str(part): of for part, of in rows.groupby("part")}
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    features = {part: torch.from_numpy(lookup(of["text"].tolist())).to(device) for part, of in parts.items()}
+    labels = {part: of["label"].to_numpy() for part, of in parts.items()}
+    try:
+        predicted = classify(features, labels, 2)
+    except ValueError as error:
+        raise ValueError(f"{'+'.join(encoders)} on {NAME}: {error}") from error
+    right = pd.Series(predicted == labels["test"], index=parts["test"].index)
+    by_language = right.groupby(parts["test"]["language"], sort=False).mean()
+    return {str(language): float(value) for language, value in by_language.items()}

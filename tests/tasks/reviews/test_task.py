@@ -1,0 +1,108 @@
+"""Reviews as a task, from files in the published format to the records."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
+from contexture.tasks.reviews.files import CATEGORIES, read_reviews
+from contexture.tasks.reviews.task import TABLE, ReviewsTask
+from tests.tasks.pairs import toys
+
+TASK = ReviewsTask()
+HALVES = toys.WORDS[::2], toys.WORDS[1::2]
+
+
+def put(folder: Path, language: str, part: str, count: int, upside_down: bool = False) -> None:
+    """So many reviews of each category; praise has some words, blame others."""
+    draw = random.Random(f"{part}")
+    for category in CATEGORIES:
+        items = []
+        for number in range(count):
+            stars = (1, 2, 4, 5)[number % 4]
+            said = " ".join(draw.choices(HALVES[(stars > 3) != upside_down], k=8))
+            items.append(item(f"{stars}.0", said))
+        write(folder / language / category / f"{part}.review", *items)
+
+
+def item(rating: str, text: str, summary: str = "So &amp; so") -> str:
+    return (
+        f"<item>\n<category>books</category><rating>{rating}</rating><asin>1</asin><date/>\n"
+        f"<summary>{summary}</summary><text>\n{text}\n</text></item>"
+    )
+
+
+def write(file: Path, *items: str, head: str = "") -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole = "\n".join(["<?xml version='1.0' encoding='UTF-8'?>", head, "<items>", *items, "</items>"])
+    file.write_text(whole, encoding="utf-8")
+
+
+def read(folder: Path, place: Path) -> dict[str, Any]:
+    TASK.read(ReviewsConfig(str(folder)), folder, place)
+    report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
+    return report
+
+
+def test_from_files_to_records(tmp_path: Path) -> None:
+    """German has the same words for the same, French the words for the opposite; Japanese is not there."""
+    put(tmp_path / "cls", "en", "train", 120)
+    for language in ("en", "de", "fr"):
+        put(tmp_path / "cls", language, "test", 40, language == "fr")
+    put(tmp_path / "cls", "de", "train", 40, upside_down=True)  # is not read
+    report = read(tmp_path / "cls", tmp_path / "data")
+    counts = report["counts"]
+    assert counts["test"] == {language: dict.fromkeys(CATEGORIES, 40) for language in ("en", "de", "fr")}
+    assert list(counts["train"]) == ["en"] and 15 < sum(counts["dev"]["en"].values()) < 60
+    assert sum(counts["dev"]["en"].values()) + sum(counts["train"]["en"].values()) == 360
+    assert list(report["missing"]) == ["amazon_jp"] and "jp/books/test.review" in report["missing"]["amazon_jp"]
+    toys.new_encoder(tmp_path / "encoder", toys.vocabulary(tmp_path / "words"), toys.BAG)
+    encoder = str(tmp_path / "encoder")
+    who = [Contestant("bag", 0, (encoder,)), Contestant("twice", 0, (encoder, encoder))]
+    found = pd.DataFrame(TASK.evaluate(ReviewSettings(), who, tmp_path / "data", tmp_path / "vectors").records)
+    assert set(found["task"]) == {"reviews"} and set(found["protocol"]) == {"frozen"} and len(found) == 6
+    values = found.set_index(["variant", "data"])["value"]
+    assert values["bag", "amazon_en"] == values["bag", "amazon_de"] > 0.9
+    assert values["bag", "amazon_fr"] < 0.1
+
+
+def test_stars_headline_and_text(tmp_path: Path) -> None:
+    put(tmp_path, "en", "train", 4)
+    put(tmp_path, "en", "test", 4)
+    write(tmp_path / "en/books/test.review", item("3.0", "Not bad.", ""), item("4.0", "<![CDATA[A < B]]>"))
+    rows, _ = read_reviews(tmp_path)
+    books = rows[(rows["part"] == "test") & (rows["category"] == "books")]
+    assert books[["text", "label"]].values.tolist() == [["Not bad.", 0], ["So & so A < B", 1]]
+
+
+@pytest.mark.parametrize(
+    ("items", "head", "said"),
+    [
+        (["<item><rating>5.0</rating><text> </text></item>"], "", "review 1: it must have words in <text>"),
+        ([item("5.0", "a"), item("many", "b")], "", "review 2: it must have words"),
+        ([item("7", "a")], "", "review 1: .* a <rating> of 1 to 5 stars"),
+        (["<item>"], "", "cannot be read .*; fetch it again"),
+        ([], "", "has no <item>"),
+        ([item("5.0", "&a;")], '<!DOCTYPE items [<!ENTITY a "b">]>', "cannot be read .declares a document type, items"),
+    ],
+)
+def test_a_damaged_file_is_named(items: list[str], head: str, said: str, tmp_path: Path) -> None:
+    put(tmp_path, "en", "train", 4)
+    write(tmp_path / "en/dvd/train.review", *items, head=head)
+    with pytest.raises(ValueError, match=rf"en/dvd/train\.review.*{said}"):
+        read_reviews(tmp_path)
+
+
+def test_without_files_nothing_is_measured(tmp_path: Path) -> None:
+    report = read(tmp_path / "none", tmp_path / "data")
+    assert report["counts"] == {} and "none/en/books/train.review" in report["missing"]["amazon"]
+    TASK.read(ReviewsConfig(), tmp_path, tmp_path / "data")
+    assert "reviews.input names no folder" in (tmp_path / "data" / TASK_FILE).read_text()
+    assert not (tmp_path / "data" / TABLE).exists()
+    found = TASK.evaluate(ReviewSettings(), [Contestant("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
+    assert found.records == []
