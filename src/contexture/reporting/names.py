@@ -9,6 +9,7 @@ TASKS = {
     "pairs": "Sentence pairs",
     "ranking": "Answer ranking",
     "bitext_retrieval": "Bitext retrieval",
+    "bitext_mining": "Bitext mining",
     "language_bias": "Language bias",
     "multi_hop": "Multi-hop questions",
     "reviews": "Reviews",
@@ -65,6 +66,7 @@ PROTOCOLS = {
     "senteval": "SentEval's protocol",
     "skip_thoughts": "skip-thoughts probe",
     "cosine": "cosine",
+    "ratio": "ratio margin",
     "nearest": "nearest",
     "ranking": "ranking",
 }

@@ -54,6 +54,8 @@ METRICS = {
     "accuracy": Metric("accuracy"),
     # Of analogies A:B::C:D, when A, B and C are no candidates.
     "accuracy_excluding": Metric("accuracy without A, B and C"),
+    "precision": Metric("precision"),
+    "recall": Metric("recall"),
     "f1": Metric("F1"),
     "own_language": Metric("neighbours of its own language", lower_is_better=True),
     "mse": Metric("MSE", high=math.inf, scale=1, decimals=3, lower_is_better=True),

@@ -29,8 +29,9 @@ class TatoebaSet:
 class BitextRetrievalConfig:
     """Where the sets come from."""
 
-    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), with some of its languages or with
-    # all, or files as in bitext.input; or demo: those of the made-up world, where it has languages.
+    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), with some of its languages or all;
+    # a folder of BUCC's (de-en/de-en.training.de, …); or files as in bitext.input. Or demo: those of the made-up world,
+    # where it has languages.
     input: Literal["demo"] | dict[Name, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
 
 

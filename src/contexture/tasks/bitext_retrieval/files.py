@@ -11,7 +11,10 @@ from contexture.corpus.errors import SourceError
 from contexture.tasks.bitext_retrieval.config import TatoebaSet
 from contexture.tasks.missing import BenchmarkMissing
 
-_REMEDY = "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository."
+_REMEDY = (
+    "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository; BUCC's is bucc2018, with "
+    "de-en/de-en.training.de, .en and .gold and the same of sample."
+)
 
 
 def read_set(name: str, given: str | TatoebaSet | BitextSet) -> pd.DataFrame:

@@ -11,8 +11,9 @@ from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.bitext_retrieval.config import DEMO, BitextRetrievalConfig, BitextRetrievalSettings
+from contexture.tasks.bitext_retrieval.config import DEMO, BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import read_set
+from contexture.tasks.bitext_retrieval.mining_files import mining_pairs, read_part
 from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
@@ -25,15 +26,23 @@ class BitextRetrievalTask:
     corpus = ("paragraphs",)
 
     def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
-        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`."""
-        world: dict[str, str | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
+        """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`.
+
+        Sets that are mined stay where they are: `mining` of `TASK_FILE` has their folders.
+        """
+        world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
         sets = world if isinstance(source.input, str) else source.input
-        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}}
+        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "mining": {}}
         if not sets:
             report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
         with work_folder(place) as work:
             for name, given in sets.items():
+                folder = Path(given).expanduser() if isinstance(given, str) else None
                 try:
+                    if folder and (mined := mining_pairs(folder)):
+                        counts = {pair: _mined(folder / pair, parts) for pair, parts in mined.items()}
+                        report["mining"][name], report["counts"][name] = str(folder), counts
+                        continue
                     rows = read_set(name, given)
                 except BenchmarkMissing as error:
                     LOG.warning("%s", error)
@@ -66,14 +75,27 @@ class BitextRetrievalTask:
         *,
         paragraphs: Path,
     ) -> Results:
-        """See `evaluation.evaluate_bitext`; sets that are missing are left out."""
+        """See `evaluation.evaluate_bitext` and `mining.evaluate_mining`; sets that are missing are left out."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
+        from contexture.tasks.bitext_retrieval.mining import evaluate_mining
 
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-        files = {name: data / f"{name}.parquet" for name in report["counts"]}
+        files = {name: data / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
+        folders = {name: Path(folder) for name, folder in report["mining"].items()}
         found = evaluate_bitext(contestants, files, place, each, paragraphs, settings.pcr_sentences)
         missing = dict(report["missing"])
         for name, languages in found.facts["without_text"].items():
             if languages:
                 missing[f"PCR on {name} in {', '.join(languages)}"] = "the corpus has no text of them to fit it on"
-        return Results(found.records, {"missing": missing})
+        records = [*found.records, *evaluate_mining(contestants, folders, place, each).records]
+        return Results(records, {"missing": missing})
+
+
+def _mined(place: Path, parts: tuple[str, str]) -> dict[str, Any]:
+    """The counts of a pair of languages that is mined, and its parts."""
+    counts: dict[str, Any] = {"parts": f"threshold chosen on {parts[0]}, tested on {parts[1]}"}
+    for part in parts:
+        found = read_part(place, part)
+        sides = dict(zip(place.name.split("-"), (len(found.source), len(found.target)), strict=True))
+        counts[part] = {**sides, "gold": len(found.gold)}
+    return counts
