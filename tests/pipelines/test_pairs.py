@@ -1,4 +1,4 @@
-"""`kedro run` of a system that asks for pair classification, at its smallest."""
+"""`kedro run` of a system that asks for pairs and for tasks in several languages, at its smallest."""
 
 import copy
 import json
@@ -9,6 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, records, run
+from tests.tasks.bitext_retrieval.test_mining import put as put_mining
+from tests.tasks.reviews.test_task import put as put_reviews
 
 
 @pytest.mark.slow
@@ -24,6 +26,13 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     params["pairs"] = {"input": sets}
     tuning = {"finetune": ["scitail"], "steps": 2, "evaluate_every": 1, "precision": "fp32", "train_rows": 50}
     params["mspp"]["tasks"]["pairs"] = tuning
+    for part in ("train", "test"):
+        put_reviews(tmp_path / "cls", "en", part, 8)
+    put_mining(tmp_path / "bucc", "sample", ["Boats lie."], ["Boats lie.", "No."], [(0, 0)])
+    put_mining(tmp_path / "bucc", "training", ["The harbour.", "Yes."], ["The harbour."], [(0, 0)])
+    params["reviews"] = {"input": str(tmp_path / "cls")}
+    params["bitext_retrieval"] = {"input": {"bucc": str(tmp_path / "bucc")}}
+    params["mspp"]["tasks"] |= {"reviews": {}, "bitext_retrieval": {}}
     project = make_project()
     run(project, params)
     table = records(project, "mspp")
@@ -33,7 +42,10 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     assert set(pairs["data"]) == {"scitail", "xnli_de", "xnli_en"} and set(pairs["metric"]) == {"accuracy"}
     found = pairs.groupby("protocol")["variant"].agg(set).to_dict()
     assert found == {"frozen": trained | {"majority", "word_overlap"}, "finetuned": trained}
+    others = table[table["task"].isin(["reviews", "bitext_mining"])].groupby("data")["variant"].agg(set).to_dict()
+    assert others == {"amazon_en": trained, "bucc_de-en": trained}
     text = check_report(project, "mspp")
+    assert "amazon_de is not here" in text and "threshold chosen on sample, tested on training" in text
     assert "Sentence pairs" in text and "by a hash of the texts, are tested" in text and "without label" in text
     assert "snli is not here" in text
     card = project / "data/06_models/mspp/finetuned/pairs/mspp_ie/seed-0/scitail/README.md"
