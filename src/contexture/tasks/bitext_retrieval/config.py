@@ -29,7 +29,7 @@ class TatoebaSet:
 class BitextRetrievalConfig:
     """Where the sets come from."""
 
-    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, tatoeba.deu-eng.eng, …), with some of its languages or all;
+    # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, …), with some of its languages or with all;
     # a folder of BUCC's (de-en/de-en.training.de, …); or files as in bitext.input. Or demo: those of the made-up world,
     # where it has languages.
     input: Literal["demo"] | dict[Name, str | TatoebaSet | BitextSet] = Field(default_factory=dict)
