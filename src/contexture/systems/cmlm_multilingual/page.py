@@ -101,14 +101,14 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     labels = {**LABELS, **context.labels}
     answers = _answers(shown)
     figures, pictured = _pictures(context.facts.get(BIAS, {}), labels)
-    others = [r for r in shown if r["task"] != BITEXT and r["data"].split("/")[0] not in (XEVAL, "amazon")]
+    others = [r for r in shown if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL]
     return Page(
         findings=[one.sentence for one in answers if one.claim.on != (CLASSIFIED,)],
         sections=[
             *sections([_claims_table(answers)]),
             *sections(_xeval_tables(shown)),
             *sections(_bitext_tables(shown)),
-            *sections([task_table(shown, reviews_table(), "amazon")]),
+            *sections([task_table(shown, reviews_table(), "")]),
             TABLE_7,
             *pictured,
             *sections(every_table(others, labels)),
