@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from contexture.tasks.base import Contestant
 from contexture.tasks.pairs.config import PairsConfig, SetInLanguages
-from contexture.tasks.pairs.languages import read_languages
+from contexture.tasks.pairs.files import read_rows
+from contexture.tasks.pairs.languages import language_files, read_languages
 from contexture.tasks.pairs.task import PairsTask
 from tests.tasks.pairs import toys
 
@@ -137,10 +138,16 @@ def test_from_files_to_records_frozen_and_fine_tuned(tmp_path: Path) -> None:
         assert values[protocol, "toys_qab"] < 0.7
 
 
-@pytest.mark.parametrize(("name", "languages", "rows"), [("xnli", 15, 2490), ("pawsx", 7, 2000)])
-def test_real_sets_are_tested_in_every_language(name: str, languages: int, rows: int, shared_data: Path) -> None:
+@pytest.mark.parametrize(("name", "languages", "rows", "tests"), [("xnli", 15, 2490, 5010), ("pawsx", 7, 2000, 2000)])
+def test_real_sets_are_tested_in_every_language(
+    name: str, languages: int, rows: int, tests: int, shared_data: Path
+) -> None:
     """Of the test parts only the texts were published, so that the dev parts are split."""
-    found = read_languages(name, SetInLanguages(str(shared_data / "multilingual" / name)))
+    folder = shared_data / "multilingual" / name
+    unlabelled = [read_rows(file) for (part, _), file in language_files(folder).items() if part == "test"]
+    assert [len(of) for of in unlabelled] == [tests] * languages
+    assert all(of["label"].eq("").all() and of["first"].ne("").all() for of in unlabelled)
+    found = read_languages(name, SetInLanguages(str(folder)))
     counts = asked_in(found.rows)
     own = found.rows["part"].ne("test").sum()
     assert len(counts) == languages and len({*counts.values()}) == 1 and counts["de"] + own == rows
