@@ -1,13 +1,16 @@
 """Speed of a step of bitext retrieval beside sentence-transformers, on the same weights and pairs.
 
     python benchmarks/bitext.py [--layers 4] [--width 256] [--batch 64] [--rounds 5] [--precisions fp32 bf16]
-    python benchmarks/bitext.py --english ../shared/data/multilingual/multi30k/data/task1/raw/train.en.gz \
-        --german ../shared/data/multilingual/multi30k/data/task1/raw/train.de.gz
+    python benchmarks/bitext.py --english train.en.gz --german train.de.gz
+    python benchmarks/bitext.py --search 100000 --width 256
 
 Needs the extra `workbench`; a few minutes on two cores. A step goes from rows on disk (ours) or texts in memory
 (MultipleNegativesRankingLoss, both ways, in a plain loop around the collator of its trainer) to changed weights. Both
 sides have the same weights, pairs, precision, clipping and AdamW, and take turns; the table has medians of the rounds
 after the first. Without files, sentences are made up, each with 3 to 62 words and a translation of about as many.
+
+With --search so many vectors are looked for among as many others, as the task `bitext_retrieval` does: the floor is that
+of a product of the two matrices. Every vector's neighbour is known, and it ends with an error if one is not found.
 
 It ends with an error unless the losses of the first batch, in fp32 and without a margin, which the peer does not have,
 agree to 1e-4.
@@ -16,6 +19,7 @@ agree to 1e-4.
 import argparse
 import math
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +36,7 @@ from contexture.corpus.bitext.files import read_pairs
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.objectives.bitext import additive_margin
+from contexture.tasks.bitext_retrieval.evaluation import nearest
 from contexture.training.bitext_stream import SIDES, Bitext
 from contexture.training.config import BitextStreamConfig
 from contexture.training.streams import Steps
@@ -102,6 +107,23 @@ def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> Callable[[int], 
     return loss
 
 
+def search(count: int, width: int) -> None:
+    """Seconds of the exact search of `count` vectors among `count`, and of the product of the matrices alone."""
+    draw = np.random.default_rng(0)
+    candidates = draw.standard_normal((count, width), np.float32)
+    asked = candidates + 0.1 * draw.standard_normal((count, width), np.float32)
+    began = time.perf_counter()
+    for start in range(0, count, 10_000):
+        asked[start : start + 10_000] @ candidates.T
+    product = time.perf_counter() - began
+    began = time.perf_counter()
+    _, rows = nearest(candidates, asked, 2)
+    took = time.perf_counter() - began
+    if not (rows[:, 0] == np.arange(count)).all():
+        raise SystemExit("a vector's own neighbour was not found")
+    print(f"{count:,} × {count:,} vectors of {width}: {took:.1f} s; the product alone {product:.1f} s")
+
+
 def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
@@ -113,7 +135,11 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--tokens-at-once", type=int, default=4096)
     parser.add_argument("--english", help="one side of Moses files")
     parser.add_argument("--german", help="the other")
+    parser.add_argument("--search", type=int, help="vectors on either side, in place of training")
     given = parser.parse_args(words)
+    if given.search is not None:
+        search(given.search, given.width)
+        return
     from sentence_transformers import SentenceTransformer
 
     with tempfile.TemporaryDirectory() as name:
