@@ -9,8 +9,8 @@ Needs the extra `workbench`; a few minutes on two cores. A step goes from rows o
 sides have the same weights, pairs, precision, clipping and AdamW, and take turns; the table has medians of the rounds
 after the first. Without files, sentences are made up, each with 3 to 62 words and a translation of about as many.
 
-With --search so many vectors are looked for among as many others, as the task `bitext_retrieval` does: the floor is that
-of a product of the two matrices. Every vector's neighbour is known, and it ends with an error if one is not found.
+With --search so many vectors are looked for among as many others, as the task `bitext_retrieval` does; the floor is the
+product of the two matrices. Every vector's neighbour is known, and it ends with an error if one is not found.
 
 It ends with an error unless the losses of the first batch, in fp32 and without a margin, which the peer does not have,
 agree to 1e-4.

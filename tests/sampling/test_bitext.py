@@ -72,8 +72,10 @@ def test_the_stage_makes_one_table_and_counts_it(bitext: DataFrame, vocabulary: 
     (one,) = made.tables
     assert (one.name, one.reads) == ("bitext", ("bitext", "tokenizer"))
     rows = [row for file in written(one.make(bitext, vocabulary), tmp_path / "table") for row in file]
-    counts = made.count(bitext.sparkSession.read.parquet(str(tmp_path / "table")), bitext)
+    documents = bitext.sparkSession.createDataFrame([("en:0:1",), ("deu:0:2",)], "doc_id string")
+    counts = made.count(bitext.sparkSession.read.parquet(str(tmp_path / "table")), documents)
     assert counts == {
+        "without_text": "fr",
         "pairs": 40,
         "languages": {"en-de": 20, "en-fr": 20},
         "tokens": sum(len(row["source"]) + len(row["target"]) for row in rows),

@@ -80,4 +80,6 @@ def test_the_stage_makes_one_table_and_counts_it(nli: DataFrame, vocabulary: Pat
     assert (one.name, one.reads) == ("nli", ("nli", "tokenizer"))
     both = one.make(nli, vocabulary)
     languages = {f"{a}-{b}": PAIRS for a in LANGUAGES for b in LANGUAGES if a != b}
-    assert made.count(both, nli) == count_pairs(both) == {"pairs": 6 * PAIRS, "languages": languages}
+    assert count_pairs(both) == {"pairs": 6 * PAIRS, "languages": languages}
+    documents = nli.sparkSession.createDataFrame([("en:0:1",), ("de:0:2",)], "doc_id string")
+    assert made.count(both, documents) == count_pairs(both) | {"without_text": "fr"}

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.sampling.examples import ExampleTable, ExampleTables
+from contexture.sampling.languages import without_text
 from contexture.sampling.tokens import tokenize_columns
 from contexture.training.config import BitextStreamConfig
 
@@ -66,6 +67,7 @@ def tables(config: BitextStreamConfig, lengths: Lengths, seed: int) -> ExampleTa
         counts = count_pairs(examples, lengths.document)
         if not counts["pairs"]:
             raise ValueError("no pair of parallel sentences is left: data/08_reporting/corpus/bitext.json says why")
-        return counts
+        languages = {lang for pair in counts["languages"] for lang in pair.split("-")}
+        return counts | without_text(languages, documents)
 
     return ExampleTables([ExampleTable("bitext", sample, ("bitext", "tokenizer"))], count)

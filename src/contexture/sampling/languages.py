@@ -1,12 +1,15 @@
 """Examples of several languages, of which small ones get a larger share (CMLM, section 4)."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.sampling.draws import drawn
+from contexture.text.language_codes import two_letters
 
+LOG = logging.getLogger(__name__)
 #: Column that tells the copies of a row apart.
 COPY = "copy"
 
@@ -14,6 +17,19 @@ COPY = "copy"
 def language_of(document: str) -> Column:
     """The language of the document whose id is in this column: ids begin with it."""
     return F.substring_index(document, ":", 1)
+
+
+def without_text(languages: Iterable[str], documents: DataFrame) -> dict[str, str]:
+    """The count `without_text`: those of these languages that no document is in; none where all have some.
+
+    They are warned of, too.
+    """
+    rows = documents.select(language_of("doc_id").alias("language")).distinct().collect()
+    there = {two_letters(row["language"]) for row in rows}
+    found = sorted(lang for lang in set(languages) if two_letters(lang) not in there)
+    if found:
+        LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(found))
+    return {"without_text": ", ".join(found)} if found else {}
 
 
 def times_taken(counts: Mapping[str, int], exponent: float) -> dict[str, float]:

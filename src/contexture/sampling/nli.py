@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from contexture.encoders.config import Lengths
 from contexture.sampling.draws import drawn
 from contexture.sampling.examples import ExampleTable, ExampleTables
+from contexture.sampling.languages import without_text
 from contexture.sampling.tokens import tokenize_columns
 from contexture.training.config import NliStreamConfig
 
@@ -59,6 +60,8 @@ def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTable
         return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)
 
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
-        return count_pairs(examples)
+        counts = count_pairs(examples)
+        languages = {lang for pair in counts["languages"] for lang in pair.split("-")}
+        return counts | without_text(languages, documents)
 
     return ExampleTables([ExampleTable("nli", sample, ("nli", "tokenizer"))], count)
