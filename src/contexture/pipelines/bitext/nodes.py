@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus.bitext import table
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
-from contexture.demo.config import DemoConfig
+from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import codes
 from contexture.demo.translations import bitext_names
 from contexture.demo.write import LANGUAGES
@@ -45,7 +45,7 @@ def clean_bitext(
 
 def placed(config: BitextConfig, world: DemoConfig, demo: Path) -> BitextConfig:
     """The same with the files of the made-up world, a set for each language, where these are asked for."""
-    if config.input != "demo":
+    if config.input != DEMO:
         return config
     sets = {}
     for code in codes(world.languages):

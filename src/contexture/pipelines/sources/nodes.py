@@ -11,13 +11,12 @@ from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
-from contexture.demo.config import DemoConfig
+from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import codes
 from contexture.demo.write import BOOKS, LANGUAGES
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
-DEMO = "demo"
 #: What `check_inputs` asked for and found, for the node of the same run: a large folder is walked once.
 _checked: list[tuple[CorpusConfig, list[SourceFile]]] = []
 

@@ -5,8 +5,9 @@ from collections.abc import Collection
 from kedro.pipeline import Pipeline, node
 
 from contexture.config import Parameters
+from contexture.demo.config import DEMO
 from contexture.pipelines.named import fixed
-from contexture.pipelines.sources.nodes import DEMO, locate_sources, make_demo_world
+from contexture.pipelines.sources.nodes import locate_sources, make_demo_world
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:

@@ -7,13 +7,11 @@ from typing import Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.demo.config import DEMO
 from contexture.encoders.config import HeadStyle, LayoutConfig
 from contexture.strict import STRICT
 from contexture.tasks.settings import FinetuneSettings
 from contexture.training.config import OptimizerConfig, Positive, StreamConfig
-
-#: The input that stands for the made-up world.
-DEMO = "demo"
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from contexture.demo.config import DEMO
 from contexture.folders import work_folder
-from contexture.tasks.answer_selection.config import DEMO, AnswersConfig, AnswerSelectionSettings
+from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings
 from contexture.tasks.answer_selection.files import clean, read_wikiqa
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing

@@ -11,8 +11,6 @@ from contexture.strict import STRICT
 from contexture.tasks.settings import TaskSettings
 from contexture.training.config import Positive
 
-#: The input that stands for the made-up world.
-DEMO = "demo"
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from contexture.corpus.bitext.config import BitextSet
+from contexture.demo.config import DEMO
 from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.bitext_retrieval.config import DEMO, BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
+from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import read_set
 from contexture.tasks.bitext_retrieval.mining_files import mining_pairs, read_part
 from contexture.tasks.missing import BenchmarkMissing

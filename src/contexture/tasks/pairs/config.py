@@ -6,12 +6,11 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.demo.config import DEMO
 from contexture.strict import STRICT
 from contexture.tasks.settings import FinetuneSettings
 from contexture.training.config import OptimizerConfig, Positive
 
-#: The input that stands for the made-up world.
-DEMO = "demo"
 #: What a set can be called; its models and its vectors have a folder of that name.
 NAME = r"[a-z0-9_]+"
 

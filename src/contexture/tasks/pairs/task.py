@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from contexture.demo.config import DEMO
 from contexture.demo.translations import XNLI
 from contexture.demo.write import LANGUAGES, PAIRS
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.pairs.config import DEMO, PairsConfig, PairSettings, SetInLanguages
+from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLanguages
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.languages import language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set

@@ -11,8 +11,6 @@ from contexture.strict import STRICT
 from contexture.tasks.settings import FinetuneSettings
 from contexture.training.config import OptimizerConfig, Positive
 
-#: The input that stands for the made-up world.
-DEMO = "demo"
 #: Candidates of a question whose format gives it none of its own (Cross-Thought, section 4.2).
 POOL = 1000
 Split = Literal["train", "dev", "test"]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
 from contexture.folders import work_folder
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.ranking.config import DEMO, RankingConfig, RankingSet, RankingSettings
+from contexture.tasks.ranking.config import RankingConfig, RankingSet, RankingSettings
 
 LOG = logging.getLogger(__name__)
 

@@ -7,13 +7,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.demo.config import DEMO
 from contexture.metrics.config import Bm25Config, IndexConfig
 from contexture.strict import STRICT
 from contexture.tasks.settings import FinetuneSettings
 from contexture.training.config import OptimizerConfig, Positive
 
-#: The input that stands for the made-up world.
-DEMO = "demo"
 Share = Annotated[float, Field(gt=0, lt=100)]
 
 

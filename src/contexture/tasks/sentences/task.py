@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import SENTENCES
 from contexture.folders import work_folder
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from contexture.tasks.sentences.downstream import SentenceTasks
 
 LOG = logging.getLogger(__name__)
-DEMO, SENTEVAL = "demo", "senteval"
+SENTEVAL = "senteval"
 #: Folder of the made-up world in other languages, if it has some.
 LANGUAGES = "languages"
 
