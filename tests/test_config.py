@@ -318,7 +318,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         # `fixed` is a run, whose vectors are a part of mc.
         ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours: no variant is called fixed;"),
         ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time: no variant is called unit; the"),
-        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['cmlm', 'cross_thought', '"),
+        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['cmlm', 'cmlm_multilingual', '"),
         ("league.guests.mspp", ["mspp_ei"], r"no variant is called mspp_ei; there are \['base_ie', "),
         ("tour.msp", {"variants": []}, r"tour: no system 'msp'; there are"),
         ("tour.mspp.variants", ["mspp_ei"], r"no variant is called mspp_ei; there are"),

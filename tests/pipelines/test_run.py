@@ -406,6 +406,10 @@ def pipelines() -> dict[str, Pipeline]:
     return register_pipelines()
 
 
+#: What the made-up world feeds where it speaks English alone.
+FED = [name for name in SYSTEMS if name != "cmlm_multilingual"]
+
+
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
     assert set(pipelines) == {"corpus", *SYSTEMS, "two_tower_ablation", "tour", "__default__"}
     assert not any(node.short_name.startswith("read_") for node in pipelines["corpus"].nodes)
@@ -415,17 +419,20 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
         n.name for n in pipelines["two_tower"].nodes
     }
     everything = {node.name for node in pipelines["__default__"].nodes}
-    for name in [*SYSTEMS, "corpus"]:
+    for name in [*FED, "corpus"]:
         assert {node.name for node in pipelines[name].nodes} <= everything
+    others = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
+    assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= others
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
 
 
 def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None:
     parameters = current()
     main = {name: main_variants(name, config, parameters) for name, config in parameters.systems.items()}
-    assert sum(map(len, main.values())) <= 12
+    assert set(main) == set(SYSTEMS) and set(map(len, main.values())) == {2}
     short = parameters.toured()
-    assert {name: main_variants(name, config, short) for name, config in short.systems.items()} == main
+    tour = {name: main_variants(name, config, short) for name, config in short.systems.items()}
+    assert tour == {name: main[name] for name in FED}
     for name in ("tour", "__default__"):
         registered = {
             node.namespace: node.inputs for node in pipelines[name].nodes if node.short_name == "register_encoder"
@@ -461,7 +468,24 @@ def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> No
         made = {output for node in own if node.short_name == "pretrain" for output in node.outputs}
         assert made == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
         assert len(made) < len(current().systems[name].pretrain.runs)
-    assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*SYSTEMS, "text"}
+    assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*FED, "text"}
+
+
+def test_the_default_has_many_languages_where_their_files_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("contexture.pipelines.parameters._checked", [])
+    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
+    for env, params, there in (
+        ("multilingual", {}, True),
+        ("multilingual", {"nli": {"input": None}}, False),
+        ("multilingual", {"bitext": {"input": {}}}, False),
+    ):
+        check(OmegaConfigLoader(str(PROJECT / "conf"), env=env, runtime_params=params, **arguments))
+        found = register_pipelines()
+        systems = {*FED, *(["cmlm_multilingual"] if there else [])}
+        assert {node.namespace for node in found["__default__"].nodes} == {*systems, "text"}
+        assert {node.namespace for node in found["tour"].nodes} == {*FED, "text"}
 
 
 def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:

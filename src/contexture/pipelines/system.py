@@ -22,8 +22,8 @@ from contexture.pipelines import (
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 
-#: As many variants of all systems together have their main metric among those of a run.
-MAIN = 12
+#: So many variants of a system have their main metric among those of a run.
+MAIN = 2
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
@@ -95,7 +95,7 @@ def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parame
 def main_variants(name: str, config: SystemConfig, parameters: Parameters) -> list[str]:
     """The few variants that stand for a system: the first of the tour's, or of all where the tour has it not."""
     tour = parameters.tour.get(name)
-    return (tour.variants if tour else [*config.measured])[: MAIN // len(parameters.systems)]
+    return (tour.variants if tour else [*config.measured])[:MAIN]
 
 
 def guests_of(config: SystemConfig, parameters: Parameters) -> Mapping[str, SystemConfig]:
