@@ -150,6 +150,30 @@ def test_systems_of_the_paper_have_their_own_tokenizers() -> None:
         told.check_systems({"mspp"})
 
 
+def test_what_many_languages_are_learned_from_is_asked_for_before_a_run(tmp_path: Path) -> None:
+    """Only of the system that reads it; a language of the labelled pairs that has no file is named."""
+
+    def asked(change: dict[str, Any]) -> Parameters:
+        return check_parameters(merged(parameters("multilingual"), change), [CONF / "base"], {})
+
+    asked({}).check_systems(set(SYSTEMS))
+    lines = "One follows.\tIt follows.\tentailment\n"
+    for lang in ("en", "de"):
+        (tmp_path / f"train-{lang}.tsv").write_text(lines)
+    given = {"input": str(tmp_path)}
+    asked({"nli": given | {"languages": ["de", "en"]}}).check_systems({"cmlm_multilingual"})
+    for change, said in (
+        ({"nli": {"input": None}}, r"cmlm_multilingual reads labelled pairs, and nli\.input names none: see docs/"),
+        ({"bitext": {"input": {}}}, r"cmlm_multilingual reads parallel sentences, and bitext\.input names none"),
+        ({"nli": given | {"languages": ["en", "fr"]}}, r"no train-fr\.tsv; the languages .* \['de', 'en'\]"),
+        ({"nli": given | {"part": "dev"}}, r"0 files dev-<language>\.tsv"),
+    ):
+        found = asked(change)
+        found.check_systems({"cmlm", "league"})
+        with pytest.raises(ConfigurationError, match=said):
+            found.check_systems({"cmlm_multilingual"})
+
+
 def broken(change: dict[str, Any], tmp_path: Path, base: dict[str, Any]) -> str:
     """What is said of the base configuration with one file changed."""
     (tmp_path / "env" / "parameters").mkdir(parents=True)
@@ -294,6 +318,13 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
         ("bitext.input", "demo", r"bitext\.input: the made-up world speaks English alone: set demo\.languages"),
         ("bitext_retrieval.input", "demo", r"bitext_retrieval\.input: .* speaks English alone: set demo\.languages"),
+        ("language_bias.input", "demo", r"language_bias\.input: .* speaks English alone: set demo\.languages"),
+        ("language_bias.input", "data/pawsx", r"language_bias\.input\..*: Input should be 'demo' \(is 'data/pawsx'\)"),
+        ("language_bias.input", {"PAWS-X": "data"}, r"language_bias\.input\..*PAWS-X"),
+        ("nli.input", "demo", r"nli\.input: .* speaks English alone: set demo\.languages"),
+        ("nli.languages", ["en"], r"nli\.languages: List should have at least 2 items"),
+        ("nli.part", "test", r"nli\.part: Input should be 'train' or 'dev' \(is 'test'\)"),
+        ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"language_bias\.drawn: no variant is called \['x'\]"),
         # Streams, objectives, tasks, runs, encoders and variants that there are not.
         ("mspp.streams.jiont", {}, r"mspp\.streams: .*no stream is called jiont; there are \['bitext', 'contiguous', "),
         ("pairs.input", "data/snli", r"pairs: .*such as pairs\.input\.snli=data/snli"),
@@ -318,7 +349,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         # `fixed` is a run, whose vectors are a part of mc.
         ("quick_thoughts.tasks.sentences.neighbours.variants", ["fixed"], "neighbours: no variant is called fixed;"),
         ("quick_thoughts.tasks.sentences.over_time.variants", ["unit"], "over_time: no variant is called unit; the"),
-        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['cmlm', 'cmlm_multilingual', '"),
+        ("league.guests.msp", ["mspp_ie"], r"league\.guests: no system 'msp'; there are \['cmlm', 'cmlm_mult"),
         ("league.guests.mspp", ["mspp_ei"], r"no variant is called mspp_ei; there are \['base_ie', "),
         ("tour.msp", {"variants": []}, r"tour: no system 'msp'; there are"),
         ("tour.mspp.variants", ["mspp_ei"], r"no variant is called mspp_ei; there are"),

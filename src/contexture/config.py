@@ -112,8 +112,8 @@ class Parameters:
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
         check_evaluation(self.cleaning.evaluation)
-        for name, asked in (("bitext", self.bitext.input), ("bitext_retrieval", self.bitext_retrieval.input)):
-            if asked == "demo" and not self.demo.languages:
+        for name in ("bitext", "bitext_retrieval", "language_bias", "nli"):
+            if getattr(self, name).input == DEMO and not self.demo.languages:
                 raise ValueError(
                     f"{name}.input: the made-up world speaks English alone: set demo.languages to 1 or more"
                 )
@@ -150,7 +150,7 @@ class Parameters:
             if "bitext" in made_of:
                 check_bitext(name, self.bitext)
             if "nli" in made_of:
-                check_nli(name, self.nli, self.demo)
+                check_nli(name, self.nli)
             wanted, there = self.systems[name].tokenizer, self.vocabulary.published
             if wanted is not None and Path(there or "").name != Path(wanted).name:
                 raise ConfigurationError(
@@ -170,15 +170,13 @@ def check_bitext(name: str, bitext: BitextConfig) -> None:
             raise ConfigurationError(f"bitext.input.{key}: {error}") from None
 
 
-def check_nli(name: str, nli: NliConfig, demo: DemoConfig) -> None:
+def check_nli(name: str, nli: NliConfig) -> None:
     """Raise ConfigurationError where a system that reads labelled pairs of several languages has none."""
     if nli.input is None:
         raise ConfigurationError(
             f"{name} reads labelled pairs, and nli.input names none: see docs/cmlm-multilingual.md"
         )
     if nli.input == DEMO:
-        if not demo.languages:
-            raise ConfigurationError("nli.input is demo, whose world has no other language: set demo.languages")
         return
     try:
         files_of(nli, Path(nli.input).expanduser())

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -20,7 +20,7 @@ class LanguageBiasConfig:
 
     # demo (the made-up world, where it has languages); or sets by name: a folder with test-en.tsv, test-de.tsv, …, as
     # XTREME has PAWS-X, of which the first column is taken.
-    input: str | dict[Name, str] = Field(default_factory=dict)
+    input: Literal["demo"] | dict[Name, str] = Field(default_factory=dict)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -26,8 +26,7 @@ class LanguageBiasTask:
 
     def read(self, source: LanguageBiasConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.read`."""
-        sets = {DEMO: str(demo / LANGUAGES / PAWSX)} if source.input == DEMO else source.input
-        assert isinstance(sets, dict)
+        sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo / LANGUAGES / PAWSX)}
         report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}}
         if not sets:
             report["missing"][self.name] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
