@@ -109,6 +109,11 @@ def test_of_one_seed_it_is_said() -> None:
     }
 
 
+def test_what_is_alike_is_neither_higher_nor_lower() -> None:
+    alike = [*retrieval(BEST, 0.5, 0.7), *retrieval(f"{BEST}_nli", 0.5, 0.7)]
+    assert [*answers(alike).values()] == [("1", "+0.0", "no, with one seed")]
+
+
 def test_pairs_are_asked_set_by_set_and_frozen_alone() -> None:
     records = []
     for data, protocol, values in (

@@ -80,7 +80,7 @@ class Answer:
     def answer(self) -> str:
         """Yes or no where the interval leaves out 0; with one seed, what it looks like."""
         score = self.score
-        right = (score.mean > 0) == self.claim.higher
+        right = score.mean > 0 if self.claim.higher else score.mean < 0
         if score.interval is None:
             return f"{'yes' if right else 'no'}, with one seed"
         return "open" if abs(score.mean) <= score.interval else "yes" if right else "no"
