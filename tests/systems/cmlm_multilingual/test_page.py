@@ -114,6 +114,15 @@ def test_what_is_alike_is_neither_higher_nor_lower() -> None:
     assert [*answers(alike).values()] == [("1", "+0.0", "no, with one seed")]
 
 
+def test_every_answer_is_a_finding() -> None:
+    records = [*BITEXT, *XEVAL, *sentences(f"{BEST}_nli", [0.9] * 3, [0.9] * 3)]
+    records += sentences(f"{BEST}_nli", [0.9] * 3, [0.9] * 3, "trec")
+    findings = rendered(records).page.findings
+    assert len(findings) == len(answers(records))
+    assert "CMLM is better than MLM: yes (sentence tasks, mean of 2: +10.5 ± 1.2 points)." in findings
+    assert any(one.startswith("NLI helps classification: yes") for one in findings)
+
+
 def test_pairs_are_asked_set_by_set_and_frozen_alone() -> None:
     records = []
     for data, protocol, values in (

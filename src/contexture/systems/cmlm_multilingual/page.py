@@ -103,7 +103,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     figures, pictured = _pictures(context.facts.get(BIAS, {}), labels)
     others = [r for r in shown if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL]
     return Page(
-        findings=[one.sentence for one in answers if one.claim.on != (CLASSIFIED,)],
+        findings=[one.sentence for one in answers],
         sections=[
             *sections([_claims_table(answers)]),
             *sections(_xeval_tables(shown)),
