@@ -19,6 +19,7 @@ from contexture.systems.cmlm_multilingual.published import (
     CLAIMS,
     CLASSIFIED,
     LABELS,
+    OF_TEXT,
     PCR,
     RETRIEVED,
     XEVAL,
@@ -162,10 +163,10 @@ def _xeval_tables(records: Sequence[Record]) -> list[Table]:
     if not ran:
         return [task_table(records, table, XEVAL) for table in published]
     first, second = (_of_languages(table, ran) for table in published)
-    above = {row.variant for row in second.rows} - {""}
+    translated = set(LABELS) - set(OF_TEXT)
     return [
-        task_table([r for r in records if r["variant"] not in above or r["task"] != "sentences"], first, XEVAL),
-        task_table([r for r in records if r["variant"] in above or r["task"] != "sentences"], second, XEVAL),
+        task_table([r for r in records if r["variant"] not in translated], first, XEVAL),
+        task_table([r for r in records if r["variant"] in translated], second, XEVAL),
     ]
 
 

@@ -24,7 +24,9 @@ LABELS = {
     for plain, said in (_BASE | _NLI).items()
     for name, label in ((plain, said), (f"{plain}{PCR}", f"{said} + PCR"))
 }
-#: The paper's best, which the findings are about.
+#: Those that have read text alone, and no translations.
+OF_TEXT = ("cmlm", "mlm", "random")
+#: The paper's best.
 BEST = "cmlm_then_cmlm_br"
 
 #: The languages of XEVAL, Tables 3 and 4.
