@@ -163,6 +163,15 @@ def test_a_variant_without_a_language_has_no_mean() -> None:
     assert ours(tables(some)[TABLE_3])["MLM"] == ("60.0 (0.0)", "–", "–")
 
 
+def test_languages_without_a_task_in_common_have_no_mean() -> None:
+    apart = [
+        *measured("cmlm", [0.7], "mr", "demo", "senteval", "accuracy"),
+        *measured("cmlm", [0.7], "trec", "demo_qaa", "senteval", "accuracy"),
+    ]
+    found = tables(apart)
+    assert not ours(found[TABLE_3]) and CLAIMS not in found
+
+
 def test_one_language_has_no_table_of_languages() -> None:
     english = [r for r in XEVAL if r["data"] == "demo"]
     found = tables(english)

@@ -135,9 +135,10 @@ def _xeval(records: Sequence[Record]) -> list[Record]:
     for r in probes:
         _, _, lang = r["data"].partition("_")
         by_lang.setdefault(lang or "en", {}).setdefault((r["variant"], r["seed"]), {})[r["task"]] = r
-    if len(by_lang) < 2:
+    every = [{task for found in of.values() for task in found} for of in by_lang.values()]
+    tasks = set.intersection(*every) if every else set()
+    if len(by_lang) < 2 or not tasks:
         return []
-    tasks = set.intersection(*({task for found in of.values() for task in found} for of in by_lang.values()))
     found: list[Record] = []
     for who in {who for of in by_lang.values() for who in of}:
         values = {
