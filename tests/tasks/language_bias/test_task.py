@@ -9,7 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
+from sklearn.manifold import TSNE
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from contexture.metrics.vectors import unit
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.evaluation import in_the_plane, neighbour_languages
@@ -100,3 +103,20 @@ def test_real_files(shared_data: Path) -> None:
     rows = read_sentences("pawsx", shared_data / "multilingual/pawsx")
     counts = rows.groupby("lang").size()
     assert [*counts.index] == ["de", "en", "es", "fr", "ja", "ko", "zh"] and counts.between(1700, 2000).all()
+
+
+def test_points_are_drawn_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On busy cores, threads that wait for one another took a minute for what one does in a second."""
+    seen: list[int] = []
+    fit = TSNE.fit_transform
+
+    def counted(self: TSNE, vectors: np.ndarray) -> np.ndarray:
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return fit(self, vectors)
+
+    monkeypatch.setattr(TSNE, "fit_transform", counted)
+    vectors = unit(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))
+    with threadpool_limits(2):
+        points = in_the_plane(vectors, np.array([0, 0, 0, 1, 1, 1]), ["en", "qaa"], 2)
+    assert points["lang"] == ["en", "en", "qaa", "qaa"] and len(points["x"]) == len(points["y"]) == 4
+    assert set(seen) == {1}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from contexture.metrics.vectors import Array, unit
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
@@ -110,7 +111,9 @@ def in_the_plane(vectors: Array, numbers: np.ndarray, languages: Sequence[str], 
 
     rows = np.concatenate([np.flatnonzero(numbers == one)[:count] for one in range(len(languages))])
     perplexity = min(30.0, max(1.0, (len(rows) - 1) / 3))
-    found = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0).fit_transform(vectors[rows])
+    tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
+    with threadpool_limits(1):  # so few points are soon done; threads wait for one another where cores are busy
+        found = tsne.fit_transform(vectors[rows])
     x, y = found.astype(float).round(3).T.tolist()
     return {"x": x, "y": y, "lang": [languages[one] for one in numbers[rows]]}
 
