@@ -1,0 +1,66 @@
+from collections.abc import Callable
+
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from contexture.reporting.curves import look, to_png
+from contexture.reporting.language_pictures import neighbours_picture, vectors_picture
+
+LANGUAGES = ["en", "de", "fr"]
+LABELS = {"mlm": "MLM"}
+PROTOCOLS = {"frozen": "as they are", "pcr": "less something"}
+SHARES = [[0.9, 0.06, 0.04], [0.3, 0.5, 0.2], [0.0, 0.0, 1.0]]
+EVEN = [[0.34, 0.33, 0.33]] * 3
+POINTS = {"x": [0.0, 1.0, 2.0, 3.0], "y": [3.0, 2.0, 1.0, 0.0], "lang": ["de", "en", "de", "fr"]}
+
+
+def neighbours() -> Figure:
+    found = {"mlm": {"frozen": SHARES, "pcr": EVEN}, "cmlm": {"frozen": EVEN, "pcr": SHARES}}
+    return neighbours_picture(found, LANGUAGES, LABELS, PROTOCOLS)
+
+
+def vectors() -> Figure:
+    return vectors_picture({"cmlm": {"frozen": POINTS, "pcr": POINTS}}, LANGUAGES, LABELS, PROTOCOLS)
+
+
+def test_a_row_a_variant_and_a_panel_a_protocol() -> None:
+    assert [axes.get_title() for axes in neighbours().axes] == [
+        "MLM\nas they are", "MLM\nless something", "cmlm\nas they are", "cmlm\nless something",
+    ]  # fmt: skip
+    assert [axes.get_title() for axes in vectors().axes] == ["cmlm\nas they are", "cmlm\nless something"]
+
+
+def test_the_shares_of_neighbours_are_drawn_and_written() -> None:
+    """A row is whose sentences, a column in which language; from white, none, to blue, all."""
+    first, second, *_ = neighbours().axes
+    (image,) = first.images
+    drawn = image.get_array()
+    assert drawn is not None and drawn.tolist() == SHARES and image.get_clim() == (0, 1)
+    written = {text.get_position(): text.get_text() for text in first.texts}
+    assert written == {(x, y): f"{100 * share:.0f}" for y, row in enumerate(SHARES) for x, share in enumerate(row)}
+    assert [text.get_text() for text in second.texts] == ["34", "33", "33"] * 3
+    for ticks in (first.get_xticklabels(), first.get_yticklabels()):
+        assert [tick.get_text() for tick in ticks] == LANGUAGES
+    colours = {text.get_text(): to_hex(text.get_color()) for text in first.texts}
+    assert colours["90"] == colours["100"] == "#ffffff" != colours["6"] == colours["50"]
+
+
+def test_each_language_has_points_of_its_colour() -> None:
+    figure = vectors()
+    for axes in figure.axes:
+        points = {str(line.get_label()): line for line in axes.lines}
+        assert list(points) == LANGUAGES
+        assert [list(line.get_xdata()) for line in points.values()] == [[1.0], [0.0, 2.0], [3.0]]
+        assert [list(line.get_ydata()) for line in points.values()] == [[2.0], [3.0, 1.0], [0.0]]
+        assert [line.get_color() for line in points.values()] == [look(place)["color"] for place in range(3)]
+        assert {line.get_linestyle() for line in points.values()} == {"None"}
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == LANGUAGES
+
+
+@pytest.mark.parametrize("draw", [neighbours, vectors])
+def test_the_picture_is_the_same_each_time(draw: Callable[[], Figure]) -> None:
+    first, second = (to_png(draw()) for _ in range(2))
+    assert first.startswith(b"\x89PNG")
+    assert first == second
