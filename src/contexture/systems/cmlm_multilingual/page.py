@@ -104,7 +104,8 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     figures, pictured = _pictures(context.facts.get(BIAS, {}), labels)
     others = [r for r in shown if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL]
     return Page(
-        findings=[one.sentence for one in answers],
+        # Of each claim the first that was measured; the table has them all.
+        findings=[one.sentence for one in {answer.claim: answer for answer in reversed(answers)}.values()][::-1],
         sections=[
             *sections([_claims_table(answers)]),
             *sections(_xeval_tables(shown)),
