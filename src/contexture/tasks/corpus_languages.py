@@ -22,9 +22,9 @@ def corpus_languages(paragraphs: Path) -> set[str]:
     return {place.name.removeprefix(PARTITION) for place in paragraphs.glob(f"{PARTITION}*")}
 
 
-def known(languages: Iterable[str], paragraphs: Path) -> dict[str, str]:
-    """Of these languages, by the codes that a task has for them, those that the corpus has text of, and its codes."""
-    there = {two_letters(lang): lang for lang in corpus_languages(paragraphs)}
+def known(languages: Iterable[str], corpus: Iterable[str]) -> dict[str, str]:
+    """Of these languages, by the codes that a task has for them, those that are among the corpus's, and its codes."""
+    there = {two_letters(lang): lang for lang in corpus}
     return {lang: there[two_letters(lang)] for lang in sorted(set(languages)) if two_letters(lang) in there}
 
 
@@ -34,17 +34,24 @@ def corpus_sentences(paragraphs: Path, lang: str, count: int) -> list[str]:
     return sorted(heapq.nsmallest(count, texts, key=lambda text: (zlib.crc32(text.encode()), text)))
 
 
+def every_languages_sentences(paragraphs: Path, count: int) -> dict[str, list[str]]:
+    """`corpus_sentences` of all languages: read once, for all encoders."""
+    return {lang: corpus_sentences(paragraphs, lang, count) for lang in sorted(corpus_languages(paragraphs))}
+
+
 def components(
-    encoders: Sequence[str], languages: Mapping[str, str], paragraphs: Path, count: int, place: Path
+    encoders: Sequence[str], languages: Mapping[str, str], sentences: Mapping[str, Sequence[str]], place: Path
 ) -> dict[str, Array]:
-    """Language → first component of the vectors of its sentences; `languages` as `known` has them."""
-    texts = {lang: corpus_sentences(paragraphs, code, count) for lang, code in languages.items()}
-    every = sorted({text for some in texts.values() for text in some})
-    if not every:
+    """Language → first component of the vectors of its sentences.
+
+    `languages` are as `known` has them, `sentences` those of every language of the corpus; their vectors are kept in
+    `place`, the same whichever languages are asked for.
+    """
+    every = sorted({text for some in sentences.values() for text in some})
+    if not languages or not every:
         return {}
-    # A set of languages has vectors of its own.
-    lookup = VectorStore(place)(encoders, every, "-".join([PURPOSE, *languages.values()]))
-    return {lang: first_component(lookup(some)) for lang, some in texts.items()}
+    lookup = VectorStore(place)(encoders, every, PURPOSE)
+    return {lang: first_component(lookup(sentences[code])) for lang, code in languages.items()}
 
 
 def without(lookup: Lookup, component: Array | None) -> Lookup:

@@ -105,7 +105,7 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert "BUCC's is bucc2018" in report["missing"]["none"]
     toys.new_encoder(tmp_path / "encoder", toys.vocabulary(tmp_path / "words"), toys.BAG)
     who = [Contestant("bag", seed, (str(tmp_path / "encoder"),)) for seed in (0, 1)]
-    found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors")
+    found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors", paragraphs=tmp_path)
     table = pd.DataFrame(found.records)
     assert len(table) == 2 * 2 * 3 and set(table["task"]) == {"bitext_mining"} and set(table["data"]) == {"bucc_de-en"}
     assert set(table["protocol"]) == {"cosine", "ratio"} and set(table["seed"]) == {0, 1}

@@ -11,11 +11,12 @@ import pytest
 from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.language_components import first_component
 from contexture.tasks.base import TASK_FILE, Contestant
-from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings
+from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import PAPERS, accuracy, nearest
 from contexture.tasks.bitext_retrieval.files import read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
 from contexture.tasks.corpus_languages import without
+from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.pairs import toys
 
 TASK = BitextRetrievalTask()
@@ -111,7 +112,17 @@ def test_the_made_up_worlds_own_sentences(tmp_path: Path) -> None:
         put(put_in, lang, [("vuhul", "so"), ("raru", "and")])
     TASK.read(BitextRetrievalConfig(input="demo"), tmp_path, tmp_path / "data")
     report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
-    assert report == {"name": "demo", "counts": {"demo": {"qaa-eng": 2, "qab-eng": 2}}, "missing": {}}
+    counts = {"demo": {"qaa-eng": 2, "qab-eng": 2}}
+    assert report == {"name": "demo", "counts": counts, "missing": {}, "mining": {}}
+
+
+def test_some_of_tatoebas_languages(tmp_path: Path) -> None:
+    for lang in ("deu", "fra", "ita"):
+        put(tmp_path, lang, [("a", "b")])
+    rows = read_set("t", TatoebaSet(str(tmp_path), ["ita", "deu"]))
+    assert rows["source_lang"].tolist() == ["deu", "ita"]
+    with pytest.raises(BenchmarkMissing, match=r"t is not here: looked for .*tatoeba\.\*-eng\.eng"):
+        read_set("t", TatoebaSet(str(tmp_path), ["deu", "rus"]))
 
 
 def test_bad_files_are_named(tmp_path: Path) -> None:

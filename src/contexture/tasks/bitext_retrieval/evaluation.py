@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.corpus_languages import components, known, without
+from contexture.tasks.corpus_languages import components, every_languages_sentences, known, without
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
@@ -40,8 +40,11 @@ def evaluate_bitext(
     """
     records: list[dict[str, Any]] = []
     encoders = list(dict.fromkeys(one.encoders for one in contestants))
+    sentences: dict[str, list[str]] = {}
+    if paragraphs is not None and pcr_sentences is not None and files:
+        sentences = every_languages_sentences(paragraphs, pcr_sentences)
     for name, file in files.items():
-        told = [(names, name, file, place, paragraphs, pcr_sentences) for names in encoders]
+        told = [(names, name, file, place, sentences) for names in encoders]
         found = dict(zip(encoders, each(measure, told), strict=True))
         records += [
             {
@@ -59,24 +62,26 @@ def evaluate_bitext(
             for direction, value in accuracies.items()
         ]
     missing = {}
-    if pcr_sentences is not None and paragraphs is not None:
-        for name, file in files.items():
-            rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
-            every = {*rows["source_lang"], *rows["target_lang"]}
-            missing[name] = sorted(every - set(known(every, paragraphs)))
+    for name, file in files.items() if sentences else ():
+        rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
+        every = {*rows["source_lang"], *rows["target_lang"]}
+        missing[name] = sorted(every - set(known(every, sentences)))
     return Results(records, {"without_text": missing})
 
 
 def measure(
-    encoders: Sequence[str], name: str, file: Path, place: Path, paragraphs: Path | None, pcr_sentences: int | None
+    encoders: Sequence[str], name: str, file: Path, place: Path, sentences: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]]:
-    """Protocol → direction → accuracy, of a set whose sentences are each embedded once."""
+    """Protocol → direction → accuracy, of a set whose sentences are each embedded once.
+
+    `sentences` are those of each language of the corpus by which PCR is fitted; none: it is not measured.
+    """
     rows = pd.read_parquet(file)
     lookup = VectorStore(place)(encoders, sorted({*rows["source"], *rows["target"]}), name)
     found = {FROZEN: _both_ways(rows, lookup, {})}
-    if pcr_sentences is not None and paragraphs is not None:
-        there = known({*rows["source_lang"], *rows["target_lang"]}, paragraphs)
-        common = components(encoders, there, paragraphs, pcr_sentences, place)
+    if sentences:
+        there = known({*rows["source_lang"], *rows["target_lang"]}, sentences)
+        common = components(encoders, there, sentences, place)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
         found[PCR] = _both_ways(with_text, lookup, common)
     return found

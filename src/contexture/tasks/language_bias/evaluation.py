@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from contexture.metrics.vectors import Array, unit
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.bitext_retrieval.evaluation import nearest
-from contexture.tasks.corpus_languages import components, known, without
+from contexture.tasks.corpus_languages import components, every_languages_sentences, known, without
 from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
 
@@ -39,16 +39,17 @@ def evaluate_bias(
     facts: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "without_text": {}}
     encoders = list(dict.fromkeys(one.encoders for one in contestants))
     drawn = {one.encoders for one in contestants if one.variant in settings.drawn and not one.seed}
+    sentences = every_languages_sentences(paragraphs, settings.pcr_sentences) if files else {}
     for name, file in files.items():
         every = pd.read_parquet(file)
-        there = known(every["lang"], paragraphs)
+        there = known(every["lang"], sentences)
         facts["without_text"][name] = sorted(set(every["lang"]) - set(there))
         if len(there) < 2:
             continue
         sizes = every["lang"].value_counts()[[*there]]
         facts["languages"][name] = [*there]
         facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
-        told = [(names, name, file, there, settings, paragraphs, place, names in drawn) for names in encoders]
+        told = [(names, name, file, there, settings, sentences, place, names in drawn) for names in encoders]
         found = dict(zip(encoders, each(measure, told), strict=True))
         for one in contestants:
             for protocol, measured in found[one.encoders].items():
@@ -69,7 +70,7 @@ def measure(
     file: Path,
     languages: Mapping[str, str],
     settings: LanguageBiasSettings,
-    paragraphs: Path,
+    sentences: Mapping[str, Sequence[str]],
     place: Path,
     drawn: bool,
 ) -> dict[str, dict[str, Any]]:
@@ -77,7 +78,7 @@ def measure(
     every = pd.read_parquet(file)
     texts = {lang: every.loc[every["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(place)(encoders, sorted({text for some in texts.values() for text in some}), name)
-    common = components(encoders, languages, paragraphs, settings.pcr_sentences, place)
+    common = components(encoders, languages, sentences, place)
     found = {}
     for protocol in PROTOCOLS:
         sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]
