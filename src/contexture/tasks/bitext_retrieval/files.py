@@ -35,11 +35,13 @@ def read_set(name: str, given: str | TatoebaSet | BitextSet) -> pd.DataFrame:
 def tatoeba(name: str, folder: Path, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
     """The pairs of languages in a folder, English in the second place."""
     found = []
-    for file in sorted(file for lang in languages for file in folder.glob(f"tatoeba.{lang}-eng.eng")):
-        lang = file.name.removeprefix("tatoeba.").partition("-")[0]
-        found.append(BitextSet([str(file.with_suffix(f".{lang}")), str(file)], (lang, "eng")))
-    if len(found) < len(languages):
-        raise BenchmarkMissing(name, folder / "tatoeba.*-eng.eng", _REMEDY)
+    for wanted in languages:
+        files = sorted(folder.glob(f"tatoeba.{wanted}-eng.eng"))
+        if not files:
+            raise BenchmarkMissing(name, folder / f"tatoeba.{wanted}-eng.eng", _REMEDY)
+        for file in files:
+            lang = file.name.removeprefix("tatoeba.").partition("-")[0]
+            found.append(BitextSet([str(file.with_suffix(f".{lang}")), str(file)], (lang, "eng")))
     return found
 
 
