@@ -28,6 +28,7 @@ PRETRAIN = {"batch_size": 12, "precision": "fp32", "log_every": 1, "checkpoint_e
 STREAMS: dict[str, Any] = {
     "joint": {"sentence_tokens": 16, "sampling": {"hard_negatives": 0, "easy_negatives": 1}},
     "bitext": {},
+    "nli": {},
     "pairs": {},
     "passages": {},
     "contiguous": {},
