@@ -35,8 +35,8 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.bitext.files import read_pairs
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
+from contexture.metrics.cosine_search import nearest
 from contexture.objectives.bitext import additive_margin
-from contexture.tasks.bitext_retrieval.evaluation import nearest
 from contexture.training.bitext_stream import SIDES, Bitext
 from contexture.training.config import BitextStreamConfig
 from contexture.training.streams import Steps

@@ -13,9 +13,9 @@ from contexture.objectives.config import BitextObjectiveConfig, InBatchNegatives
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.systems.two_tower.batches import pair_batch
-from contexture.training.bitext_stream import Bitext, bitext_batch
+from contexture.training.bitext_stream import Bitext
 from contexture.training.sentence_streams import sentence_batch
-from contexture.training.streams import TextStream
+from contexture.training.streams import TextStream, both_sides
 from tests.encoders.toys import TRAINED, build
 
 LENGTHS = Lengths(query=12, document=24)
@@ -48,7 +48,7 @@ def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str
     chosen = torch.tensor(list(rows)).numpy()
     sides = (select(texts(8, 1, 20, seed), chosen) for seed in (4, 5))
     ids = torch.stack([torch.tensor([0, 1, 2, 3, 4, 5, 0, 7]), torch.arange(10, 18)], dim=1)
-    return bitext_batch(encoder, *sides, tokens_at_once) | {"ids": ids[torch.from_numpy(chosen)]}
+    return both_sides(encoder, *sides, tokens_at_once) | {"ids": ids[torch.from_numpy(chosen)]}
 
 
 def neighbours(encoder: Encoder, rows: range) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def neighbour_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Te
 
 def bitext_vectors(encoder: Encoder, batch: dict[str, Any]) -> dict[str, Tensor]:
     """As the stream of parallel sentences encodes a batch."""
-    stream: Any = None
+    stream: Any = Bitext
     return Bitext.encode(stream, encoder, batch)
 
 

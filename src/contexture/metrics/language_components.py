@@ -4,9 +4,8 @@ The printed projection lacks a factor c; this is the one that the text around it
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float32]
+from contexture.metrics.vectors import Array
 
 
 def first_component(vectors: Array) -> Array:

@@ -86,6 +86,21 @@ class Task(Protocol):
         """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors."""
 
 
+class FrozenTask:
+    """What tasks have in common that measure encoders as they are, on whatever `read` let pass."""
+
+    def check(self, settings: Any, data: Path) -> None:
+        """Nothing can be wrong: see `Task.check`."""
+
+    def options(self, settings: Any, head: str | None) -> list[str]:
+        """None: see `Task.options`."""
+        return []
+
+    def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
+        """Raises NotImplementedError."""
+        raise NotImplementedError("encoders are measured as they are; there is nothing to fine-tune")
+
+
 @runtime_checkable
 class AboutDocuments(Protocol):
     """A task whose questions are about documents, which can be kept out of a corpus (`cleaning.evaluation`)."""

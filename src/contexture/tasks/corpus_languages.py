@@ -13,6 +13,8 @@ from contexture.text.language_codes import two_letters
 from contexture.vocabulary.languages import PARTITION
 from contexture.vocabulary.tokenizers import paragraph_texts
 
+#: How vectors are compared: as they are, and less the first component of their language (PCR; CMLM, section 5.2).
+PROTOCOLS = FROZEN, PCR = ("frozen", "pcr")
 #: What vectors are for by which a language's first component is found.
 PURPOSE = "corpus"
 

@@ -18,7 +18,7 @@ from torch.utils.data import Dataset
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
-from contexture.encoders.layout import Ints, Sentences, row_lengths
+from contexture.encoders.layout import Ints, Sentences, row_lengths, select
 from contexture.training.config import StreamConfig
 
 
@@ -113,6 +113,34 @@ class TextStream(Stream):
             return {role: encoder(batch[role], role) for role in ("query", "document")}
         query = encoder(batch["texts"], "query")
         return {"query": query, "document": query if encoder.config.shared else encoder(batch["texts"], "document")}
+
+
+class SidedStream(Stream):
+    """A stream of batches of two texts a row, encoded alike: as documents, all sides of a batch in one pass."""
+
+    #: The columns of the two texts, by which their vectors are called.
+    sides: ClassVar[tuple[str, str]]
+
+    def document(self, table: pa.Table, place: int, places: int) -> tuple[dict[str, Any], Ints]:
+        """The batch's `document`, the first sides in front, and which rows come to `place`."""
+        first, second = (parts_of(table, side) for side in self.sides)
+        mine = dealt((first.lengths + second.lengths)[:, 0], place, places)
+        return both_sides(self.encoder, select(first, mine), select(second, mine), self.steps.tokens_at_once), mine
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Vectors (B, D) by side."""
+        return dict(zip(self.sides, encoder(batch["document"], "document").chunk(2), strict=True))
+
+    def sample(self, count: int) -> Ints:
+        """See `Stream.sample`."""
+        table = self.rows.take(0, min(count, self.rows.rows))
+        return np.concatenate([parts_of(table, side).tokens for side in self.sides])
+
+
+def both_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
+    """Two texts a row as the encoder reads them, texts of like length together whichever side they are of."""
+    both = Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
+    return {"document": encoder.batch(both, "document", tokens_at_once)}
 
 
 class MixedBatches(Dataset[dict[str, Any]]):

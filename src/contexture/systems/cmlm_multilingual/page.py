@@ -286,6 +286,8 @@ def _pictures(facts: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict
     figures: dict[str, Any] = {}
     found: list[Section] = []
     for name, points in facts.get("points", {}).items():
+        if not points:
+            continue
         languages, data = facts["languages"][name], DATA.get(name, name)
         neighbours = {variant: facts["neighbours"][name][variant] for variant in points}
         even = 100 * facts["expected"][name]

@@ -4,45 +4,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import faiss
 import numpy as np
 import pandas as pd
 
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.corpus_languages import components, every_languages_sentences, known, without
+from contexture.metrics.cosine_search import nearest
+from contexture.tasks.base import Contestant, Each, Results
+from contexture.tasks.bitext_retrieval.files import PAPERS
+from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
 
 NAME = "bitext_retrieval"
-#: How vectors are compared: as they are, and less the first component of their language's (PCR; CMLM, section 5.2).
-FROZEN, PCR = "frozen", "pcr"
-#: The languages of CMLM's Table 5, those of XTREME, as Tatoeba's files are called.
-PAPERS = frozenset((
-    "afr", "ara", "bul", "ben", "deu", "ell", "spa", "est", "eus", "pes", "fin", "fra", "heb", "hin", "hun",
-    "ind", "ita", "jpn", "jav", "kat", "kaz", "kor", "mal", "mar", "nld", "por", "rus", "swh", "tam", "tel",
-    "tha", "tgl", "tur", "urd", "vie", "cmn"
-))  # fmt: skip
 
 
 def evaluate_bitext(
     contestants: Sequence[Contestant],
     files: dict[str, Path],
     place: Path,
-    each: Each = one_by_one,
-    paragraphs: Path | None = None,
-    pcr_sentences: int | None = None,
+    each: Each,
+    sentences: Mapping[str, Sequence[str]],
 ) -> Results:
     """The accuracy of all contestants on every set (its table, as `files.read_set` has it), frozen.
 
     `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
-    paper's languages, where all are there. Vectors are kept in `place`. With `pcr_sentences`, PCR is measured beside,
-    fitted on so many sentences of each language of the corpus; languages that it has no text of, which have none, are
-    named in the fact `without_text`.
+    paper's languages, where all are there. Vectors are kept in `place`. PCR is measured beside, fitted on `sentences`
+    of each language of the corpus, if there are some; languages that it has no text of are named in the fact
+    `without_text`.
     """
     records: list[dict[str, Any]] = []
     encoders = list(dict.fromkeys(one.encoders for one in contestants))
-    sentences: dict[str, list[str]] = {}
-    if paragraphs is not None and pcr_sentences is not None and files:
-        sentences = every_languages_sentences(paragraphs, pcr_sentences)
     for name, file in files.items():
         told = [(names, name, file, place, sentences) for names in encoders]
         found = dict(zip(encoders, each(measure, told), strict=True))
@@ -96,8 +85,8 @@ def _both_ways(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) 
         found[f"{one}-{other}"] = accuracy(*sides)
         found[f"{other}-{one}"] = accuracy(*sides[::-1])
     if {f"{lang}-eng" for lang in PAPERS} <= set(found):
-        found["36-eng"] = float(np.mean([found[f"{lang}-eng"] for lang in sorted(PAPERS)]))
-        found["eng-36"] = float(np.mean([found[f"eng-{lang}"] for lang in sorted(PAPERS)]))
+        found["36-eng"] = float(np.mean([found[f"{lang}-eng"] for lang in PAPERS]))
+        found["eng-36"] = float(np.mean([found[f"eng-{lang}"] for lang in PAPERS]))
     return found
 
 
@@ -115,14 +104,3 @@ def accuracy(asked: tuple[Lookup, Sequence[str]], right: tuple[Lookup, Sequence[
     own = np.array([place[text] for text in translations])
     alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(questions), bool)
     return float(np.mean((rows[:, 0] == own) & alone))
-
-
-def nearest(candidates: Array, asked: Array, k: int) -> tuple[Array, Any]:
-    """Cosines (Q, k) with the k nearest of the candidates (N, D), and their rows; exact."""
-    candidates, asked = (np.ascontiguousarray(vectors, np.float32).copy() for vectors in (candidates, asked))
-    for vectors in (candidates, asked):
-        faiss.normalize_L2(vectors)
-    index = faiss.IndexFlatIP(candidates.shape[1])
-    index.add(candidates)
-    scores, rows = index.search(asked, k)
-    return scores, rows

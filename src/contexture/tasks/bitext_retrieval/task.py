@@ -11,7 +11,7 @@ from contexture.demo.config import DEMO
 from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import read_set
 from contexture.tasks.bitext_retrieval.mining_files import mining_pairs, read_part
@@ -20,7 +20,7 @@ from contexture.tasks.missing import BenchmarkMissing
 LOG = logging.getLogger(__name__)
 
 
-class BitextRetrievalTask:
+class BitextRetrievalTask(FrozenTask):
     """Which sentence of another language is the translation? The one with the largest cosine."""
 
     name = "bitext_retrieval"
@@ -54,18 +54,6 @@ class BitextRetrievalTask:
                 report["counts"][name] = {str(languages): int(count) for languages, count in pairs.sort_index().items()}
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
-    def check(self, settings: BitextRetrievalSettings, data: Path) -> None:
-        """Nothing can be wrong: see `Task.check`."""
-
-    def options(self, settings: BitextRetrievalSettings, head: str | None) -> list[str]:
-        """None: encoders are measured as they are."""
-        return []
-
-    def finetune(
-        self, settings: BitextRetrievalSettings, option: str, contestant: Contestant, data: Path, folder: Path
-    ) -> None:
-        """Never called."""
-
     def evaluate(
         self,
         settings: BitextRetrievalSettings,
@@ -79,11 +67,14 @@ class BitextRetrievalTask:
         """See `evaluation.evaluate_bitext` and `mining.evaluate_mining`; sets that are missing are left out."""
         from contexture.tasks.bitext_retrieval.evaluation import evaluate_bitext
         from contexture.tasks.bitext_retrieval.mining import evaluate_mining
+        from contexture.tasks.corpus_languages import every_languages_sentences
 
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
         files = {name: data / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
         folders = {name: Path(folder) for name, folder in report["mining"].items()}
-        found = evaluate_bitext(contestants, files, place, each, paragraphs, settings.pcr_sentences)
+        count = settings.pcr_sentences
+        sentences = every_languages_sentences(paragraphs, count) if count is not None and files else {}
+        found = evaluate_bitext(contestants, files, place, each, sentences)
         missing = dict(report["missing"])
         for name, languages in found.facts["without_text"].items():
             if languages:

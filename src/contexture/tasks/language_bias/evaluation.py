@@ -8,16 +8,14 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from contexture.metrics.cosine_search import nearest
 from contexture.metrics.vectors import Array, unit
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.bitext_retrieval.evaluation import nearest
-from contexture.tasks.corpus_languages import components, every_languages_sentences, known, without
+from contexture.tasks.base import Contestant, Each, Results
+from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without
 from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "language_bias"
-#: How vectors are compared: as they are, and less their language's first component.
-PROTOCOLS = FROZEN, PCR = ("frozen", "pcr")
 
 
 def evaluate_bias(
@@ -26,7 +24,7 @@ def evaluate_bias(
     files: Mapping[str, Path],
     paragraphs: Path,
     place: Path,
-    each: Each = one_by_one,
+    each: Each,
 ) -> Results:
     """Of each set and contestant, the share of neighbours in the sentence's own language: of each, and their mean.
 
@@ -51,16 +49,16 @@ def evaluate_bias(
         facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
         told = [(names, name, file, there, settings, sentences, place, names in drawn) for names in encoders]
         found = dict(zip(encoders, each(measure, told), strict=True))
+        facts["neighbours"][name], facts["points"][name] = {}, {}
         for one in contestants:
-            for protocol, measured in found[one.encoders].items():
-                shares = np.diag(measured["neighbours"])
-                records += _records(one, name, protocol, dict(zip(there, shares.tolist(), strict=True)))
-                if not one.seed:
-                    facts["neighbours"].setdefault(name, {}).setdefault(one.variant, {})[protocol] = measured[
-                        "neighbours"
-                    ]
-                    if one.variant in settings.drawn:
-                        facts["points"].setdefault(name, {}).setdefault(one.variant, {})[protocol] = measured["points"]
+            measured = found[one.encoders]
+            for protocol, of in measured.items():
+                shares = np.diag(of["neighbours"]).tolist()
+                records += _records(one, name, protocol, dict(zip(there, shares, strict=True)))
+            if one.seed:
+                continue
+            for fact in ("neighbours", *(["points"] if one.variant in settings.drawn else [])):
+                facts[fact][name][one.variant] = {protocol: of[fact] for protocol, of in measured.items()}
     return Results(records, facts)
 
 

@@ -10,7 +10,7 @@ from contexture.demo.config import DEMO
 from contexture.demo.translations import PAWSX
 from contexture.demo.write import LANGUAGES
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.files import read_sentences
 from contexture.tasks.missing import BenchmarkMissing
@@ -18,7 +18,7 @@ from contexture.tasks.missing import BenchmarkMissing
 LOG = logging.getLogger(__name__)
 
 
-class LanguageBiasTask:
+class LanguageBiasTask(FrozenTask):
     """Of which languages are a sentence's nearest neighbours? Before and after each language's component is removed."""
 
     name = "language_bias"
@@ -41,18 +41,6 @@ class LanguageBiasTask:
                 rows.to_parquet(work / f"{name}.parquet")
                 report["counts"][name] = {str(lang): int(count) for lang, count in rows["lang"].value_counts().items()}
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
-
-    def check(self, settings: LanguageBiasSettings, data: Path) -> None:
-        """Nothing can be wrong: see `Task.check`."""
-
-    def options(self, settings: LanguageBiasSettings, head: str | None) -> list[str]:
-        """None: encoders are measured as they are."""
-        return []
-
-    def finetune(
-        self, settings: LanguageBiasSettings, option: str, contestant: Contestant, data: Path, folder: Path
-    ) -> None:
-        """Never called."""
 
     def evaluate(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 TABLE = "reviews.parquet"
 
 
-class ReviewsTask:
+class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, asked in every language."""
 
     name = "reviews"
@@ -41,16 +41,6 @@ class ReviewsTask:
                 for why in report["missing"].values():
                     LOG.warning("%s", why)
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
-
-    def check(self, settings: ReviewSettings, data: Path) -> None:
-        """Nothing can be wrong: see `Task.check`."""
-
-    def options(self, settings: ReviewSettings, head: str | None) -> list[str]:
-        """None: encoders are measured as they are."""
-        return []
-
-    def finetune(self, settings: ReviewSettings, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
-        """Never called."""
 
     def evaluate(
         self,

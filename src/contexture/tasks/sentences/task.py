@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
-from contexture.demo.write import SENTENCES
+from contexture.demo.write import LANGUAGES, SENTENCES
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 SENTEVAL = "senteval"
-#: Folder of the made-up world in other languages, if it has some.
-LANGUAGES = "languages"
 
 
-class Sentences:
+class Sentences(FrozenTask):
     """The task of encoders of sentences, which are measured as they are."""
 
     name = "sentences"
@@ -72,19 +70,6 @@ class Sentences:
         place.parent.mkdir(parents=True, exist_ok=True)
         with work_folder(place) as work:
             (work / TASK_FILE).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
-
-    def check(self, settings: Any, data: Path) -> None:
-        """Nothing can be wrong with the data that `read` let pass."""
-
-    def options(self, settings: SentenceSettings, head: str | None) -> list[str]:
-        """None: nothing is fine-tuned."""
-        return []
-
-    def finetune(
-        self, settings: SentenceSettings, option: str, contestant: Contestant, data: Path, folder: Path
-    ) -> None:
-        """Raises NotImplementedError."""
-        raise NotImplementedError("encoders of sentences are measured as they are; there is nothing to fine-tune")
 
     def evaluate(
         self,
