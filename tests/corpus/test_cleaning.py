@@ -41,7 +41,8 @@ DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "en:3": [(f"{BELL} {MILL}.", None, None)],
     "en:4": [(f"{BELL}  {MILL}.", "duplicate_document", "en:3")],
     "en:5": [(f"{BELL} {MILL} .", "near_duplicate_document", "en:3"), ("Too short.", "too_short", None)],
-    "it:1": [(f"{FERRY}.", None, None)],
+    "it:1": [(f"{FERRY}.", "wrong_language", None)],
+    "xx:1": [(f"{FERRY}.", None, None)],
 }
 CONFIG = CleaningConfig(sample=2)
 
@@ -104,7 +105,8 @@ def test_counts_add_up(cleaned: DataFrame) -> None:
                 "near_duplicate_paragraph": 1,
             },
         },
-        "it": {"paragraphs_in": 1, "paragraphs_out": 1, "dropped": {}},
+        "it": {"paragraphs_in": 1, "paragraphs_out": 0, "dropped": {"wrong_language": 1}},
+        "xx": {"paragraphs_in": 1, "paragraphs_out": 1, "dropped": {}},
     }
     for lang in counts.values():
         assert lang["paragraphs_in"] == lang["paragraphs_out"] + sum(lang["dropped"].values())
@@ -112,7 +114,8 @@ def test_counts_add_up(cleaned: DataFrame) -> None:
 
 def test_sample(cleaned: DataFrame) -> None:
     sample = sample_dropped(cleaned, CONFIG)
-    assert list(sample) == [reason for reason in REASONS if reason in count(cleaned)["en"]["dropped"]]
+    counted = {reason for language in count(cleaned).values() for reason in language["dropped"]}
+    assert list(sample) == [reason for reason in REASONS if reason in counted]
     assert len(sample["too_short"]) == 2
     assert sample["duplicate_document"] == [
         {
@@ -142,7 +145,9 @@ def test_the_same_table_for_any_partitions(spark: SparkSession, cleaned: DataFra
 
 
 def test_everything_off(paragraphs: DataFrame) -> None:
-    filters = Filters(too_short=None, too_long=None, markup_left=False, few_letters=None, repetition=None)
+    filters = Filters(
+        too_short=None, too_long=None, markup_left=False, few_letters=None, repetition=None, wrong_language=None
+    )
     off = CleaningConfig(filters=filters, duplicate_documents=None, duplicate_paragraphs=None)
     frame = clean(paragraphs, off, 2)
     assert frame.where("dropped is not null or duplicate_of is not null").count() == 0

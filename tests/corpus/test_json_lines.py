@@ -17,7 +17,7 @@ from .make import by_name, read_all, texts
 TEXT = "The boats lie here."
 
 
-def read(path: Path, lang: str | None = "en", tasks: int = 1) -> list[Row]:
+def read(path: Path, lang: str = "en", tasks: int = 1) -> list[Row]:
     return read_all(CorpusConfig(input=str(path), lang=lang, min_characters=5), tasks)
 
 
@@ -119,4 +119,4 @@ def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
 
 def test_a_language_of_its_own_is_enough(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
-    assert [row["lang"] for row in read(path, None)] == ["el", "und"]
+    assert [row["lang"] for row in read(path, "auto")] == ["el", "und"]

@@ -205,7 +205,7 @@ def test_hidden_files_are_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["books", "documentation", "json_lines"])
-def test_a_language_must_be_told(tmp_path: Path, source: SourceName) -> None:
+def test_a_language_that_no_text_tells_is_asked_for(tmp_path: Path, source: SourceName) -> None:
     with pytest.raises(SourceError, match=r"Set corpus\.lang"):
         find_sources(CorpusConfig(input=str(put(tmp_path, source))))
 
@@ -239,3 +239,48 @@ def test_the_plan_does_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.M
         for tasks in (1, 7, 1000):
             found = read_all(config(tmp_path), tasks)
             assert sorted(found, key=str) == sorted(whole, key=str)
+
+
+#: A sentence of each language, which stands in for a document of it.
+SPOKEN = {
+    "de": "Die Fähre fährt um sieben Uhr ab und nimmt den alten Weg über das Meer, der um die ganze Bucht führt.",
+    "en": "The ferry to the island leaves at seven and takes the old road of the sea around the whole of the bay.",
+    "fr": "Le bac pour les îles part à sept heures et prend la vieille route de la mer qui fait le tour de la baie.",
+}
+
+
+@pytest.mark.parametrize(("source", "suffix"), [("books", "txt"), ("documentation", "md"), ("documentation", "html")])
+def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suffix: str) -> None:
+    for lang, text in SPOKEN.items():
+        (tmp_path / f"{lang}.{suffix}").write_text(f"<p>{text}</p>\n" if suffix == "html" else f"{text}\n")
+    (tmp_path / f"more.{suffix}").write_text(f"{SPOKEN['fr']}\n")
+    (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # says nothing: as most of the others
+    files = find_sources(CorpusConfig(input=str(tmp_path), source=source))
+    assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
+    told = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
+    assert {file.lang for file in told} == {"el"}
+
+
+def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:
+    texts = [*SPOKEN.values(), "Oulu Kuopio Lahti"] * 3 + [SPOKEN["fr"]]
+    (tmp_path / "a.jsonl").write_text(
+        "".join(f"{json.dumps({'text': text, 'id': n})}\n" for n, text in enumerate(texts))
+    )
+    config = CorpusConfig(input=str(tmp_path / "a.jsonl"), min_characters=10)
+    assert [(file.lang, file.languages) for file in find_sources(config)] == [("fr", ("de", "en", "fr"))]
+    found = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read_all(config)}
+    assert [found[n] for n in range(len(texts))] == ["de", "en", "fr", "fr"] * 3 + ["fr"]
+
+
+def test_strays_in_json_of_one_language_are_left_to_the_filter(tmp_path: Path) -> None:
+    texts = [SPOKEN["en"]] * 40 + [SPOKEN["de"]]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts))
+    (file,) = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
+    assert (file.lang, file.languages) == ("en", ())
+
+
+def test_short_lines_of_json_tell_their_language_together(tmp_path: Path) -> None:
+    words = SPOKEN["en"].split()
+    halves = [" ".join(words[:8]), " ".join(words[8:])] * 4
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': half})}\n" for half in halves))
+    assert [file.lang for file in find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))] == ["en"]

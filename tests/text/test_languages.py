@@ -1,11 +1,9 @@
 """The language that is asked for, or another."""
 
-import sys
-
 import pytest
 
 from contexture.text import languages
-from contexture.text.languages import has_frequent_words, is_other_language
+from contexture.text.languages import has_frequent_words, is_other_language, languages_of
 from contexture.text.quality import Filters, drop_reason
 
 ENGLISH = "The ferry was late, and they had to wait for it with all of their luggage on the quay."
@@ -36,7 +34,6 @@ def test_the_model_is_not_asked_in_vain(text: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_other_languages() -> None:
-    pytest.importorskip("py3langid", reason="py3langid absent: pip install py3langid to run this test")
     assert is_other_language(ITALIAN, "en", 0.1)
     assert is_other_language(GREEK, "it", 0.1)
     assert is_other_language(ENGLISH, "el", 0.1)
@@ -45,12 +42,11 @@ def test_other_languages() -> None:
     # foreign at its beginning only
     assert is_other_language(ITALIAN * 3, "en", 0.1)
     assert not is_other_language(f"{ITALIAN} {ITALIAN} {ITALIAN} {MORE_ENGLISH}", "en", 0.1)
-    assert drop_reason(ITALIAN, "en", Filters(wrong_language=0.1)) == "wrong_language"
-    assert drop_reason(ITALIAN, "en", Filters()) is None
+    assert drop_reason(ITALIAN, "en", Filters()) == "wrong_language"
+    assert drop_reason(ITALIAN, "en", Filters(wrong_language=None)) is None
 
 
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
-    languages._model.cache_clear()
-    with pytest.raises(ModuleNotFoundError, match=r"pip install py3langid, or set cleaning\.filters\.wrong_language"):
-        is_other_language(NAMELESS, "en", 0.1)
+def test_languages_are_found_by_passages() -> None:
+    assert languages_of([ENGLISH]) == {"en": 1}
+    assert languages_of(MORE_ENGLISH.split(". ")).keys() == {"en"}
+    assert languages_of(["The tides.", "", NAMELESS[:30]]) == {}

@@ -48,7 +48,7 @@ def clean(
     Added are `dropped` (one of REASONS; null: kept) and `duplicate_of` (doc_id of the text it repeats, and
     "#paragraph_index" where that is a paragraph; null where it repeats none). Rows, reasons and order do not depend
     on the partitions of the input. Runs several Spark jobs at once; raises ValueError where `main_content` is on
-    and there is no model, ModuleNotFoundError for `wrong_language` without its library.
+    and there is no model.
     """
     texts = paragraphs.select(*_ID, "lang", "text")
     if evaluation is None:

@@ -13,6 +13,7 @@ from contexture.text.quality import Filters, Share
 
 Similarity = Annotated[float, Field(gt=0, le=1)]
 SourceName = Literal["mediawiki", "books", "json_lines", "documentation", "wet"]
+#: A code of ISO 639, or "auto".
 Lang = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]*$")]
 
 
@@ -35,8 +36,9 @@ class CorpusConfig:
     input: str | list[str | Input] = "demo"
     # What the files are; auto: told by their names, where these leave no doubt.
     source: Literal["auto"] | SourceName = "auto"
-    # Code of the language, where the files do not say it: books, documentation, JSON lines without "lang".
-    lang: Lang | None = None
+    # The language where the files do not say it (books, documentation, JSON lines without "lang"): its code, or "auto",
+    # found by the text.
+    lang: Lang = "auto"
     # What ends a paragraph of a book; auto: found out for each book.
     book_paragraphs: Literal["auto", "line", "blank_line"] = "auto"
     # Items of lists: left out and counted, kept with the kind "list_item", or kept as prose.

@@ -1,20 +1,23 @@
-"""Whether a text is in the language that is asked for: frequent words first, then a naive Bayes model (py3langid).
+"""Which language a text is in, or whether in the one that is asked for: frequent words first, then a naive Bayes model.
 
 Whether two texts are of one language, whichever it is, their trigrams tell.
 
-The model costs about 0.1 ms a text; frequent words cost a few microseconds and settle most texts.
+The model, py3langid's, costs about 0.1 ms a text; frequent words cost a few microseconds and settle most texts.
 """
 
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 #: A shorter text is often a name or a title, whose language no model can tell.
 MIN_CHARACTERS = 50
 # Characters: the beginning settles nearly all; where it is foreign (names, a quotation) more has to be read.
 _LOOKED_AT = (200, 2_000)
 _FIRST_WORDS, _ENOUGH = 40, 3
+
+# The model's probability of a language from which on it counts as found.
+_SURE = 0.9
 
 # Frequent words of three letters and more that the other languages here do not have.
 _FREQUENT = {
@@ -27,11 +30,37 @@ _FREQUENT = {
 }
 
 
+def languages_of(texts: Iterable[str]) -> Counter[str]:
+    """By language (codes of ISO 639-1, "en"), how many passages are in it for certain; texts in a row make a passage.
+
+    A passage ends with the text that brings it to two hundred characters.
+    """
+    return Counter(lang for passage in _passages(texts) if (lang := _language_of(passage)) is not None)
+
+
+def _passages(texts: Iterable[str]) -> Iterator[str]:
+    held: list[str] = []
+    for text in texts:
+        held.append(text)
+        if sum(map(len, held)) >= _LOOKED_AT[0]:
+            yield "\n".join(held)
+            held.clear()
+    if sum(map(len, held)) >= MIN_CHARACTERS:
+        yield "\n".join(held)
+
+
+def _language_of(text: str) -> str | None:
+    by_words = [lang for lang in _FREQUENT if has_frequent_words(text, lang)]
+    if len(by_words) == 1:
+        return by_words[0]
+    lang, probability = _model()[1](text[: _LOOKED_AT[1]])[0]
+    return lang if probability >= _SURE else None
+
+
 def is_other_language(text: str, lang: str, probability: float) -> bool:
     """Whether the probability that a text is in `lang` (a code of ISO 639-1, "en") is below `probability`.
 
     False for texts that say too little and for languages that the model does not know.
-    Raises ModuleNotFoundError, with the way out, where the model is needed and absent.
     """
     if len(text) < MIN_CHARACTERS or has_frequent_words(text, lang):
         return False
@@ -72,12 +101,8 @@ def _frequent(lang: str) -> frozenset[str]:
 @functools.cache
 def _model() -> tuple[frozenset[str], Callable[[str], list[tuple[str, float]]]]:
     """The languages that the model knows, and the function that gives a text's probability for each."""
-    try:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "the filter wrong_language needs py3langid: pip install py3langid, or set "
-            "cleaning.filters.wrong_language to null"
-        ) from error
+    # Here, as it costs most of a second, and few need it.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     return frozenset(identifier.labels), identifier.rank

@@ -34,8 +34,8 @@ class Filters:
     few_letters: Share | None = 0.6
     # a larger share of the runs of three words has occurred before in the paragraph
     repetition: Share | None = 0.3
-    # the language of the document has a smaller probability than this (needs the package py3langid)
-    wrong_language: Share | None = None
+    # the language of the document has a smaller probability than this
+    wrong_language: Share | None = 0.1
 
 
 def drop_reason(text: str, lang: str, filters: Filters) -> str | None:

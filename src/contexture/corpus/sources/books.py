@@ -2,21 +2,28 @@
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import Found, compressions, inspect, require_utf8, suffix_of, whole
 from contexture.corpus.sources.protocol import MAX_DOCUMENT, Row, SourceFile, Split, blank, document
+from contexture.text.languages import languages_of
 from contexture.text.plain import parse_book
 
 SUFFIXES = compressions(".txt")
 RECURSIVE = False
 
 
-def check(found: Sequence[Found], lang: str | None) -> list[SourceFile]:
-    """Raises SourceError where no language is told, a book's first MiB is no text, or two have one name."""
-    return [_check(one, lang) for one in found]
+# Characters of a book's beginning that its language is told by.
+_TOLD_BY = 50_000
+
+
+def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+    """Raises SourceError where a book's language cannot be told, or its first MiB is no text."""
+    files, passages = zip(*(_check(one, lang) for one in found), strict=True)
+    return languages.settle(files, passages)
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -24,12 +31,15 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return functools.partial(_rows, config=config)
 
 
-def _check(found: Found, lang: str | None) -> SourceFile:
-    if lang is None:
-        raise SourceError(f"{found.path}: a book does not say its language. Set corpus.lang to its code, such as en.")
+def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+    """The file, and the languages of its first passages where its language is to be found."""
     head = inspect(found.path)
     require_utf8(found.path, head)
-    return SourceFile(
+    passages = Counter[str]()
+    if lang == languages.AUTO:
+        start = parse_book(head.data.decode("utf-8", "ignore")[:_TOLD_BY])
+        passages = languages_of(paragraph.text for paragraph in start.paragraphs)
+    file = SourceFile(
         source="books",
         path=found.path,
         name=_without_suffix(found.name),
@@ -40,6 +50,7 @@ def _check(found: Found, lang: str | None) -> SourceFile:
         lang=lang,
         title=re.sub(r"[\s_]+", " ", _without_suffix(found.name).rpartition("/")[2]).strip(),
     )
+    return file, passages
 
 
 def _without_suffix(name: str) -> str:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import Found, inspect, require_utf8, whole
 from contexture.corpus.sources.protocol import MAX_DOCUMENT, Row, SourceFile, Split, blank, document
-from contexture.text.web import html_title, markdown_title, parse_html, parse_markdown
+from contexture.text.languages import languages_of
+from contexture.text.paragraphs import ListItems, Parsed
+from contexture.text.web import Resolve, html_title, markdown_title, parse_html, parse_markdown
 
 _MARKDOWN = (".md", ".markdown")
 _HTML = (".html", ".htm", ".xhtml")
@@ -22,12 +24,17 @@ RECURSIVE = True
 _INDEX = ("index.html", "index.htm", "index.md", "README.md", "readme.md")
 
 
-def check(found: Sequence[Found], lang: str | None) -> list[SourceFile]:
+# Characters of a page's beginning that its language is told by.
+_TOLD_BY = 20_000
+
+
+def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
     """The pages, each with a title of its own: the page's, with its path where several share one.
 
-    Raises SourceError where no language is told or a page's first MiB is not UTF-8 or UTF-16.
+    Raises SourceError where no page's text tells its language, or a page's first MiB is not UTF-8 or UTF-16.
     """
-    files = [_check(one, lang) for one in found]
+    read, passages = zip(*(_check(one, lang) for one in found), strict=True)
+    files = languages.settle(read, passages)
     titles = Counter(file.title for file in files)
     return [replace(file, title=f"{file.title} ({file.name})") if titles[file.title] > 1 else file for file in files]
 
@@ -40,14 +47,17 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return functools.partial(_rows, titles=titles, config=config)
 
 
-def _check(found: Found, lang: str | None) -> SourceFile:
-    if lang is None:
-        raise SourceError(f"{found.path}: documentation's language is not told. Set corpus.lang to its code (en).")
+def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+    """The file, and the languages of its first passages where its language is to be found."""
     head = inspect(found.path)
     require_utf8(found.path, head)
     text = head.data.replace(b"\0", b"").decode("utf-8", "ignore")
     title = markdown_title(text) if found.name.lower().endswith(_MARKDOWN) else html_title(text)
-    return SourceFile(
+    passages = Counter[str]()
+    if lang == languages.AUTO:
+        start = _parse(found.name, text[:_TOLD_BY], lambda address: None, 1, "keep")
+        passages = languages_of(paragraph.text for paragraph in start.paragraphs)
+    file = SourceFile(
         source="documentation",
         path=found.path,
         name=found.name,
@@ -58,6 +68,7 @@ def _check(found: Found, lang: str | None) -> SourceFile:
         lang=lang,
         title=title or found.name,
     )
+    return file, passages
 
 
 def _root(file: SourceFile) -> str:
@@ -76,9 +87,13 @@ def _rows(split: Split, titles: Mapping[str, Mapping[str, str]], config: CorpusC
     except UnicodeDecodeError:
         yield row | {"dropped": "not_utf8"}
         return
-    parse = parse_markdown if file.name.lower().endswith(_MARKDOWN) else parse_html
     resolve = functools.partial(_resolve, page=file.name, titles=titles[_root(file)])
-    yield document(row, parse(text, resolve, config.min_characters, config.list_items))
+    yield document(row, _parse(file.name, text, resolve, config.min_characters, config.list_items))
+
+
+def _parse(name: str, text: str, resolve: Resolve, min_characters: int, list_items: ListItems) -> Parsed:
+    parse = parse_markdown if name.lower().endswith(_MARKDOWN) else parse_html
+    return parse(text, resolve, min_characters, list_items)
 
 
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")

@@ -4,14 +4,17 @@ import codecs
 import functools
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import HEAD_BYTES, Found, Head, compressions, inspect
 from contexture.corpus.sources.lines import Line, read_lines
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document
+from contexture.text.languages import languages_of
 from contexture.text.plain import parse_text
 from contexture.text.sections import one_line
 
@@ -20,11 +23,14 @@ RECURSIVE = False
 
 _LANG = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}")
 _UNKNOWN = "und"
+# Lines of a file's beginning that its languages are told by.
+_TOLD_BY = 1_000
 
 
-def check(found: Sequence[Found], lang: str | None) -> list[SourceFile]:
-    """Raises SourceError where the first line is no document, or has no language and none is told."""
-    return [_check(one, lang) for one in found]
+def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+    """Raises SourceError where the first line is no document, or has no language and the text tells none."""
+    files, passages = zip(*(_check(one, lang) for one in found), strict=True)
+    return languages.settle(files, passages)
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -36,12 +42,18 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return functools.partial(_rows, min_characters=config.min_characters)
 
 
-def _check(found: Found, lang: str | None) -> SourceFile:
+def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+    """The file, and the languages of its first passages where its language is to be found."""
     head = inspect(found.path)
     first = _first_record(found.path, head)
-    if first is not None and lang is None and _lang(first) is None:
-        raise SourceError(f'{found.path}: its first line has no "lang". Set corpus.lang to a code, such as en.')
-    return SourceFile(
+    passages = Counter[str]()
+    if lang == languages.AUTO:
+        texts = [*_texts(head)]
+        # Documents too short to tell one by one may tell together.
+        passages = sum((languages_of([text]) for text in texts), passages) or languages_of(texts)
+        if not passages and (first is None or _lang(first) is not None):
+            lang = _UNKNOWN
+    file = SourceFile(
         source="json_lines",
         path=found.path,
         name=found.name,
@@ -49,8 +61,21 @@ def _check(found: Found, lang: str | None) -> SourceFile:
         fingerprint=head.fingerprint,
         encoding=head.encoding,
         shared="bytes" if head.encoding == "utf-8" and found.path.lower().endswith(".jsonl") else "records",
-        lang=lang or _UNKNOWN,
+        lang=lang,
+        languages=languages.several(passages),
     )
+    return file, passages
+
+
+def _texts(head: Head) -> Iterator[str]:
+    """The texts of the first lines that do not say their language."""
+    for line in head.data.split(b"\n", _TOLD_BY)[:_TOLD_BY]:
+        try:
+            record = _parse(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and isinstance(record.get("text"), str) and _lang(record) is None:
+            yield _encodable(record["text"])
 
 
 def _first_record(path: str, head: Head) -> dict[str, Any] | None:
@@ -76,10 +101,11 @@ def _parse(line: bytes) -> Any:
 
 def _rows(split: Split, min_characters: int) -> Iterator[Row]:
     for line in read_lines(split):
-        yield _row(line, split.file.lang, min_characters)
+        yield _row(line, split.file, min_characters)
 
 
-def _row(line: Line, lang: str, min_characters: int) -> Row:
+def _row(line: Line, file: SourceFile, min_characters: int) -> Row:
+    lang = file.lang
     if line.state != "whole":
         return _lost(line, lang, line.state)
     try:
@@ -91,12 +117,21 @@ def _row(line: Line, lang: str, min_characters: int) -> Row:
     if not isinstance(record, dict):
         return _lost(line, lang, "malformed_json")
     title, text = record.get("title"), record.get("text")
-    lang = _lang(record) or lang
+    lang = _lang(record) or _found(text, file) or lang
     name = _name(record) or content_name(line.data)
     row = blank(name, lang, _clean(title) if isinstance(title, str) else "", revision=line.offset)
     if not isinstance(text, str):
         return row | {"dropped": "no_text"}
     return document(row, parse_text(_encodable(text), "blank_line", min_characters))
+
+
+def _found(text: object, file: SourceFile) -> str | None:
+    """Which of the file's languages, where there are several, a text is in."""
+    if not file.languages or not isinstance(text, str):
+        return None
+    passages = languages_of([_encodable(text)])
+    known = Counter({lang: count for lang, count in passages.items() if lang in file.languages})
+    return languages.most(known) if known else None
 
 
 def _lost(line: Line, lang: str, reason: str) -> Row:

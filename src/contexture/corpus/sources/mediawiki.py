@@ -23,7 +23,7 @@ RECURSIVE = False
 _SPLITTABLE = (".xml", ".xml.bz2")
 
 
-def check(found: Sequence[Found], lang: str | None = None) -> list[SourceFile]:
+def check(found: Sequence[Found], lang: str = "") -> list[SourceFile]:
     """The exports, by their heads; their language is their own.
 
     Raises SourceError where a file is no MediaWiki export, neither UTF-8 nor UTF-16, or declares entities of its own.

@@ -34,6 +34,7 @@ class SourceFile:
             parses every n-th record (what can only be read from its start: to decompress is far quicker than to
             parse); "no": one task takes it.
         lang: language code of what does not say its own.
+        languages: those that its documents may be of, where `lang` is that of most of them alone.
         site: the wiki, of an export.
         title: of a page of documentation.
     """
@@ -46,6 +47,7 @@ class SourceFile:
     encoding: Literal["utf-8", "utf-16-le", "utf-16-be"]
     shared: Literal["bytes", "records", "no"]
     lang: str
+    languages: tuple[str, ...] = ()
     site: Site | None = None
     title: str = ""
 
@@ -71,8 +73,11 @@ class Source(Protocol):
     #: Whether a folder's subfolders belong to it.
     RECURSIVE: bool
 
-    def check(self, found: Sequence[Found], lang: str | None) -> list[SourceFile]:
-        """Look at files' heads, before any work. Raises SourceError for the first that cannot be used."""
+    def check(self, found: Sequence[Found], lang: str) -> list[SourceFile]:
+        """Look at files' heads, before any work. Raises SourceError for the first that cannot be used.
+
+        `lang` is the language of what does not say its own, or `languages.AUTO`.
+        """
 
     def reader(self, files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
         """The function, sent to the tasks, that reads a split of one of `files` into rows.

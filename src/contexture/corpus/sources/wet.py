@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
+from contexture.corpus.sources import languages
 from contexture.corpus.sources.files import Found, compressions, inspect, stream
 from contexture.corpus.sources.protocol import MAX_DOCUMENT, Row, SourceFile, Split, blank, content_name, document
 from contexture.text.language_codes import two_letters
+from contexture.text.languages import languages_of
 from contexture.text.plain import parse_text
 from contexture.text.sections import one_line
 
@@ -30,8 +32,11 @@ class Record(NamedTuple):
     lost: str | None = None
 
 
-def check(found: Sequence[Found], lang: str | None) -> list[SourceFile]:
-    """`lang` is that of the pages whose language was not identified. Raises SourceError where a file is no WARC."""
+def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+    """`lang` is that of the pages whose language was not identified; AUTO: found by their text.
+
+    Raises SourceError where a file is no WARC.
+    """
     return [_check(one, lang) for one in found]
 
 
@@ -44,7 +49,7 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return functools.partial(_rows, min_characters=config.min_characters)
 
 
-def _check(found: Found, lang: str | None) -> SourceFile:
+def _check(found: Found, lang: str) -> SourceFile:
     head = inspect(found.path)
     if not head.data.lstrip().startswith(_VERSION):
         start = head.data[:40].decode("utf-8", "replace")
@@ -60,7 +65,7 @@ def _check(found: Found, lang: str | None) -> SourceFile:
         fingerprint=head.fingerprint,
         encoding=head.encoding,
         shared="records",
-        lang=lang or _UNKNOWN,
+        lang=lang,
     )
 
 
@@ -86,9 +91,14 @@ def _row(record: Record, lang: str, min_characters: int) -> Row:
     except UnicodeDecodeError:
         text, record = "", record._replace(lost=record.lost or "not_utf8")
     lines = text.lstrip().partition("\n")
+    if identified.isascii() and identified.isalpha():
+        lang = two_letters(identified)
+    elif lang == languages.AUTO:
+        passages = languages_of(text.splitlines())
+        lang = languages.most(passages) if passages else _UNKNOWN
     row = blank(
         name,
-        two_letters(identified) if identified.isascii() and identified.isalpha() else lang,
+        lang,
         one_line(lines[0])[:_TITLE_CHARACTERS] if record.lost is None else "",
         record.lost,
         int(date or 0),

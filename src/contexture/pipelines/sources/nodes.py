@@ -91,7 +91,7 @@ def is_own(corpus: CorpusConfig) -> bool:
 def _parameters(paths: list[str], lang: str | None, source: str | None) -> str:
     """What names a text on the command line; several inputs are better named in a file."""
     told = [f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"]
-    told += [f"corpus.lang={lang}"] if lang else []
+    told += [f"corpus.lang={lang}"] if lang not in (None, "auto") else []
     told += [f"corpus.source={source}"] if source not in (None, "auto") else []
     return ",".join(told)
 
