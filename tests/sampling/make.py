@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty", "knoll", "larch"]
 SCHEMA = (
-    "doc_id string, title string, section_index int, paragraph_index int, text string, sentences array<string>, "
-    "links array<struct<target string, start int, end int, doc_id string>>"
+    "doc_id string, title string, section_index int, section string, paragraph_index int, text string, "
+    "sentences array<string>, links array<struct<target string, start int, end int, doc_id string>>"
 )
 
 
@@ -23,6 +23,7 @@ class Made(NamedTuple):
     section_index: int = 0
     title: str = "Amber grove"
     links: dict[str, str | None] = {}  # noqa: RUF012
+    section: str = ""
 
     def row(self) -> tuple[Any, ...]:
         text = " ".join(self.sentences)
@@ -33,7 +34,8 @@ class Made(NamedTuple):
             if text.startswith(word, start)
         ]
         links.sort(key=lambda link: link[1])
-        return self.doc_id, self.title, self.section_index, self.paragraph_index, text, self.sentences, links
+        place = (self.section_index, self.section, self.paragraph_index)
+        return self.doc_id, self.title, *place, text, self.sentences, links
 
 
 def table(spark: SparkSession, paragraphs: list[Made]) -> DataFrame:

@@ -99,8 +99,8 @@ def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) 
 
 
 def test_sentences_of_another_text_are_refused(spark: SparkSession, vocabulary: Path) -> None:
-    doc_id, title, section, index, _, sentences, found = Made("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
-    row = (doc_id, title, section, index, "ember amb", sentences, found)
+    *place, _, sentences, found = Made("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
+    row = (*place, "ember amb", sentences, found)
     damaged = spark.createDataFrame([row], table(spark, []).schema)
     with pytest.raises(Exception, match="page en:1, paragraph 3: a sentence is not in the paragraph's text"):
         tokenize_paragraphs(damaged, vocabulary).collect()

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from contexture.sampling.tokens import offsets
 
 PASSAGES = (
-    "passage_id string, doc_id string, section_index int, title string, text string, title_tokens array<int>, "
+    "passage_id string, doc_id string, section_index int, title string, heading string, text string, "
+    "title_tokens array<int>, "
     "tokens array<int>, sentence_lengths array<int>, links array<string>"
 )
 
@@ -43,22 +44,23 @@ def pack_sentences(lengths: Sequence[int], budget: int) -> list[int]:
 def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: int, files: int) -> DataFrame:
     """Pack every page into passages (section 4.1): the documents table and the paragraphs that it was made of.
 
-    Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`, `text` (the
-    sentences, with a space between), `title_tokens`, `tokens`, `sentence_lengths` (tokens of each sentence) and
-    `links` (the other documents that it links to, each once). A passage holds sentences of one section, across its
-    paragraphs; title, passage and three special tokens are at most `document_tokens`, unless one sentence
-    alone is longer. `files` partitions by doc_id, sorted by doc_id and n in each; the same rows however the
-    input was cut up. A page is packed at once; nothing grows with the corpus.
+    Columns: `passage_id` ("<doc_id>#<n>", n from 0 on each page), `doc_id`, `section_index`, `title`,
+    `heading` (of the section; "" before the first), `text` (the sentences, with a space between), `title_tokens`,
+    `tokens`, `sentence_lengths` (tokens of each sentence) and `links` (the other documents that it links to, each
+    once). A passage holds sentences of one section, across its paragraphs; title, passage and three special tokens
+    are at most `document_tokens`, unless one sentence alone is longer. `files` partitions by doc_id, sorted by
+    doc_id and n in each; the same rows however the input was cut up. A page is packed at once; nothing grows with
+    the corpus.
 
     The job that uses the table raises ValueError where the two tables do not belong together.
     """
     texts = (
-        paragraphs.select("doc_id", "title", F.col("paragraph_index").cast("int"), "sentences")
+        paragraphs.select("doc_id", "title", F.col("paragraph_index").cast("int"), "section", "sentences")
         .repartition(files, "doc_id")
         .groupBy("doc_id")
         .agg(
             F.min("title").alias("title"),
-            F.sort_array(F.collect_list(F.struct("paragraph_index", "sentences"))).alias("texts"),
+            F.sort_array(F.collect_list(F.struct("paragraph_index", "section", "sentences"))).alias("texts"),
         )
     )
     # A merge of sorted partitions needs no memory, and leaves the rows in order.
@@ -69,12 +71,16 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
 
 
 class _Run(NamedTuple):
-    """A passage: the row of its page, its number there, its section, and where its sentences end in the batch."""
+    """A passage: the row of its page, its number there, its section, and where its sentences end in the batch.
+
+    `paragraph` is the place of the section's first paragraph in the batch.
+    """
 
     row: int
     number: int
     section_index: int
     end: int
+    paragraph: int
 
 
 def _packer(document_tokens: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -100,6 +106,7 @@ def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
         "doc_id": batch.column("doc_id").take(rows),
         "section_index": pa.array([run.section_index for run in runs], pa.int32()),
         "title": batch.column("title").take(rows),
+        "heading": pa.array(_headings(batch, runs), pa.string()),
         "text": pa.array([" ".join(said[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
         "tokens": pa.ListArray.from_arrays(offsets(token_bounds[bounds]), sentences.values),
@@ -124,7 +131,7 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
             section_lengths = lengths[end : sentence_bounds[of_section[-1] + 1]]
             for count in pack_sentences(section_lengths, max(1, document_tokens - OVERHEAD - title)):
                 end += count
-                yield _Run(row, number, section, end)
+                yield _Run(row, number, section, end, of_section[0])
                 number += 1
 
 
@@ -156,6 +163,16 @@ def _said(batch: pa.RecordBatch) -> list[str]:
                 )
             kept += [text for i, text in enumerate(sentences) if i not in without] if without else sentences
     return kept
+
+
+def _headings(batch: pa.RecordBatch, runs: Sequence[_Run]) -> list[str]:
+    """For each passage the heading of its section."""
+    texts = batch.column("texts")
+    bounds = texts.offsets.to_numpy().tolist()
+    indices, sections = (texts.values.field(name).to_pylist() for name in ("paragraph_index", "section"))
+    wanted = batch.column("paragraphs").values.field("paragraph_index").to_numpy().tolist()
+    pages = [dict(zip(indices[a:b], sections[a:b], strict=True)) for a, b in pairwise(bounds)]
+    return [pages[run.row][wanted[run.paragraph]] or "" for run in runs]
 
 
 def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:

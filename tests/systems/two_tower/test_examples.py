@@ -1,6 +1,7 @@
 """The tables of pairs: the right sentences, the right passages, the same however the work is cut up."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from contexture.encoders.config import Lengths
 from contexture.sampling.passages import pack_passages
 from contexture.sampling.tokens import tokenize_paragraphs
 from contexture.systems.two_tower.config import PAIR_TASKS, PairSampling, PairsConfig, PairTask, TwoTowerSampling
-from contexture.systems.two_tower.examples import count_pairs, sample_pairs, tables
+from contexture.systems.two_tower.examples import count_pairs, sample_headings, sample_pairs, tables
 from contexture.vocabulary.tokenizers import load_tokenizer
 from tests.sampling.make import WORDS, Made, settings, table
 
@@ -105,6 +106,74 @@ def test_wlp_pairs_a_sentence_of_the_page_linked_to_with_the_passage_that_links(
     assert sorted(found) == sorted(expected)
 
 
+def test_neighbours_pair_a_sentence_with_the_passage_beside(passages: DataFrame, documents: DataFrame) -> None:
+    by_id = {row["passage_id"]: row for row in passages.collect()}
+    pairs = drawn("neighbours", passages, documents)
+    asked = {passage["passage_id"] for _, passage in pairs}
+    for name, passage in by_id.items():
+        page, _, number = name.rpartition("#")
+        names = [f"{page}#{int(number) + step}" for step in (-1, 1)]
+        near = [sentence for beside in names if beside in by_id for sentence in sentences(by_id[beside])]
+        others = [cut(sentence) for sentence in near if sentence not in sentences(passage)]
+        assert (name in asked) == bool(others)
+        found = [pair["query"] for pair, document in pairs if document["passage_id"] == name]
+        assert len(found) <= CONFIG.pairs_per_passage and all(query in others for query in found)
+
+
+def test_headings_ask_for_what_stands_below_them(spark: SparkSession, vocabulary: Path) -> None:
+    pages = [
+        Made("en:1", 0, ["amber amber amber", "grove"], 0),
+        Made("en:1", 1, ["birch heath delta birch"], 1, section="Heath Jetty"),
+        Made("en:1", 2, ["cedar cedar cedar cedar", "inlet inlet inlet inlet"], 1, section="Heath Jetty"),
+        Made("en:2", 0, ["larch"], 0),
+    ]
+    paragraphs = table(spark, pages)
+    config = TwoTowerSampling(document_tokens=12, query_tokens=8, files=1)
+    found = packed(tokenize_paragraphs(paragraphs, vocabulary), paragraphs, config)
+    headings = {row["passage_id"]: row["heading"] for row in found.collect()}
+    assert headings == {
+        "en:1#0": "",
+        "en:1#1": "Heath Jetty",
+        "en:1#2": "Heath Jetty",
+        "en:1#3": "Heath Jetty",
+        "en:2#0": "",
+    }
+    tokenizer, _ = load_tokenizer(vocabulary)
+    for seed in range(4):
+        rows = sample_headings(found, vocabulary, config, seed).collect()
+        assert all(row["title"] == [] and row["document_pairs"] == 1 for row in rows)
+        told = {row["document"]: (tokenizer.decode(row["query"]), tokenizer.decode(row["passage"])) for row in rows}
+        titles = {row["passage_id"]: tokenizer.decode(row["title_tokens"]) for row in found.collect()}
+        below = [name for name in told if headings[name]]
+        assert sorted(told) == ["en:1#0", *below, "en:2#0"] and len(below) == 1  # one a section
+        assert told["en:2#0"] == (titles["en:2#0"], "larch")
+        assert told[below[0]][0] == f"{titles['en:1#1']} heath jetty".strip()
+    assert len(sample_headings(found, vocabulary, replace(config, pairs_per_passage=2), 0).collect()) == 4
+
+
+def test_no_pair_has_a_part_of_a_document_that_is_held_out(
+    documents: DataFrame, paragraphs: DataFrame, vocabulary: Path, tmp_path: Path
+) -> None:
+    sampling = PairSampling(
+        tasks=["ict", "bfs", "wlp", "headings", "neighbours"], held_out=0.4, files=3, pairs_per_passage=3
+    )
+    made = tables(PairsConfig(sampling=sampling), Lengths(query=12, document=32), 5)
+    made.tables[0].make(documents, paragraphs).write.parquet(str(tmp_path / "passages"))
+    every = paragraphs.sparkSession.read.parquet(str(tmp_path / "passages"))
+    pages: dict[str, bool] = {}
+    for row in every.select("doc_id", "held_out").collect():
+        assert pages.setdefault(row["doc_id"], row["held_out"]) == row["held_out"]
+    out = {name for name, held in pages.items() if held}
+    assert 0.2 * len(pages) < len(out) < 0.6 * len(pages)
+    for one in made.tables[1:]:
+        given = {"passages": every, "documents": documents, "tokenizer": vocabulary}
+        pairs = one.make(*(given[name] for name in one.reads)).collect()
+        assert pairs
+        for pair in pairs:
+            assert pair["document"].rpartition("#")[0] not in out
+            assert not (one.name == "pairs/wlp" and pair["pair_id"].rpartition(":en:")[2] in {o[3:] for o in out})
+
+
 def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     """One token a word; 12 tokens less 3 special ones and 2 of the title leave 7 to a passage."""
     links: dict[str, str | None] = {"birch": "en:2", "cedar": "en:3", "delta": "en:1", "ember": "en:4", "fjord": "en:5"}
@@ -145,7 +214,7 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("task", PAIR_TASKS)
+@pytest.mark.parametrize("task", [*PAIR_TASKS, "neighbours"])
 def test_pairs_do_not_depend_on_partitions_and_cores(task: PairTask, passages: DataFrame, documents: DataFrame) -> None:
     found = []
     for partitions, shuffles, adaptive, batch in ((1, "1", "true", "4"), (3, "7", "false", "1"), (7, "2", "true", "0")):
@@ -219,8 +288,10 @@ def test_the_stage_makes_passages_and_a_table_for_each_task(
     names = ["passages", "pairs/ict", "pairs/bfs", "pairs/wlp"]
     assert [table.name for table in made.tables] == names and made.between == ("passages",)
     assert [table.reads for table in made.tables] == [("documents", "paragraphs")] + [("passages", "documents")] * 3
-    assert sorted(made.tables[0].make(documents, paragraphs).collect()) == sorted(passages.collect())
-    pairs = [table.make(passages, documents) for table in made.tables[1:]]
+    found = made.tables[0].make(documents, paragraphs)
+    assert sorted(found.drop("held_out").collect()) == sorted(passages.collect())
+    assert found.where("held_out").count() == 0
+    pairs = [table.make(found, documents) for table in made.tables[1:]]
     for task, found in zip(PAIR_TASKS, pairs, strict=True):
         assert found.collect() == sample_pairs(task, passages, documents, CONFIG, 5).collect()
     assert made.count(*pairs, documents) == {

@@ -65,7 +65,7 @@ class Pairs(TextStream):
 
     def __init__(self, config: PairsConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
         super().__init__(config, folder, encoder, seed, steps)
-        self.rows = PairStream([folder / task for task in config.tasks], config.mixture, seed)
+        self.rows = PairStream([folder / task for task in config.read], config.mixture, seed)
 
     def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
         """See `Stream.collate`."""
@@ -84,7 +84,7 @@ class Passages(TokenStream):
 
     def __init__(self, config: PairsConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
         super().__init__(config, folder, encoder, seed, steps)
-        self.rows = PairStream([folder / task for task in config.tasks], config.mixture, seed)
+        self.rows = PairStream([folder / task for task in config.read], config.mixture, seed)
 
     def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
         """See `text_layout`."""

@@ -3,18 +3,22 @@
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
+from tokenizers import Tokenizer
 
 from contexture.encoders.config import Lengths
+from contexture.sampling.draws import drawn
 from contexture.sampling.examples import ExampleTable, ExampleTables
 from contexture.sampling.passages import pack_passages
 from contexture.sampling.tokens import token_lists
-from contexture.systems.two_tower.config import PAIR_TASKS, PairsConfig, PairTask, TwoTowerSampling
-from contexture.systems.two_tower.pairs import Draw, Pair, Passage, body_first, inverse_cloze
+from contexture.systems.two_tower.config import PairsConfig, PairTask, TwoTowerSampling
+from contexture.systems.two_tower.pairs import Draw, Pair, Passage, body_first, inverse_cloze, neighbours
+from contexture.vocabulary.tokenizers import load_tokenizer
 
 _PAIRS = (
     "pair_id string, query array<int>, title array<int>, passage array<int>, document string, document_pairs bigint"
@@ -28,8 +32,9 @@ def sample_pairs(
 ) -> DataFrame:
     """Sample one task's pairs from the tables that `pack_passages` and `tokenize_paragraphs` made, read from disk.
 
-    ICT and BFS are drawn as `two_tower_pairs` says. WLP gives a pair for each passage and each other page that it
-    links to: the query is a random sentence of that page's first section, the document that passage.
+    ICT, BFS and neighbours are drawn as `two_tower.pairs` says; headings have `sample_headings`. WLP gives a pair
+    for each passage and each other page that it links to: the query is a random sentence of that page's first
+    section, the document that passage.
 
     Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `config.query_tokens` and
     `config.document_tokens` with them), `document` (the id of the passage on the document side) and `document_pairs`
@@ -44,8 +49,15 @@ def sample_pairs(
         pairs = _draw(_pages(passages), body_first, config, seed)
     elif task == "wlp":
         pairs = _linked(passages, documents, seed)
+    elif task == "neighbours":
+        pairs = _draw(_pages(passages), neighbours, config, seed)
     else:
-        raise ValueError(f"no task {task!r}: there are 'ict', 'bfs' and 'wlp'")
+        raise ValueError(f"no task {task!r}: there are 'ict', 'bfs', 'wlp' and 'neighbours'")
+    return _ready(pairs, config, seed)
+
+
+def _ready(pairs: DataFrame, config: TwoTowerSampling, seed: int) -> DataFrame:
+    """Pairs as they are read: cut to the lengths of the encoders, in a random order."""
     room = F.greatest(F.lit(1), F.lit(config.document_tokens - 3) - F.size("title"))
     return (
         pairs.withColumn("query", F.slice("query", 1, config.query_tokens - 2))
@@ -68,6 +80,39 @@ def count_pairs(pairs: DataFrame) -> dict[str, float]:
         "mean_query_tokens": query / max(count, 1),
         "mean_document_tokens": document / max(count, 1),
     }
+
+
+def sample_headings(passages: DataFrame, tokenizer: Path, config: TwoTowerSampling, seed: int) -> DataFrame:
+    """Pairs of a heading and what stands below it, in the columns of `sample_pairs`.
+
+    The query is the page's title and the heading of one of its sections, the document a passage of that section without
+    the title, which would give it away. A section gives as many pairs as `config.pairs_per_passage` says; one
+    without title and heading gives none.
+    """
+    order = Window.partitionBy("doc_id", "section_index").orderBy(drawn(seed, "headings", "passage_id"), "passage_id")
+    chosen = passages.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= config.pairs_per_passage)
+    encode = load_tokenizer(tokenizer)[0].to_str()
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known = Tokenizer.from_str(encode)
+        for batch in batches:
+            headings = known.encode_batch_fast(batch.column("heading").to_pylist(), add_special_tokens=False)
+            yield batch.set_column(
+                batch.schema.get_field_index("heading"), "heading", token_lists([one.ids for one in headings])
+            )
+
+    columns = "passage_id string, title_tokens array<int>, heading array<int>, tokens array<int>"
+    told = chosen.select("passage_id", "title_tokens", "heading", "tokens").mapInArrow(run, columns)
+    query = F.concat("title_tokens", "heading")
+    pairs = told.where(F.size(query) > 0).select(
+        F.concat_ws(":", F.lit("headings"), "passage_id").alias("pair_id"),
+        query.alias("query"),
+        F.array().cast("array<int>").alias("title"),
+        F.col("tokens").alias("passage"),
+        F.col("passage_id").alias("document"),
+        F.lit(1).cast("bigint").alias("document_pairs"),
+    )
+    return _ready(pairs, config, seed)
 
 
 def _linked(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
@@ -167,21 +212,29 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
     sampling = config.sampler(lengths)
 
     def pack(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
-        return pack_passages(documents, paragraphs, sampling.document_tokens, sampling.files)
+        packed = pack_passages(documents, paragraphs, sampling.document_tokens, sampling.files)
+        return packed.withColumn("held_out", drawn(seed, "held out", "doc_id") < sampling.held_out)
 
     def sample(task: PairTask) -> ExampleTable:
         def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
-            return sample_pairs(task, passages, documents, sampling, seed)
+            seen = passages.where(~F.col("held_out"))
+            known = documents.join(seen.select("doc_id").distinct(), "doc_id", "left_semi")
+            return sample_pairs(task, seen, known if sampling.held_out else documents, sampling, seed)
 
+        def headings(passages: DataFrame, tokenizer: Path) -> DataFrame:
+            return sample_headings(passages.where(~F.col("held_out")), tokenizer, sampling, seed)
+
+        if task == "headings":
+            return ExampleTable(f"pairs/{task}", headings, ("passages", "tokenizer"))
         return ExampleTable(f"pairs/{task}", pairs, ("passages", "documents"))
 
     def count(*found: DataFrame) -> dict[str, dict[str, float]]:
         counts: dict[str, dict[str, float]] = {
-            task: count_pairs(table) for task, table in zip(PAIR_TASKS, found, strict=False)
+            task: count_pairs(table) for task, table in zip(sampling.tasks, found, strict=False)
         }
         if not any(counted["pairs"] for counted in counts.values()):
             raise ValueError("no pair could be sampled from this corpus: its passages have one sentence each")
         return counts
 
     packed = ExampleTable("passages", pack, ("documents", "paragraphs"))
-    return ExampleTables([packed, *(sample(task) for task in PAIR_TASKS)], count, between=("passages",))
+    return ExampleTables([packed, *(sample(task) for task in sampling.tasks)], count, between=("passages",))

@@ -62,6 +62,24 @@ def body_first(passages: Sequence[Passage], config: TwoTowerSampling, seed: int)
             yield Pair(f"bfs:{passage_id}:{place}", first[place], list(chain.from_iterable(sentences)), passage_id)
 
 
+def neighbours(passages: Sequence[Passage], config: TwoTowerSampling, seed: int) -> Iterator[Pair]:
+    """The query is a random sentence of the passage before or behind a passage of the same page, that the document is.
+
+    What Quick-Thoughts learns of sentences (its section 3) between a sentence and a passage. The document does not say
+    the sentence itself; a page of one passage gives no pair.
+    """
+    for place, (passage_id, _, sentences) in enumerate(passages):
+        beside = [*passages[max(place - 1, 0) : place], *passages[place + 1 : place + 2]]
+        near = [sentence for passage in beside for sentence in passage.sentences]
+        own = set(sentences)
+        places = shuffled(range(len(near)), generator(seed, "neighbours", passage_id))
+        others = (place for place in places if near[place] not in own)
+        for chosen in islice(_different(near, others), config.pairs_per_passage):
+            yield Pair(
+                f"neighbours:{passage_id}:{chosen}", near[chosen], list(chain.from_iterable(sentences)), passage_id
+            )
+
+
 def _different(sentences: Sequence[Sentence], places: Iterator[int]) -> Iterator[int]:
     """Leave out the places of sentences that were there before."""
     seen: set[Sentence] = set()
