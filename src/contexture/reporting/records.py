@@ -44,6 +44,7 @@ METRICS = {
     "p_at_1": Metric("P@1"),
     "map": Metric("MAP"),
     "mrr": Metric("MRR"),
+    "ndcg_at_10": Metric("nDCG@10"),
     **{f"recall_at_{k}": Metric(f"R@{k}") for k in sorted({*RECALL_AT, *RANKING_RECALL_AT})},
     # The laxer count: the gold sentence's text, in any passage.
     **{f"sentence_recall_at_{k}": Metric(f"sentence R@{k}") for k in RECALL_AT},

@@ -33,6 +33,7 @@ QUESTIONS = pd.DataFrame(
         "answers": [[title] for title in PASSAGES],
     }
 )
+TEXTS = QUESTIONS["question"].tolist()
 
 
 def rows(folder: Path, candidates: pd.DataFrame = CANDIDATES, group: int = 3) -> ParquetRows:
@@ -66,7 +67,9 @@ def ranks(retriever: Retriever, questions: pd.DataFrame, vectors: Path) -> pd.Da
     candidates = rows(vectors.parent)
     stored = retriever.candidates(candidates, vectors)
     return question_ranks(
-        questions, candidates.batches(READ), search_exact(stored, retriever.questions(questions), 4)[1]
+        questions,
+        candidates.batches(READ),
+        search_exact(stored, retriever.queries(questions["question"].tolist()), 4)[1],
     )
 
 
@@ -78,7 +81,7 @@ def test_answers_are_found(encoder: Path, tmp_path: Path) -> None:
 
 def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) -> None:
     wrong, retriever = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1]), Retriever([str(encoder)])
-    scores = retriever.questions(wrong) @ retriever.candidates(rows(tmp_path), tmp_path / "v")[:].T
+    scores = retriever.queries(TEXTS) @ retriever.candidates(rows(tmp_path), tmp_path / "v")[:].T
     expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
     found = ranks(retriever, wrong, tmp_path / "v")["rank"]
     # Passages without a word of the question score 0 alike: their order is that of the table.
@@ -93,7 +96,7 @@ def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encode
         for name, retriever in (("alone", alone), ("both", both))
     }
     assert not np.allclose(lengths["alone"], 1) and np.allclose(lengths["both"], 1)
-    single, double = alone.questions(QUESTIONS), both.questions(QUESTIONS)
+    single, double = alone.queries(TEXTS), both.queries(TEXTS)
     assert double.shape == (4, 2 * single.shape[1])
     cosine = single / np.linalg.norm(single, axis=1, keepdims=True)
     np.testing.assert_allclose(double, np.hstack([cosine, cosine]) / np.sqrt(2), atol=1e-6)
@@ -107,8 +110,8 @@ def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monk
             return np.array([[3, 4]] * len(texts), np.float32)
 
     monkeypatch.setattr(candidates_module, "load_models", lambda names: Published())
-    np.testing.assert_allclose(Retriever(["some/name"]).questions(QUESTIONS), [[0.6, 0.8]] * 4)
-    np.testing.assert_allclose(Retriever([str(encoder)]).questions(QUESTIONS), [[3, 4]] * 4)
+    np.testing.assert_allclose(Retriever(["some/name"]).queries(TEXTS), [[0.6, 0.8]] * 4)
+    np.testing.assert_allclose(Retriever([str(encoder)]).queries(TEXTS), [[3, 4]] * 4)
 
 
 def test_vectors_are_made_once(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:

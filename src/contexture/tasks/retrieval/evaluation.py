@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from contexture.folders import work_folder
-from contexture.metrics.bm25 import Bm25, write_bm25
 from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.search_index import compare_indexes, search_exact
@@ -20,7 +18,7 @@ from contexture.metrics.vectors import Vectors
 from contexture.reporting.records import RECALL_AT
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
-from contexture.tasks.retrieval.candidates import PARTS, Retriever
+from contexture.tasks.retrieval.candidates import PARTS, Retriever, index_words
 from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.parquet_rows import ParquetRows
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
@@ -142,7 +140,7 @@ def _measure(
     one, tables, indexes, examples = measured.contestant, [], list[dict[str, Any]](), dict[str, Any]()
     retriever = Retriever(measured.encoders)
     tested = questions[unseen(questions, measured.share, one.seed)]
-    queries = retriever.questions(tested)
+    queries = retriever.queries(tested["question"].tolist())
     for pool in pools:
         vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
         rows = search_exact(vectors, queries, pool.depth)[1]
@@ -154,7 +152,7 @@ def _measure(
             ranks = pool.ranks(tested, fused)
             tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
         if indexed and not pool.is_open:
-            indexes = _compare(vectors, retriever.questions(questions), pool.depth, settings)
+            indexes = _compare(vectors, retriever.queries(questions["question"].tolist()), pool.depth, settings)
         if not pool.is_open:
             examples = _examples(measured, tested.reset_index(drop=True), pool, rows)
     return tables, indexes, examples
@@ -185,7 +183,7 @@ def _weight(
     held = _split(questions, measured.share, measured.contestant.seed) == "dev"
     if held.sum() < ENOUGH:
         return EVEN
-    rows = search_exact(vectors, retriever.questions(questions[held]), pool.depth)[1]
+    rows = search_exact(vectors, retriever.queries(questions["question"][held].tolist()), pool.depth)[1]
     reached = {
         weight: _recall_at_10(pool.ranks(questions[held], fuse(rows, words[held], weight, pool.depth)[1]))
         for weight in WEIGHTS
@@ -240,9 +238,7 @@ def _protocol(share: float | None) -> str:
 
 def _bm25(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[Rows, float]:
     """What BM25 found for all questions, and the seconds that it searched."""
-    with work_folder(pool.folder / WORDS) as work:
-        write_bm25(map(" ".join, pool.candidates.tuples(PARTS)), work, settings.bm25)
-    index = Bm25(pool.folder / WORDS)
+    index = index_words(pool.candidates, PARTS, pool.folder / WORDS, settings.bm25)
     began = time.perf_counter()
     _, found = index.search(questions["question"].tolist(), pool.depth)
     return found, time.perf_counter() - began

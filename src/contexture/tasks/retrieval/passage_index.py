@@ -14,9 +14,9 @@ from contexture.encoders.base import on_device
 from contexture.encoders.files import load_encoder
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import discard_other, work_folder
-from contexture.metrics.bm25 import write_bm25
 from contexture.metrics.config import Bm25Config
 from contexture.metrics.vectors import write_vectors
+from contexture.tasks.retrieval.candidates import index_words
 from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE, ParquetRows
 from contexture.tasks.retrieval.passage_search import ENCODER, PASSAGES, VECTORS, WORDS
 
@@ -50,8 +50,7 @@ def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25
             lambda chosen: model.embed(stored.part(chosen, PARTS), "document"),
             made_by,
         )
-        with work_folder(work / WORDS) as part:
-            write_bm25(map(" ".join, stored.tuples(PARTS)), part, words)
+        index_words(stored, PARTS, work / WORDS, words)
 
 
 def _copy(files: Sequence[Path], copy: Path) -> None:

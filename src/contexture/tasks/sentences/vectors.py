@@ -85,9 +85,13 @@ class VectorStore:
 
     def embed(self, model: TextEncoder, name: str, sentences: Sequence[str], purpose: str) -> SentenceVectors:
         """The vectors by a model that goes by this name."""
-        told = re.sub(r"[^\w.-]+", "-", name)[-40:].strip("-")
-        known = hashlib.sha256(name.encode()).hexdigest()[:8]
-        return embed_sentences(model, sentences, self.place / purpose / f"{told}-{known}")
+        return embed_sentences(model, sentences, self.place / purpose / folder_name(name))
+
+
+def folder_name(model: str) -> str:
+    """What the folder of the vectors of a model is called: short, readable, and not that of another."""
+    told = re.sub(r"[^\w.-]+", "-", model)[-40:].strip("-")
+    return f"{told}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
 
 
 def embed_sentences(

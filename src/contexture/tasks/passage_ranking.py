@@ -1,0 +1,59 @@
+"""Passages ranked for queries, by their words or by vectors; `metrics.fusion` makes one ranking of both."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from contexture.metrics.config import Bm25Config
+from contexture.metrics.search_index import search_exact
+from contexture.metrics.top import NOTHING, Rows
+from contexture.tasks.retrieval.candidates import Retriever, index_words
+from contexture.tasks.retrieval.parquet_rows import ParquetRows
+from contexture.tasks.sentences.vectors import folder_name
+
+#: The columns of candidates: the id, and the parts of the text.
+COLUMNS = ["id", "title", "text"]
+
+
+def by_words(candidates: ParquetRows, queries: Sequence[str], place: Path, config: Bm25Config, depth: int) -> Rows:
+    """Rank candidates by BM25.
+
+    Args:
+        candidates: the columns COLUMNS.
+        queries: Q texts.
+        place: the folder to put the index in.
+        config: settings of BM25.
+        depth: how many to find.
+
+    Returns:
+        Row numbers (Q, min(depth, candidates)), best first, −1 where no other candidate shares a word with the query.
+
+    Raises:
+        ValueError: for no candidates, or none with a word.
+    """
+    return index_words(candidates, COLUMNS[1:], place / "words", config).search(queries, depth)[1]
+
+
+def by_vectors(
+    encoders: Sequence[str], candidates: ParquetRows, queries: Sequence[str], place: Path, depth: int
+) -> Rows:
+    """Rank candidates by the inner products of vectors, see `Retriever`.
+
+    Args:
+        encoders: folders or names; the vectors of several stand side by side.
+        candidates: the columns COLUMNS.
+        queries: Q texts.
+        place: the folder to keep the candidates' vectors in; those of the same model and texts are not made again.
+        depth: how many to find.
+
+    Returns:
+        Row numbers (Q, min(depth, candidates)), best first; −1 for a query whose vector is 0, for want of a known word.
+
+    Raises:
+        ValueError: for no candidates, or an encoder that cannot be loaded, naming it.
+    """
+    retriever = Retriever(encoders, COLUMNS)
+    vectors = retriever.candidates(candidates, place / folder_name("+".join(encoders)))
+    asked = retriever.queries(queries)
+    rows = search_exact(vectors, asked, depth)[1]
+    rows[~asked.any(axis=1)] = NOTHING
+    return rows
