@@ -26,6 +26,7 @@ from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig
+from contexture.tasks.held_out.config import HeldOutConfig
 from contexture.tasks.language_bias.config import LanguageBiasConfig
 from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.pairs.config import PairsConfig
@@ -81,6 +82,7 @@ class Parameters:
     # Where the files of the tasks are.
     answers: AnswersConfig
     bitext_retrieval: BitextRetrievalConfig
+    held_out: HeldOutConfig
     language_bias: LanguageBiasConfig
     multi_hop: MultiHopConfig
     pairs: PairsConfig

@@ -213,3 +213,18 @@ def test_linear(piece: str) -> None:
     begin = time.process_time()
     parse_html(piece * (600_000 // len(piece)), lambda _: "T")
     assert time.process_time() - begin < 10
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("description: Remove <b> & such", ["Remove <b> & such"]),
+        ('description: "Quoted: a text"', ["Quoted: a text"]),
+        ("description: >", []),
+        ("description:", []),
+        ("other: Nothing", []),
+    ],
+)
+def test_the_description_of_front_matter_is_the_first_paragraph(line: str, told: list[str]) -> None:
+    parsed = parse_markdown(f"---\ntitle: Tides\n{line}\n---\n\nThe tides rise.\n", TITLES.get)
+    assert [(p.section, p.text) for p in parsed.paragraphs] == [("", text) for text in [*told, "The tides rise."]]

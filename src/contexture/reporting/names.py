@@ -12,6 +12,7 @@ TASKS = {
     "bitext_mining": "Bitext mining",
     "language_bias": "Language bias",
     "multi_hop": "Multi-hop questions",
+    "held_out": "Held-out documents",
     "reviews": "Reviews",
     "sentences": "Sentence tasks",
     "mr": "MR",
@@ -55,6 +56,11 @@ DATA = {
     "amazon_jp": "Amazon reviews, Japanese",
     "quasar_t": "Quasar-T",
     "hotpotqa": "HotpotQA",
+    "own_text": "your own text",
+    "headings": "a heading → its section",
+    "links": "a sentence with a link → the page",
+    "sentences": "a sentence → the rest of its passage",
+    "questions": "your questions",
 }
 #: How encoders are measured. Retrieval has the shares of questions trained on besides.
 PROTOCOLS = {

@@ -7,6 +7,7 @@ from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalSettings
+from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.multi_hop.config import MultiHopSettings
 from contexture.tasks.pairs.config import PairSettings
@@ -60,6 +61,7 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
     "pairs": (PairSettings, "contexture.tasks.pairs.task:PairsTask", "pairs"),
     "ranking": (RankingSettings, "contexture.tasks.ranking.task:AnswerRankingTask", "ranking"),
     "retrieval": (RetrievalSettings, "contexture.tasks.retrieval.task:RetrievalTask", "retrieval"),
+    "held_out": (HeldOutSettings, "contexture.tasks.held_out.task:HeldOutTask", "held_out"),
     "reviews": (ReviewSettings, "contexture.tasks.reviews.task:ReviewsTask", "reviews"),
     "sentences": (SentenceSettings, "contexture.tasks.sentences.task:Sentences", "sentence_tasks"),
 }
@@ -73,6 +75,7 @@ SYSTEMS: dict[str, str] = {
     "cmlm_multilingual": "contexture.systems.cmlm_multilingual.page",
     "cross_thought": "contexture.systems.cross_thought.page",
     "league": "contexture.systems.league.page",
+    "own_text": "contexture.systems.own_text.page",
 }
 
 

@@ -6,6 +6,7 @@ Navigation, code, tables, figures and forms are left out. Links to other pages a
 import functools
 import re
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING
 
 from contexture.text.characters import drop_unwanted, unescape
@@ -65,8 +66,14 @@ def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items:
 
 
 def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of a page in CommonMark, with tables and HTML within; see `parse_html`."""
-    return parse_html(_markdown().render(_without_front_matter(text)), resolve, min_characters, list_items)
+    """Paragraphs of a page in CommonMark, with tables and HTML within; see `parse_html`.
+
+    The description that a page's front matter gives, on one line, is its first paragraph.
+    """
+    front = _FRONT_MATTER.match(text)
+    told = _FRONT_DESCRIPTION.search(front[1]) if front else None
+    first = f"<p>{escape(told[2])}</p>\n" if told else ""
+    return parse_html(first + _markdown().render(_without_front_matter(text)), resolve, min_characters, list_items)
 
 
 def html_title(html: str) -> str:
@@ -87,6 +94,8 @@ def html_title(html: str) -> str:
 
 
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+# Not those on the lines below it, which begin with ">" or "|".
+_FRONT_DESCRIPTION = re.compile(r"""^description:[ \t]*(["']?)([^\s>|].*?)\1[ \t]*$""", re.MULTILINE)
 _FRONT_TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
 
 

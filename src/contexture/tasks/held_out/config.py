@@ -1,0 +1,31 @@
+"""How encoders are measured on what held-out documents give away, and where a user's own questions are."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.metrics.config import Bm25Config
+from contexture.strict import STRICT
+from contexture.tasks.settings import TaskSettings
+from contexture.training.config import Positive
+
+
+@dataclass(config=STRICT, frozen=True)
+class HeldOutConfig:
+    """Where a user's own questions are."""
+
+    # A file of two columns, a tab or comma between: a question, and the document or passage that answers it, or several
+    # lines for several. null: there are none.
+    input: str | None = None
+
+
+@dataclass(config=STRICT, frozen=True)
+class HeldOutSettings(TaskSettings):
+    """How many questions are made, and what they are compared with."""
+
+    # Questions of each kind at most.
+    questions: Positive = 300
+    # Kinds with fewer say too little and are left out.
+    least: Annotated[int, Field(ge=2)] = 10
+    bm25: Bm25Config = Field(default_factory=Bm25Config)

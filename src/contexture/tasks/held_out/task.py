@@ -1,0 +1,61 @@
+"""Held-out documents as a task: nobody labels anything."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
+from contexture.tasks.held_out.questions import COLUMNS, read_questions
+
+QUESTIONS = "questions.parquet"
+
+
+class HeldOutTask(FrozenTask):
+    """What does a document that nothing was learned from give away, and is it found in the whole corpus?"""
+
+    name = "held_out"
+    corpus = ("passages", "paragraphs")
+
+    def read(self, source: HeldOutConfig, demo: Path, place: Path) -> None:
+        """Write `questions.parquet`, the user's own; see `Task.read`.
+
+        Raises ValueError, naming file and line, for a file that is not in the format.
+        """
+        asked = pd.DataFrame(columns=COLUMNS)
+        if source.input is not None:
+            asked = read_questions(Path(source.input).expanduser())
+        with work_folder(place) as work:
+            asked.to_parquet(work / QUESTIONS)
+            report = {"name": "own_text", "counts": {"questions": asked["question"].nunique()}, "missing": {}}
+            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+    def evaluate(
+        self,
+        settings: HeldOutSettings,
+        contestants: Sequence[Contestant],
+        data: Path,
+        place: Path,
+        each: Each = one_by_one,
+        *,
+        passages: Path | None = None,
+        paragraphs: Path | None = None,
+    ) -> Results:
+        """See `evaluation.evaluate_held_out`; `passages` and `paragraphs` are the folders of those tables.
+
+        Raises ValueError where all of the user's questions name documents that are not there.
+        """
+        from contexture.tasks.held_out.evaluation import evaluate_held_out
+        from contexture.tasks.held_out.evidence import gather
+        from contexture.tasks.held_out.questions import told_unknown
+
+        if passages is None or paragraphs is None:
+            raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
+        asked = pd.read_parquet(data / QUESTIONS)
+        evidence = gather(passages, paragraphs, asked, settings.questions, place / "evidence")
+        if len(asked) and not any(question.kind == "questions" for question in evidence.questions):
+            raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
+        return evaluate_held_out(settings, contestants, evidence, place, each)
