@@ -25,6 +25,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
+from contexture.tasks.beir.config import BeirConfig
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig
 from contexture.tasks.held_out.config import HeldOutConfig
 from contexture.tasks.language_bias.config import LanguageBiasConfig
@@ -81,6 +82,7 @@ class Parameters:
     words: WordsConfig
     # Where the files of the tasks are.
     answers: AnswersConfig
+    beir: BeirConfig
     bitext_retrieval: BitextRetrievalConfig
     held_out: HeldOutConfig
     language_bias: LanguageBiasConfig

@@ -2,6 +2,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -11,7 +12,7 @@ from contexture.reporting.curves import History, Series
 from contexture.reporting.page import Bar, Card, Page, ReportContext, Section, section, sections
 from contexture.reporting.published import PublishedTable, Row, Score
 from contexture.reporting.records import Record
-from contexture.reporting.report import render_report
+from contexture.reporting.report import intervals_tables, render_report
 from contexture.reporting.tables import Column, Table, compare, results_tables
 from tests.reporting.make import measured
 from tests.reporting.pages import Page as Html
@@ -161,3 +162,21 @@ print(sorted({"torch", "kedro", "mlflow", "pyspark"} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_intervals_stand_in_a_table_for_each_data() -> None:
+    told = {
+        "bm25": {"ndcg_at_10": [0.5, 0.4567, 0.55]},
+        "bare": {"ndcg_at_10": [0.25, 0.2, 0.3], "over_bm25": [-0.25, -0.3, -0.2]},
+        "guided": {"ndcg_at_10": [0.625, 0.5, 0.7], "over_bm25": [0.125, -0.01, 0.2]},
+    }
+    context = replace(CONTEXT, facts={"beir": {"intervals": {"scifact": told}}}, labels={"guided": "Guided"})
+    (table,) = intervals_tables(context)
+    assert table.title == "BEIR: how sure it is, SciFact"
+    assert table.rows == (
+        ("Guided", "62.5 [50.0, 70.0]", "+12.5 [-1.0, +20.0]"),
+        ("bm25", "50.0 [45.7, 55.0]", "–"),
+        ("bare", "25.0 [20.0, 30.0]", "-25.0 [-30.0, -20.0]"),
+    )
+    report = render_report(RECORDS, HISTORIES, context, page)
+    assert "BEIR: how sure it is, SciFact" in report.html and "62.5 [50.0, 70.0]" in report.markdown

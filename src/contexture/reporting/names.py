@@ -5,6 +5,7 @@ from collections.abc import Iterable
 #: In the order of the tables.
 TASKS = {
     "retrieval": "Passage retrieval",
+    "beir": "BEIR",
     "answer_selection": "Answer selection",
     "pairs": "Sentence pairs",
     "ranking": "Answer ranking",
@@ -61,6 +62,13 @@ DATA = {
     "links": "a sentence with a link → the page",
     "sentences": "a sentence → the rest of its passage",
     "questions": "your questions",
+    "arguana": "ArguAna",
+    "fiqa": "FiQA-2018",
+    "nfcorpus": "NFCorpus",
+    "scidocs": "SCIDOCS",
+    "scifact": "SciFact",
+    "trec-covid": "TREC-COVID",
+    "webis-touche2020": "Touché-2020",
 }
 #: How encoders are measured. Retrieval has the shares of questions trained on besides.
 PROTOCOLS = {

@@ -38,7 +38,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
     """
     own = [record for record in check_records(records) if record["system"] == context.system]
     made = page(own, context)
-    told = [*scores_tables(context), *examples_tables(context)]
+    told = [*intervals_tables(context), *scores_tables(context), *examples_tables(context)]
     made = replace(made, sections=[*made.sections, *(section(table) for table in told)])
     curves = learning_curves(histories, made.variants, context.series, context.labels)
     figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
@@ -67,6 +67,34 @@ def examples_tables(context: ReportContext) -> list[Table]:
             caption = f"By {who}, {protocol_name(examples['protocol'])}, of the first seed."
             tables.append(Table(f"{TASKS.get(task, task)}: to read", columns, rows, caption, headings=headings))
     return tables
+
+
+def intervals_tables(context: ReportContext) -> list[Table]:
+    """How sure a task's numbers are, by data and variant, and how far they are above BM25's."""
+    columns = (Column("Model"), Column("nDCG@10", numeric=True), Column("above BM25", numeric=True))
+    tables = []
+    for task, facts in context.facts.items():
+        for data, variants in facts.get("intervals", {}).items():
+            names = [name for name in context.labels if name in variants]
+            names += [name for name in variants if name not in names]
+            rows = tuple(
+                (
+                    context.labels.get(name, name),
+                    _interval(variants[name]["ndcg_at_10"]),
+                    _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
+                )
+                for name in names
+            )
+            title = f"{TASKS.get(task, task)}: how sure it is, {DATA.get(data, data)}"
+            caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
+            tables.append(Table(title, columns, rows, caption))
+    return tables
+
+
+def _interval(told: Sequence[float], signed: bool = False) -> str:
+    """ "62.1 [58.0, 66.4]" of a mean and the two ends."""
+    mean, low, high = (f"{100 * value:{'+' if signed else ''}.1f}" for value in told)
+    return f"{mean} [{low}, {high}]"
 
 
 def scores_tables(context: ReportContext) -> list[Table]:

@@ -6,6 +6,7 @@ from contexture.systems.mspp.config import JointConfig
 from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
+from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalSettings
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.language_bias.config import LanguageBiasSettings
@@ -47,6 +48,7 @@ TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {
         "contexture.tasks.answer_selection.task:AnswerSelectionTask",
         "answers",
     ),
+    "beir": (BeirSettings, "contexture.tasks.beir.task:BeirTask", "beir"),
     "bitext_retrieval": (
         BitextRetrievalSettings,
         "contexture.tasks.bitext_retrieval.task:BitextRetrievalTask",

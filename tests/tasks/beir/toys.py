@@ -1,0 +1,68 @@
+"""A set in BEIR's layout about made-up words."""
+
+import gzip
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.tasks.retrieval.toys import WORDS
+
+HEADER = "query-id\tcorpus-id\tscore"
+
+
+def put(
+    folder: Path,
+    documents: Sequence[Mapping[str, object]],
+    queries: Sequence[Mapping[str, object]],
+    qrels: Sequence[tuple[str, str, float]],
+    split: str = "test",
+) -> Path:
+    """Write a set."""
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    for name, rows in (("corpus", documents), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    lines = [HEADER, *(f"{query}\t{document}\t{score}" for query, document, score in qrels)]
+    (folder / f"qrels/{split}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def small(folder: Path) -> Path:
+    """Three documents, two queries, one relevant document each."""
+    documents = [
+        {"_id": "a", "title": "Kana", "text": "kana kave"},
+        {"_id": "b", "text": "lona"},
+        {"_id": "c", "title": None, "text": ""},
+    ]
+    return put(
+        folder, documents, [{"_id": "1", "text": "kave"}, {"_id": "2", "text": "lona"}], [("1", "a", 1), ("2", "b", 1)]
+    )
+
+
+def drawn(folder: Path) -> Path:
+    """60 documents of six words and 30 queries: of three words of a document, grade 2, some of which two others share.
+
+    Query 0 has the id of the document that its words are of.
+    """
+    draw = random.Random(5)
+    said = [draw.sample(WORDS, 6) for _ in range(60)]
+    documents: list[dict[str, object]] = [
+        {"_id": f"d{number}", "title": words[0], "text": " ".join(words[1:])} for number, words in enumerate(said)
+    ]
+    queries, qrels = [], []
+    for number in range(30):
+        name = "d0" if number == 0 else f"q{number}"
+        words = draw.sample(said[number], 3)
+        queries.append({"_id": name, "text": " ".join(words)})
+        others = [place for place in range(60) if place != number and len({*words} & {*said[place]}) > 1]
+        qrels += [(name, f"d{number}", 2.0), *((name, f"d{place}", 1.0) for place in others[:2])]
+        qrels.append((name, "d59", 0.0))
+    return put(folder, documents, queries, qrels)
+
+
+def zipped(folder: Path) -> Path:
+    """The same files, compressed."""
+    for file in [*folder.glob("*.jsonl"), *folder.glob("qrels/*.tsv")]:
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    return folder
