@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, records, run
+from tests.tasks.beir.toys import drawn as put_beir
 from tests.tasks.bitext_retrieval.test_mining import put as put_mining
 from tests.tasks.reviews.test_task import put as put_reviews
 
@@ -32,7 +33,8 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     put_mining(tmp_path / "bucc", "training", ["The harbour.", "Yes."], ["The harbour."], [(0, 0)])
     params["reviews"] = {"input": str(tmp_path / "cls")}
     params["bitext_retrieval"] = {"input": {"bucc": str(tmp_path / "bucc")}}
-    params["mspp"]["tasks"] |= {"reviews": {}, "bitext_retrieval": {}}
+    params["beir"] = {"input": {"boats": str(put_beir(tmp_path / "boats")), "fever": str(tmp_path / "none")}}
+    params["mspp"]["tasks"] |= {"reviews": {}, "bitext_retrieval": {}, "beir": {"hybrid": ["mspp_ie"]}}
     project = make_project()
     run(project, params)
     table = records(project, "mspp")
@@ -44,10 +46,13 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     assert found == {"frozen": trained | {"majority", "word_overlap"}, "finetuned": trained}
     others = table[table["task"].isin(["reviews", "bitext_mining"])].groupby("data")["variant"].agg(set).to_dict()
     assert others == {"amazon_en": trained, "bucc_de-en": trained}
+    searched = table[table["task"] == "beir"]
+    assert set(searched["data"]) == {"boats"} and set(searched["variant"]) == trained | {"bm25", "mspp_ie+bm25"}
     text = check_report(project, "mspp")
     assert "amazon_de is not here" in text and "threshold chosen on sample, tested on training" in text
     assert "Sentence pairs" in text and "by a hash of the texts, are tested" in text and "without label" in text
-    assert "snli is not here" in text
+    assert "snli is not here" in text and "fever is not here" in text
+    assert "BEIR: how sure it is, boats" in text and "documents not there | 0" in text
     card = project / "data/06_models/mspp/finetuned/pairs/mspp_ie/seed-0/scitail/README.md"
     assert "pairs, scitail" in card.read_text()
     told = json.loads((project / "data/03_primary/tasks/pairs/task.json").read_text())
