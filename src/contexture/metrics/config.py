@@ -26,6 +26,23 @@ StopWords = Literal[
     "swedish",
     "turkish",
 ]
+#: The same by their codes of ISO 639-1.
+STOP_WORDS: dict[str, StopWords] = {
+    "da": "danish",
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "ko": "korean",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ru": "russian",
+    "sv": "swedish",
+    "tr": "turkish",
+    "zh": "chinese",
+}
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -6,6 +6,7 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
 from contexture.pipelines import (
+    adopt,
     bitext,
     corpus,
     evaluate,
@@ -66,6 +67,7 @@ def create_pipeline(name: str, config: SystemConfig, parameters: Parameters, who
         + pretrain.create_pipeline(name, config, compute, visits=visits)
         + finetune.create_pipeline(name, config, compute)
         + evaluate.create_pipeline(name, config, guests, compute)
+        + adopt.create_pipeline(name, config)
         + search.create_pipeline(name, config)
         + report.create_pipeline(name, config, guests, main, whole)
     )

@@ -32,6 +32,10 @@ def _tasks(values: dict[str, Any]) -> dict[str, Any]:
     return _typed(values, {name: settings for name, (settings, *_) in TASKS.items()}, "task")
 
 
+#: The encoder that searches is the best one, by the word of this task.
+BEST, HELD_OUT = "best", "held_out"
+
+
 @dataclass(config=STRICT, frozen=True)
 class Variant:
     """A row of the tables: an encoder, or several side by side, and the tasks on which it is measured."""
@@ -98,7 +102,8 @@ class SystemConfig:
     tokenizer: str | None = None
     # Seed of the sampling of examples.
     sampling_seed: int = 0
-    # Run whose encoder `contexture search` takes, as it was pre-trained; null: there is no index.
+    # Run whose encoder `contexture search` takes, as it was pre-trained; best: that of the variant which held-out
+    # documents speak for; null: there is no index.
     search: str | None = None
     ablation: Ablation | None = None
     # Encoders of other systems that are measured beside its own, frozen: system → variants.
@@ -129,7 +134,9 @@ class SystemConfig:
                 raise ValueError(f"variants.{name}: no run {unknown}; there are {sorted(known)}")
             if unknown := sorted(set(variant.tasks or ()) - set(self.tasks)):
                 raise ValueError(f"variants.{name}: no task {unknown}; there are {sorted(self.tasks)}")
-        if self.search is not None and self.search not in self.pretrain.runs:
+        if self.search == BEST and HELD_OUT not in self.tasks:
+            raise ValueError(f"search: {BEST} is told by held-out documents: give the system the task {HELD_OUT}")
+        if self.search not in (None, BEST, *self.pretrain.runs):
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
         for task, settings in self.tasks.items():
             settings.check_variants(self.variants_of(task))
@@ -189,7 +196,8 @@ class SystemConfig:
             else config
             for name, config in self.streams.items()
         }
-        return Pretraining(run, recipe, self.encoders[self.encoder_of(run)], self.lengths, streams, self.pretrain)
+        encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.of_run(run)
+        return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
     def examples(self) -> dict[str, StreamConfig]:
         """Folder of examples → the stream whose settings make them."""
@@ -229,7 +237,7 @@ class SystemConfig:
         """The same system with these variants alone, and the runs that they need."""
         if unknown := sorted(set(variants) - set(self.measured)):
             raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(self.measured)}")
-        needed = {run for name in variants for run in self.runs_of(name)} | ({self.search} - {None})
+        needed = {run for name in variants for run in self.runs_of(name)} | ({self.search} - {None, BEST})
         for name in reversed(self.order):
             if name in needed and (start := self.before(name)):
                 needed.add(start)

@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
+from contexture.metrics.bootstrap import interval
 from contexture.metrics.config import Bm25Config
+from contexture.metrics.graded import METRICS
 from contexture.metrics.search_index import search_exact
 from contexture.metrics.top import NOTHING, Rows
 from contexture.tasks.retrieval.candidates import Retriever, index_words
@@ -12,6 +16,10 @@ from contexture.tasks.sentences.vectors import folder_name
 
 #: The columns of candidates: the id, and the parts of the text.
 COLUMNS = ["id", "title", "text"]
+#: What ranking by words is called among the variants.
+BM25 = "bm25"
+#: The metric that intervals are told of.
+COMPARED = METRICS[0]
 
 
 def by_words(candidates: ParquetRows, queries: Sequence[str], place: Path, config: Bm25Config, depth: int) -> Rows:
@@ -57,3 +65,22 @@ def by_vectors(
     rows = search_exact(vectors, asked, depth)[1]
     rows[~asked.any(axis=1)] = NOTHING
     return rows
+
+
+def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
+    """Variant → its nDCG@10 and, of all but BM25, how far that is above BM25's: mean and 95 % interval over queries.
+
+    Args:
+        table: variant, seed, query_id and COMPARED of each query; that of several seeds is their mean.
+    """
+    values = table.groupby(["variant", "query_id"], sort=False)[COMPARED].mean().unstack("variant")
+    found = {}
+    for variant in values.columns:
+        found[variant] = {COMPARED: _told(values[variant])}
+        if variant != BM25:
+            found[variant]["over_bm25"] = _told(values[variant] - values[BM25])
+    return found
+
+
+def _told(values: pd.Series) -> list[float]:
+    return [float(values.mean()), *interval(values)]

@@ -180,6 +180,8 @@ class PretrainRun:
     streams: dict[str, dict[str, Any]] = Field(default_factory=dict)
     # Rows of an optimizer step, where not pretrain.batch_size: of all streams, or stream by stream.
     batch_size: Positive | dict[str, Positive] | None = None
+    # Peak of the learning rate, where not pretrain.optimizer's: what is continued bears less than what is new.
+    learning_rate: Annotated[float, Field(gt=0)] | None = None
 
     def __post_init__(self) -> None:
         used = {name for stage in self.schedule for name in stage.weights}
@@ -275,6 +277,11 @@ class PretrainConfig:
             for stage in found.schedule
         ]
         return replace(found, schedule=stages)
+
+    def of_run(self, run: str) -> "PretrainConfig":
+        """The same with the learning rate of a run."""
+        rate = self.runs[run].learning_rate
+        return self if rate is None else replace(self, optimizer=replace(self.optimizer, learning_rate=rate))
 
     def batch_sizes(self, run: str, streams: Mapping[str, Any]) -> dict[str, int]:
         """Rows of an optimizer step of each stream."""

@@ -322,3 +322,10 @@ def register(system: str, pretrained: Path) -> None:
     from contexture.pipelines.tracking import register_encoder
 
     register_encoder(system, seed_folder(pretrained.parent, pretrained.name, 0))
+
+
+def register_adopted(system: str, adopted: Path) -> None:
+    """Keep the encoder that was adopted in MLflow."""
+    from contexture.pipelines.tracking import register_encoder
+
+    register_encoder(system, adopted)

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.named import fixed
-from contexture.pipelines.report.nodes import log_metrics, no_speed, register, write_report
-from contexture.systems.config import SystemConfig
+from contexture.pipelines.report.nodes import log_metrics, no_speed, register, register_adopted, write_report
+from contexture.systems.config import BEST, SystemConfig
 
 
 def create_pipeline(
@@ -36,7 +36,9 @@ def create_pipeline(
         node(fixed(write_report, system, config, guests, tasks, whole), inputs, ["report", "metrics"], name="report"),
         node(fixed(log_metrics, system, main), "metrics", None, name="log_metrics"),
     ]
-    if not examples_of and (run := config.headline(main)):
+    if not examples_of and config.search == BEST:
+        nodes.append(node(fixed(register_adopted, system), "adopted", None, name="register_encoder"))
+    elif not examples_of and (run := config.headline(main)):
         nodes.append(node(fixed(register, system), f"{run}-pretrained", None, name="register_encoder"))
     if not config.speed:
         nodes.append(node(no_speed, None, "speed", name="no_speed"))

@@ -4,8 +4,8 @@ from kedro.pipeline import Pipeline, node
 
 from contexture.metrics.config import Bm25Config
 from contexture.pipelines.named import fixed
-from contexture.pipelines.search.nodes import index_passages
-from contexture.systems.config import SystemConfig
+from contexture.pipelines.search.nodes import index_adopted, index_passages
+from contexture.systems.config import BEST, HELD_OUT, SystemConfig
 from contexture.tasks.retrieval.config import RetrievalSettings
 
 
@@ -13,6 +13,10 @@ def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
     """Passages and the encoder that searches → the index of `contexture search`; nothing where none searches."""
     if config.search is None or "pairs" not in config.examples():
         return Pipeline([])
+    if config.search == BEST:
+        inputs = ["passages-examples@files", "adopted", "params:search_place"]
+        index = fixed(index_adopted, config.task(HELD_OUT))
+        return Pipeline([node(index, inputs, "search_index", name="index_passages", tags="index")], namespace=system)
     measured = (task.bm25 for task in config.tasks.values() if isinstance(task, RetrievalSettings))
     words = next(measured, Bm25Config())
     inputs = ["passages-examples@files", f"{config.search}-pretrained", "params:search_place"]

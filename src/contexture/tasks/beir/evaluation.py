@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from contexture.metrics.bootstrap import interval
 from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import RUN, to_records
@@ -15,16 +14,13 @@ from contexture.metrics.top import NOTHING, Rows
 from contexture.tasks.base import Contestant, Each, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS, QUERIES
-from contexture.tasks.passage_ranking import by_vectors, by_words
+from contexture.tasks.passage_ranking import BM25, by_vectors, by_words, intervals
 from contexture.tasks.retrieval.evaluation import FROZEN, HYBRID
 from contexture.tasks.retrieval.parquet_rows import ParquetRows
 
 NAME = "beir"
-BM25 = "bm25"
 #: Documents that are ranked for each query.
 DEPTH = max(RECALL_AT)
-#: The metric that intervals are told of.
-COMPARED = METRICS[0]
 
 
 @dataclass(frozen=True)
@@ -62,21 +58,6 @@ def evaluate_beir(
     ]
     told = {one.name: intervals(table) for one, table in zip(sets, tables, strict=True)}
     return Results(records, {"intervals": told}, {"queries": pd.concat(tables, ignore_index=True)})
-
-
-def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """Variant → its nDCG@10 and, of all but BM25, how far that is above BM25's: mean and 95 % interval over queries.
-
-    Args:
-        table: variant, seed, query_id and COMPARED of each query; that of several seeds is their mean.
-    """
-    values = table.groupby(["variant", "query_id"], sort=False)[COMPARED].mean().unstack("variant")
-    found = {}
-    for variant in values.columns:
-        found[variant] = {COMPARED: _told(values[variant])}
-        if variant != BM25:
-            found[variant]["over_bm25"] = _told(values[variant] - values[BM25])
-    return found
 
 
 def measure(encoders: Sequence[str], one: BeirSet) -> Rows:
@@ -134,7 +115,3 @@ def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], one: Be
 
 def _rows_of(documents: ParquetRows, names: set[str]) -> dict[str, int]:
     return {name: row for row, (name,) in enumerate(documents.tuples(["id"])) if name in names}
-
-
-def _told(values: pd.Series) -> list[float]:
-    return [float(values.mean()), *interval(values)]

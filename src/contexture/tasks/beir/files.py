@@ -42,7 +42,7 @@ def write_set(name: str, folder: Path, split: str, place: Path) -> tuple[dict[st
     corpus, asked, judged = (
         _file(name, folder / file) for file in ("corpus.jsonl", "queries.jsonl", f"qrels/{split}.tsv")
     )
-    qrels, queries = read_qrels(judged), dict(_queries(asked))
+    qrels, queries = read_qrels(judged), read_queries(asked)
     relevant = {query: {doc: score for doc, score in found.items() if score > 0} for query, found in qrels.items()}
     named = {doc for found in relevant.values() for doc in found}
     place.mkdir()
@@ -119,9 +119,9 @@ def _records(file: Path) -> Iterator[tuple[str, object, str]]:
         raise ValueError(f"{file} is empty; {_LAYOUT}")
 
 
-def _queries(file: Path) -> Iterator[tuple[str, str]]:
-    for name, record, place in _records(file):
-        yield name, field(record, "text", str, place, _LAYOUT)
+def read_queries(file: Path) -> dict[str, str]:
+    """Id → text; ValueError, naming file and line, for what is not in the layout."""
+    return {name: field(record, "text", str, place, _LAYOUT) for name, record, place in _records(file)}
 
 
 def _documents(file: Path) -> Iterator[tuple[str, str, str]]:

@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.metrics.config import Bm25Config
 from contexture.strict import STRICT
 from contexture.tasks.settings import TaskSettings
 from contexture.training.config import Positive
@@ -28,4 +27,7 @@ class HeldOutSettings(TaskSettings):
     questions: Positive = 300
     # Kinds with fewer say too little and are left out.
     least: Annotated[int, Field(ge=2)] = 10
-    bm25: Bm25Config = Field(default_factory=Bm25Config)
+    # BM25: how soon another occurrence of a word ceases to count, and how much longer texts are held back. The function
+    # words that it leaves out are those of the language that most of the text is in.
+    k1: Annotated[float, Field(ge=0)] = 1.5
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75

@@ -17,12 +17,11 @@ from contexture.metrics.top import NOTHING, Rows
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
-from contexture.tasks.passage_ranking import by_vectors, by_words
+from contexture.tasks.passage_ranking import BM25, COMPARED, by_vectors, by_words, intervals
 from contexture.tasks.retrieval.evaluation import FROZEN, HYBRID
 from contexture.tasks.retrieval.parquet_rows import ParquetRows
 
 NAME = "held_out"
-WORDS = "bm25"
 #: So many are ranked for each question.
 _DEPTH = max(RECALL_AT)
 #: A user's own questions decide what to take where there are so many.
@@ -56,9 +55,9 @@ def evaluate_held_out(
     texts, depth = [question.text for question in asked], _needed(evidence, asked)
     candidates = ParquetRows(evidence.candidates)
     ranking = _Ranking(evidence, asked)
-    words = ranking.allowed(by_words(candidates, texts, place, settings.bm25, depth))
+    words = ranking.allowed(by_words(candidates, texts, place, evidence.words, depth))
     given = [(one.encoders, evidence.candidates, texts, place, depth) for one in contestants]
-    tables = [ranking.measured(words, WORDS, seed) for seed in sorted({one.seed for one in contestants})]
+    tables = [ranking.measured(words, BM25, seed) for seed in sorted({one.seed for one in contestants})]
     for one, rows in zip(contestants, each(_vectors, given), strict=True):
         found = ranking.allowed(rows)
         tables.append(ranking.measured(found, one.variant, one.seed))
@@ -66,8 +65,9 @@ def evaluate_held_out(
         tables.append(ranking.measured(both, one.variant + HYBRID, one.seed))
     table = pd.concat(tables, ignore_index=True)
     records = [row for kind in KINDS for row in to_records(table[table["kind"] == kind], METRICS, NAME, kind)]
-    means = table.groupby(["variant", "kind", "question"], sort=False)[METRICS].mean().reset_index()
-    facts |= {"intervals": _intervals(means), "advice": advice(means, [one.variant for one in contestants])}
+    told = {kind: intervals(rows) for kind, rows in table.groupby("kind", sort=False)}
+    means = table.groupby(["variant", "kind", "query_id"], sort=False)[METRICS].mean().reset_index()
+    facts |= {"intervals": told, "advice": advice(means, [one.variant for one in contestants])}
     return Results(records, facts, {"questions": means})
 
 
@@ -129,16 +129,8 @@ class _Ranking:
         found = graded_metrics(ranked, answers)
         kinds = [question.kind for question in self.asked]
         return found.assign(
-            variant=variant, seed=seed, split="test", protocol=FROZEN, kind=kinds, question=range(len(kinds))
+            variant=variant, seed=seed, split="test", protocol=FROZEN, kind=kinds, query_id=range(len(kinds))
         )
-
-
-def _intervals(means: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """Kind → search → the 95% interval of nDCG@10 over questions."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for (kind, variant), rows in means.groupby(["kind", "variant"], sort=False):
-        found.setdefault(str(kind), {})[str(variant)] = list(interval(rows["ndcg_at_10"].to_numpy()))
-    return found
 
 
 def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
@@ -152,19 +144,19 @@ def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
         from BM25 and its interval.
     """
     own = means[means["kind"] == "questions"]
-    decides = own if own["question"].nunique() >= ENOUGH else means[means["kind"] != "questions"]
+    decides = own if own["query_id"].nunique() >= ENOUGH else means[means["kind"] != "questions"]
     decides = decides if len(decides) else own
-    every = decides.pivot_table(index=["kind", "question"], columns="variant", values="ndcg_at_10")
+    every = decides.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED)
     counts = every.groupby("kind").transform("size")
     weights = (len(every) / (counts * every.index.get_level_values("kind").nunique())).to_numpy()
     weighted = every.mul(weights, axis=0)  # whose mean is that of the kinds' means
     scores = weighted.mean()
     best = str(scores.idxmax())
-    difference = (weighted[best] - weighted[WORDS]).to_numpy()
+    difference = (weighted[best] - weighted[BM25]).to_numpy()
     low, high = interval(difference)
     encoders = {name: max(scores[name], scores[name + HYBRID]) for name in variants}
     return {
-        "take": best if low > 0 else WORDS,
+        "take": best if low > 0 else BM25,
         "best": best,
         "encoder": max(encoders, key=lambda name: encoders[name]),
         "basis": sorted(decides["kind"].unique().tolist(), key=KINDS.index),

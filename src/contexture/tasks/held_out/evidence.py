@@ -7,6 +7,7 @@
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contexture.folders import work_folder
+from contexture.metrics.config import STOP_WORDS, Bm25Config
+from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.questions import names_of
 from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE
 from contexture.text.held_out import uniform
@@ -61,19 +64,21 @@ class Evidence:
     held_out: int
     #: Answers of a user's questions that name no document.
     unknown: frozenset[str]
+    #: How BM25 reads the text.
+    words: Bm25Config
 
 
-def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, most: int, folder: Path) -> Evidence:
-    """Write the candidates to `folder` and draw at most `most` questions of each kind, by hashes of what they are of.
+def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: HeldOutSettings, folder: Path) -> Evidence:
+    """Write the candidates to `folder` and draw some questions of each kind, by hashes of what they are of.
 
     Args:
         passages: folder of the table of passages; those of documents that are held out are in memory, no others.
         paragraphs: folder of the table of paragraphs, which has the places of links.
         asked: a user's questions, see `questions.COLUMNS`; no rows where there are none.
-        most: questions of each kind, but for the user's.
+        settings: how many.
         folder: where the file of candidates is written.
     """
-    named = _Named(asked)
+    named, most = _Named(asked), settings.questions
     held: list[dict[str, Any]] = []
     documents: set[str] = set()
     rows = 0
@@ -92,7 +97,17 @@ def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, most: int, fol
             writer.write_table(pa.Table.from_pylist(rests, CANDIDATE), row_group_size=ROWS_A_GROUP)
     out = {row["doc_id"] for row in held}
     every = [*questions, *sentences, *named.questions()]
-    return Evidence(every, folder / CANDIDATES, rows, len(documents), len(out), named.unknown())
+    words = words_of(settings, passages)
+    return Evidence(every, folder / CANDIDATES, rows, len(documents), len(out), named.unknown(), words)
+
+
+def words_of(settings: HeldOutSettings, passages: Path) -> Bm25Config:
+    """BM25 for a table of passages: without the function words of the language that most of them are in."""
+    languages = Counter(
+        doc_id.partition(":")[0] for batch in _batches(passages, ["doc_id"]) for doc_id in batch["doc_id"].to_pylist()
+    )
+    most = max(sorted(languages), key=lambda lang: languages[lang], default="")
+    return Bm25Config(settings.k1, settings.b, STOP_WORDS.get(most))
 
 
 def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -1,10 +1,12 @@
-"""A user's own questions: a file of two columns, a question and what answers it."""
+"""A user's own questions: a file of two columns, a question and what answers it, or a folder in BEIR's layout."""
 
 import csv
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+
+from contexture.tasks.beir.files import read_qrels, read_queries
 
 #: The columns of the table of questions: a question may stand in several rows.
 COLUMNS = ["question", "answer"]
@@ -19,11 +21,34 @@ class _Tabs(csv.excel_tab):
 _SHOWN = 3
 
 
-def read_questions(file: Path) -> pd.DataFrame:
+def read_questions(place: Path) -> pd.DataFrame:
     """The table COLUMNS, a row a question and answer, in the order of the file.
 
-    Raises ValueError, naming the file and the line, where it is not two columns of UTF-8 text.
+    `place` is a file of two columns, or a folder with BEIR's queries.jsonl and qrels/test.tsv; its corpus is the text.
+    Raises ValueError, naming the file and the line, for what is not in the format.
     """
+    found = _judged(place) if place.is_dir() else _listed(place)
+    return found.drop_duplicates(ignore_index=True)
+
+
+def _judged(folder: Path) -> pd.DataFrame:
+    try:
+        queries, qrels = read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels" / "test.tsv")
+    except OSError as error:
+        raise ValueError(f"{folder}: a folder of questions has queries.jsonl and qrels/test.tsv ({error})") from error
+    rows = [
+        (queries[query], answer)
+        for query, answers in qrels.items()
+        if query in queries
+        for answer, score in answers.items()
+        if score > 0
+    ]
+    if not rows:
+        raise ValueError(f"{folder}: qrels/test.tsv names no answer to any query of queries.jsonl")
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _listed(file: Path) -> pd.DataFrame:
     form = "A line is a question, a tab (in .csv a comma) and the document or passage that answers it."
     if file.suffix.lower() not in _DELIMITERS:
         raise ValueError(f"{file}: a file of questions is .tsv or .csv. {form}")
@@ -47,7 +72,7 @@ def read_questions(file: Path) -> pd.DataFrame:
         raise ValueError(f"{file}: is no text of two columns in UTF-8 ({error}). {form}") from error
     if not rows:
         raise ValueError(f"{file}: holds no question. {form}")
-    return pd.DataFrame(rows, columns=COLUMNS).drop_duplicates(ignore_index=True)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def names_of(doc_id: str, title: str) -> list[str]:

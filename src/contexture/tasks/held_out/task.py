@@ -55,7 +55,7 @@ class HeldOutTask(FrozenTask):
         if passages is None or paragraphs is None:
             raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
         asked = pd.read_parquet(data / QUESTIONS)
-        evidence = gather(passages, paragraphs, asked, settings.questions, place / "evidence")
+        evidence = gather(passages, paragraphs, asked, settings, place / "evidence")
         if len(asked) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
         return evaluate_held_out(settings, contestants, evidence, place, each)
