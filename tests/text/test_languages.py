@@ -16,6 +16,18 @@ MORE_ENGLISH = (
     "a ship, a storm, and somebody waiting patiently at home while winter comes closer every day. Children still learn "
     "it at school today, where teachers explain how people lived before engines replaced sails around those islands."
 )
+#: With frequent words of Spanish, Italian and German among their first.
+PORTUGUESE = (
+    "A cidade foi fundada em 1549 por Tomé de Sousa e serviu como primeira capital do Brasil. Entre os séculos XVI e "
+    "XVIII, esta região foi o principal porto para o comércio."
+)
+CATALAN = (
+    "La ciutat del sud, amb una població de dos milions, és coneguda per la seva catedral i per les seves platges."
+)
+DUTCH = (
+    "De stad werd in de dertiende eeuw gesticht als handelsplaats en was lange tijd de haven van het graafschap. De "
+    "kerk, die in 1450 is gebouwd, was bij brand verwoest en den toren herbouwd."
+)
 NAMELESS = "Oulu Rovaniemi Kuopio Lahti Tampere Helsinki Turku Espoo Vantaa Pori Joensuu"
 
 
@@ -50,3 +62,17 @@ def test_languages_are_found_by_passages() -> None:
     assert languages_of([ENGLISH]) == {"en": 1}
     assert languages_of(MORE_ENGLISH.split(". ")).keys() == {"en"}
     assert languages_of(["The tides.", "", NAMELESS[:30]]) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "lang", "near"), [(PORTUGUESE, "pt", "es"), (CATALAN, "ca", "it"), (DUTCH, "nl", "de")]
+)
+def test_words_that_languages_share_do_not_tell_them_apart(text: str, lang: str, near: str) -> None:
+    assert has_frequent_words(text, near) and not has_frequent_words(text, lang)
+    assert languages_of([text]) == {lang: 1}
+
+
+def test_frequent_words_make_sure_of_what_the_model_holds_for_likely() -> None:
+    """Full of names, this is English to the model with a probability of 0.898."""
+    text = "Maître Lefèvre and Monsieur Dupré had no visa from Dakar, that was the hitch with Abidjan."
+    assert languages_of([text]) == {"en": 1}
