@@ -12,7 +12,11 @@ _CODES = (
     "tsn tn tso ts tuk tk tur tr twi tw uig ug ukr uk urd ur uzb uz ven ve vie vi vol vo wol wo xho xh yid yi yor yo "
     "zha za zho zh zul zu"
 )
-_PAIRS = _CODES.split()
+# Single languages of which two letters stand for a group: what MediaWiki, and text that says no more, has under these.
+_OF_GROUPS = (
+    "arb ar azj az cmn zh ekk et khk mn kmr ku lvs lv nob no npi ne ory or pes fa plt mg swh sw uzn uz ydd yi zsm ms"
+)
+_PAIRS = [*_CODES.split(), *_OF_GROUPS.split()]
 _TWO_LETTERS = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
 
 

@@ -11,12 +11,13 @@ import pytest
 from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.cosine_search import nearest
 from contexture.metrics.language_components import first_component
+from contexture.systems.cmlm_multilingual.published import TATOEBA
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import accuracy
 from contexture.tasks.bitext_retrieval.files import PAPERS, read_set
 from contexture.tasks.bitext_retrieval.task import BitextRetrievalTask
-from contexture.tasks.corpus_languages import without
+from contexture.tasks.corpus_languages import known, without
 from contexture.tasks.missing import BenchmarkMissing
 from tests.tasks.pairs import toys
 
@@ -64,10 +65,10 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     """An encoder of words finds what has the same words; the mean is that of the paper's languages alone."""
     words = toys.vocabulary(tmp_path / "words")
     toys.new_encoder(tmp_path / "encoder", words, toys.BAG)
-    known = [text for text in dict.fromkeys(toys.rows()["first"]) if text][:6]
+    texts = [text for text in dict.fromkeys(toys.rows()["first"]) if text][:6]
     for lang in [*sorted(PAPERS), "xho"]:
-        put(tmp_path / "v1", lang, [(text, text) for text in known])
-    put(tmp_path / "v1", "afr", [(text, text) for text in known[::-1]])
+        put(tmp_path / "v1", lang, [(text, text) for text in texts])
+    put(tmp_path / "v1", "afr", [(text, text) for text in texts[::-1]])
     source = BitextRetrievalConfig(input={"tatoeba": str(tmp_path / "v1"), "none": str(tmp_path / "none")})
     TASK.read(source, tmp_path, tmp_path / "data")
     report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
@@ -75,7 +76,7 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert "none is not here: looked for" in report["missing"]["none"]
     who = [Contestant("bag", 0, (str(tmp_path / "encoder"),))]
     for lang in ("de", "en"):
-        toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", known[:4])
+        toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", texts[:4])
     told: dict[str, Any] = {"paragraphs": tmp_path / "paragraphs"}
     found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors", **told)
     table = pd.DataFrame(found.records)
@@ -91,6 +92,10 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert "deu" not in said and "xho" in said and "none" in both.facts["missing"]
     table = table[table["protocol"] == "frozen"].reset_index(drop=True)
     pd.testing.assert_frame_equal(table, pd.DataFrame(found.records))
+
+
+def test_every_language_of_the_paper_is_known_by_the_code_that_text_has() -> None:
+    assert known(PAPERS, TATOEBA) == {code: name for name, code in sorted(TATOEBA.items(), key=lambda pair: pair[1])}
 
 
 def test_what_a_language_has_in_common_is_removed() -> None:
