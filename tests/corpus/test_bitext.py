@@ -123,8 +123,21 @@ def test_files_are_checked_before_a_run(tmp_path: Path) -> None:
     for file, said in ((empty, "the file is empty"), (tmp_path / "no.de", "no.de: cannot be read")):
         with pytest.raises(SourceError, match=said):
             check(one(there, file))
+
+
+@pytest.mark.parametrize("languages", [["en", "en"], ["en", "eng"], ["EN", "en"]])
+def test_sides_that_are_told_to_be_of_one_language_are_refused(languages: list[str]) -> None:
     with pytest.raises(ValidationError, match="both sides are told to be en: name the languages of the two sides"):
-        config(a={"files": ["a"], "languages": ["en", "en"]})
+        config(a={"files": ["a"], "languages": languages})
+
+
+def test_dialects_are_sides_but_not_those_of_a_memory(tmp_path: Path) -> None:
+    """It has either as the same segment."""
+    pairs, memory = put(tmp_path / "a.tsv", "colour\tcolor\n"), put(tmp_path / "a.tmx", TMX.format(encoding="utf-8"))
+    of_table, of_memory = (BitextSet([str(file)], ("en-GB", "en-US")) for file in (pairs, memory))
+    assert list(read_pairs(of_table)) == [("colour", "color")]
+    with pytest.raises(SourceError, match="en-GB and en-US are both en here"):
+        list(read_pairs(of_memory))
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import Lang
 from contexture.strict import STRICT
+from contexture.text.language_codes import two_letters
 
 Column = Annotated[int, Field(ge=1)]
 
@@ -24,8 +25,9 @@ class BitextSet:
     columns: tuple[Column, Column] = (1, 2)
 
     def __post_init__(self) -> None:
-        if self.languages[0] == self.languages[1]:
-            raise ValueError(f"both sides are told to be {self.languages[0]}: name the languages of the two sides")
+        one, other = (two_letters(code.lower()) for code in self.languages)
+        if one == other:
+            raise ValueError(f"both sides are told to be {one}: name the languages of the two sides")
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -19,9 +19,12 @@ def read_tmx(path: str, languages: tuple[str, str]) -> Iterator[tuple[str | None
     A language is also known by its code of three letters and with a region: "en" finds "en-GB" and "eng". Of several
     segments of a language the first is taken.
 
-    Raises SourceError for a file that is malformed, cut off, of another encoding, or that declares entities.
+    Raises SourceError for a file that is malformed, cut off, of another encoding, or that declares entities, and for
+    languages that differ by region alone.
     """
     first, second = map(_language, languages)
+    if first == second:
+        raise SourceError(f"{path}: {' and '.join(languages)} are both {first} here, where regions are not told apart.")
     for unit in _units(path):
         yield unit.get(first), unit.get(second)
 
