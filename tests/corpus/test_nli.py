@@ -48,6 +48,19 @@ def test_only_languages_that_are_asked_for(folder: Path) -> None:
     assert [*files_of(NliConfig(languages=["en", "fr"]), folder)] == ["en", "fr"]
 
 
+def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
+    """Where a file is there plain and compressed, the plain one is; a byte-order mark is no text."""
+    write(folder, "train-en.tsv.gz", [("Old.", "Older.", "neutral")] * 2)
+    write(folder, "train-en (1).tsv", ROWS)  # type: ignore[arg-type]
+    write(folder, "train-en.tsv", [("\ufeff" + ROWS[0][0], *ROWS[0][1:]), ROWS[1]])
+    assert {lang: file.name for lang, file in files_of(NliConfig(), folder).items()} == {
+        "de": "train-de.tsv.gz",
+        "en": "train-en.tsv",
+    }
+    found = read_pairs(NliConfig(), folder)
+    assert found[found["lang"] == "en"]["premise"].tolist() == [row[0] for row in ROWS]
+
+
 @pytest.mark.parametrize(
     ("name", "rows", "said"),
     [

@@ -87,6 +87,15 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     json.dumps(facts)
 
 
+def test_a_language_is_read_once(tmp_path: Path) -> None:
+    """Where a file is there plain and compressed, or a copy of it: else each sentence had its own for a neighbour."""
+    for name in ("test-de.tsv", "test-de (1).tsv", "test-en.tsv"):
+        (tmp_path / name).write_text("\ufeffa\tb\nc\td\n", encoding="utf-8")
+    (tmp_path / "test-de.tsv.gz").write_bytes(gzip.compress(b"a\tb\nc\td\n"))
+    rows = read_sentences("px", tmp_path)
+    assert rows.to_numpy().tolist() == [["de", "a"], ["de", "c"], ["en", "a"], ["en", "c"]]
+
+
 def test_bad_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"px is not here: looked for .*test-\*\.tsv"):
         read_sentences("px", tmp_path)

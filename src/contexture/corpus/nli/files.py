@@ -1,6 +1,7 @@
 """Files of premise, hypothesis and label, one a language, as XTREME has XNLI: row by row the same in all of them."""
 
 import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from contexture.text.held_out import TEST, drawn
 #: The classes, in the order of their numbers.
 LABELS = ("entailment", "neutral", "contradiction")
 COLUMNS = ("premise", "hypothesis", "label")
-_ENDINGS = (".tsv", ".tsv.gz")
+#: "train-en (1).tsv" is no language: beside train-en.tsv it would make pairs of two English sentences.
+_FILE = re.compile(r"[a-z]+-([a-z]{2,3})\.tsv(\.gz)?")
 
 
 def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
@@ -23,11 +25,10 @@ def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
 
     Raises SourceError where the folder has none of the part, lacks a language that is asked for, or has but one.
     """
-    named = {
-        file.name.removeprefix(f"{config.part}-").removesuffix(ending): file
-        for ending in _ENDINGS
-        for file in sorted(folder.glob(f"{config.part}-*{ending}"))
-    }
+    named: dict[str, Path] = {}
+    for file in sorted(folder.glob(f"{config.part}-*")):
+        if of := _FILE.fullmatch(file.name):
+            named.setdefault(of[1], file)
     wanted = sorted(named) if config.languages is None else config.languages
     if absent := [lang for lang in wanted if lang not in named]:
         raise SourceError(
@@ -76,7 +77,7 @@ def _untested(config: NliConfig, folder: Path, tables: Mapping[str, pd.DataFrame
 def _read(file: Path) -> pd.DataFrame:
     try:
         found = pd.read_csv(
-            file, sep="\t", header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False, encoding="utf-8",
+            file, sep="\t", header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False, encoding="utf-8-sig",
             lineterminator="\n", skip_blank_lines=False,
         )  # fmt: skip
     except (OSError, ValueError, EOFError) as error:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.pairs.languages import language_files
 
-_ENDINGS = (".tsv", ".tsv.gz")
 _REMEDY = "Give the folder that holds test-en.tsv, test-de.tsv, …, as XTREME has PAWS-X."
 
 
@@ -16,19 +16,18 @@ def read_sentences(name: str, folder: Path) -> pd.DataFrame:
 
     Raises BenchmarkMissing where there is none, and ValueError, naming the file, for one that cannot be read.
     """
-    files = sorted(file for ending in _ENDINGS for file in folder.glob(f"test-*{ending}"))
+    files = {lang: file for (part, lang), file in language_files(folder).items() if part == "test"}
     if not files:
         raise BenchmarkMissing(name, folder / "test-*.tsv", _REMEDY)
     tables = []
-    for file in files:
+    for lang, file in files.items():
         try:
             first = pd.read_csv(
                 file, sep="\t", header=None, usecols=[0], dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False,
-                encoding="utf-8", lineterminator="\n",
+                encoding="utf-8-sig", lineterminator="\n",
             )[0].str.strip()  # fmt: skip
         except (OSError, ValueError, EOFError) as error:
             raise ValueError(f"{file} cannot be read as sentences between tabs ({error}); fetch it again") from error
         texts = first[first.ne("")].drop_duplicates()
-        lang = file.name.removeprefix("test-").partition(".")[0]
         tables.append(pd.DataFrame({"lang": lang, "text": texts}))
     return pd.concat(tables, ignore_index=True)
