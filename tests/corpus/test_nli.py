@@ -85,6 +85,8 @@ def test_files_that_do_not_fit_are_named(folder: Path, name: str, rows: list[tup
 def test_one_language_or_none_of_the_part_is_refused(folder: Path) -> None:
     with pytest.raises(SourceError, match=r"no train-fr\.tsv; the languages of that part there are \['de', 'en'\]"):
         files_of(NliConfig(languages=["en", "fr"]), folder)
+    with pytest.raises(SourceError, match="1 files train-<language>"):
+        files_of(NliConfig(languages=["en", "en"]), folder)
     (folder / "train-de.tsv.gz").unlink()
     for part, count in (("train", 1), ("dev", 0)):
         with pytest.raises(SourceError, match=f"{count} files {part}-<language>"):

@@ -29,7 +29,7 @@ def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
     for file in sorted(folder.glob(f"{config.part}-*")):
         if of := _FILE.fullmatch(file.name):
             named.setdefault(of[1], file)
-    wanted = sorted(named) if config.languages is None else config.languages
+    wanted = sorted(named if config.languages is None else set(config.languages))
     if absent := [lang for lang in wanted if lang not in named]:
         raise SourceError(
             f"{folder}: no {config.part}-{absent[0]}.tsv; the languages of that part there are {sorted(named)}."
@@ -39,7 +39,7 @@ def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
             f"{folder}: {len(wanted)} files {config.part}-<language>.tsv, where premise and hypothesis shall be in "
             "different languages: give two at least, or another nli.part."
         )
-    return {lang: named[lang] for lang in sorted(wanted)}
+    return {lang: named[lang] for lang in wanted}
 
 
 def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
