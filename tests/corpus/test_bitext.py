@@ -208,6 +208,24 @@ def test_sides_of_one_language_are_told(spark: SparkSession, shared_data: Path) 
     assert counts["captions"]["pairs_in"] == 1014 and counts["captions"]["pairs_out"] > 1000
 
 
+@pytest.mark.parametrize(("told", "said"), [(["en", "de"], True), (["eng", "fr"], True), (["en", "qaa"], False)])
+def test_a_few_sentences_of_one_language_are_told(
+    told: list[str], said: bool, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Of which trigrams say nothing yet; not where a language is none that the model knows."""
+    sides = (
+        "The ferry was late. They waited on the quay with their luggage. Nobody had told the passengers of the storm. "
+        "Some of them went back into town. The others slept in the hall until morning.",
+        "My aunt keeps bees. She gave us three jars of honey. We have eaten two of them already. Her garden lies "
+        "behind the church. Every spring she paints the hives with bright colours.",
+    )
+    lines = zip(*(side.split(". ") for side in sides), strict=True)
+    file = put(tmp_path / "a.tsv", "".join("\t".join(line) + "\n" for line in lines))
+    asked = config(a={"files": [str(file)], "languages": told})
+    counts = report(cleaned(spark, asked), asked)["a"]
+    assert counts["pairs_out"] == 5 and counts["likeness"] < 0.7 and counts["same_language"] == said
+
+
 def test_a_fault_of_a_file_comes_out_of_the_job_in_its_own_words(spark: SparkSession, tmp_path: Path) -> None:
     sides = [put(tmp_path / name, "x\n" * size) for name, size in (("a.en", 2), ("a.de", 3))]
     asked = config(a={"files": [str(side) for side in sides], "languages": ["en", "de"]})

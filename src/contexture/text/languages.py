@@ -9,7 +9,7 @@ texts in it.
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 #: A shorter text is often a name or a title, whose language no model can tell.
 MIN_CHARACTERS = 50
@@ -37,6 +37,19 @@ def languages_of(texts: Iterable[str]) -> Counter[str]:
     A passage ends with the text that brings it to two hundred characters.
     """
     return Counter(lang for passage in _passages(texts) if (lang := _language_of(passage)) is not None)
+
+
+def in_one_language(left: Iterable[str], right: Iterable[str], languages: Collection[str]) -> bool:
+    """Whether most passages of both sides are in the same language for certain.
+
+    Never where the model does not know all the `languages` that they are told to be of: it takes a dialect, or a
+    language that it has not seen, for the nearest that it has.
+    """
+    if not _model()[0].issuperset(languages):
+        return False
+    found = [languages_of(texts) for texts in (left, right)]
+    one, other = ({lang for lang, _ in counts.most_common(1)} for counts in found)
+    return bool(one) and one == other
 
 
 def _passages(texts: Iterable[str]) -> Iterator[str]:

@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.bitext.files import Pair, read_pairs
-from contexture.text.languages import likeness
+from contexture.text.language_codes import two_letters
+from contexture.text.languages import in_one_language, likeness
 
 #: Why a pair is dropped, in the order in which the reasons are tried; the first counts.
 REASONS = ("missing_side", "not_utf8", "empty", "identical", "length_ratio", "duplicate")
@@ -72,7 +73,8 @@ def kept(cleaned: DataFrame) -> DataFrame:
 def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
     """By set: languages, pairs in, out, and dropped by reason; and how alike the sides are (`likeness`).
 
-    pairs_in = pairs_out + the sum of `dropped`. `same_language` says that both sides seem to be of one.
+    pairs_in = pairs_out + the sum of `dropped`. `same_language` says that both sides seem to be of one, by
+    that or by the languages that are found.
     """
     counts: dict[str, dict[str | None, int]] = {}
     for row in cleaned.groupBy("set", "dropped").agg(F.count("*").alias("pairs")).collect():
@@ -81,14 +83,16 @@ def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
     for name, one in config.sets.items():
         numbers = counts.get(name, {})
         first = kept(cleaned).where(F.col("set") == name).orderBy("number").limit(_SAMPLE).collect()
-        alike = likeness((row["source"] for row in first), (row["target"] for row in first))
+        source, target = ([row[side] for row in first] for side in ("source", "target"))
+        alike = likeness(source, target)
+        told = [two_letters(lang) for lang in one.languages]
         found[name] = {
             "languages": list(one.languages),
             "pairs_in": sum(numbers.values()),
             "pairs_out": numbers.get(None, 0),
             "dropped": {reason: numbers[reason] for reason in REASONS if reason in numbers},
             "likeness": round(alike, 3),
-            "same_language": alike > SAME_LANGUAGE,
+            "same_language": alike > SAME_LANGUAGE or in_one_language(source, target, told),
         }
     return found
 

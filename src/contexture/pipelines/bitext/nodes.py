@@ -35,9 +35,8 @@ def clean_bitext(
         LOG.info("bitext %s: %s", name, one)
         if one["same_language"]:
             LOG.warning(
-                "bitext %s: its sides, told to be %s, seem to be of one language: their trigrams have a cosine of %s",
-                name, " and ".join(one["languages"]), one["likeness"],
-            )  # fmt: skip
+                "bitext %s: its sides, told to be %s, seem to be of one language", name, " and ".join(one["languages"])
+            )
         if not one["pairs_out"]:
             LOG.warning("bitext %s: no pair is left of %d: %s", name, one["pairs_in"], one["dropped"])
     return table.kept(cleaned), counts
