@@ -131,6 +131,12 @@ def test_sides_that_are_told_to_be_of_one_language_are_refused(languages: list[s
         config(a={"files": ["a"], "languages": languages})
 
 
+def test_two_memories_are_no_sides_of_one_another() -> None:
+    """Else their lines of XML were translations."""
+    with pytest.raises(ValidationError, match=r"b\.TMX\.gz is a translation memory, which holds both sides"):
+        config(a={"files": ["a.en", "b.TMX.gz"], "languages": ["en", "de"]})
+
+
 def test_dialects_are_sides_but_not_those_of_a_memory(tmp_path: Path) -> None:
     """It has either as the same segment."""
     pairs, memory = put(tmp_path / "a.tsv", "colour\tcolor\n"), put(tmp_path / "a.tmx", TMX.format(encoding="utf-8"))

@@ -6,6 +6,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import Lang
+from contexture.corpus.sources.files import compressions, suffix_of
 from contexture.strict import STRICT
 from contexture.text.language_codes import two_letters
 
@@ -28,6 +29,9 @@ class BitextSet:
         one, other = (two_letters(code.lower()) for code in self.languages)
         if one == other:
             raise ValueError(f"both sides are told to be {one}: name the languages of the two sides")
+        memories = [file for file in self.files if suffix_of(file, compressions(".tmx"))]
+        if memories and len(self.files) == 2:
+            raise ValueError(f"{memories[0]} is a translation memory, which holds both sides: make it a set of its own")
 
 
 @dataclass(config=STRICT, frozen=True)
