@@ -1,6 +1,7 @@
 """Languages of one vocabulary have shares that are smoothed."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.pipelines.vocabulary.nodes import make_tokenizer
-from contexture.vocabulary.languages import shares_kept, smoothed_texts
+from contexture.vocabulary.languages import smoothed_texts, times_taken
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, paragraph_texts
 
 LETTERS = {"en": "abcdefghijklm", "fr": "nopqrstuvwxyz"}
@@ -27,31 +28,37 @@ def texts(language: str, count: int) -> list[str]:
     return [f"{language} {number:06}" for number in range(count)]
 
 
-def test_what_is_kept_by_hand() -> None:
-    """√100 : √10,000 is 1 : 10, so of the larger one 1,000 are left."""
-    assert shares_kept({"small": 100, "large": 10_000}, 0.5) == {"small": 1.0, "large": pytest.approx(0.1)}
-    assert shares_kept({"small": 100, "large": 10_000}, 1.0) == {"small": 1.0, "large": 1.0}
+def test_how_often_by_hand() -> None:
+    """1 : 10 of 10,100 rows are 918.2 and 9,181.8."""
+    found = times_taken({"small": 100, "large": 10_000}, 0.5)
+    assert found == pytest.approx({"small": 9.181818, "large": 0.9181818})
+    assert times_taken({"small": 100, "large": 10_000}, 1.0) == pytest.approx({"small": 1.0, "large": 1.0})
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 10**12), min_size=1), st.floats(0.01, 1))
-def test_languages_are_to_each_other_as_their_amounts_to_the_power(amounts: dict[str, int], exponent: float) -> None:
-    kept = {language: share * amounts[language] for language, share in shares_kept(amounts, exponent).items()}
-    scale = {language: kept[language] / amounts[language] ** exponent for language in amounts}
-    assert max(scale.values()) == pytest.approx(min(scale.values()))
-    assert all(kept[language] <= amounts[language] * (1 + 1e-9) for language in amounts)
-    assert any(kept[language] == pytest.approx(amounts[language]) for language in amounts)
+@given(st.dictionaries(st.text(min_size=1), st.integers(1, 10**9), min_size=1), st.floats(0.01, 1))
+def test_as_many_as_before_and_in_proportion(counts: dict[str, int], exponent: float) -> None:
+    taken = {language: times * counts[language] for language, times in times_taken(counts, exponent).items()}
+    assert sum(taken.values()) == pytest.approx(sum(counts.values()))
+    scale = [taken[language] / count**exponent for language, count in counts.items()]
+    assert max(scale) == pytest.approx(min(scale))
 
 
 def test_smoothed_text_by_counts(tmp_path: Path) -> None:
-    """Texts are of one length, so that amounts are counts: 300 × (4,000 / 300)^0.3 of the 4,000 are left."""
-    folder = written(tmp_path, {"en": texts("en", 4000), "fr": texts("fr", 300)})
-    found = list(smoothed_texts(folder, 0.3))
-    assert [text for text in found if text.startswith("fr")] == texts("fr", 300)
-    english = [text for text in found if text.startswith("en")]
-    assert len(english) == pytest.approx(300 * (4000 / 300) ** 0.3, rel=0.1)
-    assert len(set(english)) == len(english) and set(english) <= set(texts("en", 4000))
-    again = smoothed_texts(folder, 0.3)
-    assert list(again) == list(again) == found
+    """Texts are of one length, so that amounts are counts: √1,600 : √100 is 4 : 1, of 1,700 that are 1,360 and 340."""
+    folder = written(tmp_path, {"en": texts("en", 1600), "fr": texts("fr", 100)})
+    found = Counter(smoothed_texts(folder, 0.5))
+    english, french = ({text: found[text] for text in texts(name, size)} for name, size in (("en", 1600), ("fr", 100)))
+    assert sum(english.values()) == pytest.approx(1360, rel=0.03) and set(english.values()) == {0, 1}
+    assert sum(french.values()) == pytest.approx(340, rel=0.05) and set(french.values()) == {3, 4}
+    again = smoothed_texts(folder, 0.5)
+    assert Counter(again) == Counter(again) == found == Counter({**english, **french})
+
+
+def test_a_stray_text_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    """One of a third language, mistaken or not, takes a hundredth of two that have a hundred thousand times as much."""
+    folder = written(tmp_path, {"en": texts("en", 30_000), "fr": texts("fr", 30_000), "lij": texts("li", 1)})
+    found = Counter(text[:2] for text in smoothed_texts(folder, 0.3))
+    assert found["en"] > 29_000 and found["fr"] > 29_000 and 0 < found["li"] < 1_500
 
 
 def test_one_language_is_read_whole(tmp_path: Path) -> None:
@@ -62,11 +69,14 @@ def test_one_language_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_small_language_has_more_of_a_smoothed_vocabulary(tmp_path: Path) -> None:
-    """There is room for half of the words: without smoothing those that are frequent, all of the large language."""
+    """There is room for half of the words: without smoothing the rarer ones, too, are of the large language."""
     draw = random.Random(0)
     words = {language: ["".join(draw.sample(letters, 6)) for _ in range(100)] for language, letters in LETTERS.items()}
     times = {"en": 60, "fr": 4}
-    texts = {name: [f"{word} {n}" for n in range(times[name]) for word in words[name]] for name in words}
+    texts = {
+        name: [f"{word} {n}" for rank, word in enumerate(found, 1) for n in range(30 * times[name] // rank)]
+        for name, found in words.items()
+    }
     folder = written(tmp_path / "paragraphs", texts)
     found = {}
     for exponent in (1.0, 0.1):

@@ -1,13 +1,14 @@
 """Examples of several languages, of which small ones get a larger share (CMLM, section 4)."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.sampling.draws import drawn
 from contexture.text.language_codes import two_letters
+from contexture.vocabulary.languages import times_taken
 
 LOG = logging.getLogger(__name__)
 #: Column that tells the copies of a row apart.
@@ -30,16 +31,6 @@ def without_text(languages: Iterable[str], documents: DataFrame) -> dict[str, st
     if found:
         LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(found))
     return {"without_text": ", ".join(found)} if found else {}
-
-
-def times_taken(counts: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """How often rows of each language are taken, so that languages are to each other as count ^ exponent.
-
-    All together are as many as before.
-    """
-    weights = {language: count**exponent for language, count in counts.items()}
-    scale = sum(counts.values()) / sum(weights.values())
-    return {language: scale * weights[language] / counts[language] for language in counts}
 
 
 def smoothed(rows: DataFrame, document: str, place: Sequence[str], exponent: float, seed: int) -> DataFrame:

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from contexture.vocabulary.tokenizers import paragraph_texts
@@ -11,20 +12,22 @@ from contexture.vocabulary.tokenizers import paragraph_texts
 PARTITION = "lang="
 
 
-def shares_kept(amounts: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """What share of each language's text is kept so that languages are to each other as amount ^ exponent.
+def times_taken(amounts: Mapping[str, int], exponent: float) -> dict[str, float]:
+    """How often what there is of each language is taken, so that languages are to each other as amount ^ exponent.
 
-    Nothing is repeated: of the language with the least text all is kept.
+    All together are as many as before: were nothing repeated, a language of a few stray texts would leave next to
+    nothing of the others.
     """
-    weights = {language: amount ** (exponent - 1) for language, amount in amounts.items()}
-    return {language: weight / max(weights.values()) for language, weight in weights.items()}
+    weights = {language: amount**exponent for language, amount in amounts.items()}
+    scale = sum(amounts.values()) / sum(weights.values())
+    return {language: scale * weights[language] / amounts[language] for language in amounts}
 
 
 def smoothed_texts(folder: Path, exponent: float) -> Iterable[str]:
-    """The paragraphs of a folder with a part for each language, as many of each as `shares_kept` says of its bytes.
+    """The paragraphs of a folder with a part for each language, each as often as `times_taken` says of its bytes.
 
-    Which ones are kept is told by a hash of the text. They can be read any number of times. Raises FileNotFoundError
-    where there are none.
+    What is to be taken 2.3 times is taken twice, or three times, as a hash of the text tells. They can be read any
+    number of times. Raises FileNotFoundError where there are none.
     """
     if exponent == 1:
         return paragraph_texts(folder)
@@ -32,18 +35,18 @@ def smoothed_texts(folder: Path, exponent: float) -> Iterable[str]:
     if len(texts) < 2:
         return paragraph_texts(folder)
     amounts = {language: sum(len(text.encode()) for text in found) for language, found in texts.items()}
-    kept = shares_kept({language: amount for language, amount in amounts.items() if amount}, exponent)
-    return _Kept({language: texts[language] for language in sorted(kept)}, kept)
+    times = times_taken({language: amount for language, amount in amounts.items() if amount}, exponent)
+    return _Taken({language: texts[language] for language in sorted(times)}, times)
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """The texts of each language whose hash is below its share."""
+class _Taken:
+    """The texts of each language, so many times."""
 
     texts: Mapping[str, Iterable[str]]
-    shares: Mapping[str, float]
+    times: Mapping[str, float]
 
     def __iter__(self) -> Iterator[str]:
         for language, texts in self.texts.items():
-            most = self.shares[language] * 2**32
-            yield from (text for text in texts if zlib.crc32(text.encode()) < most)
+            for text in texts:
+                yield from repeat(text, int(self.times[language] + zlib.crc32(text.encode()) / 2**32))
