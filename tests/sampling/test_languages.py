@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from contexture.sampling.languages import COPY, smoothed
+from contexture.sampling.languages import COPY, smoothed, without_text
 
 
 def rows_of(spark: SparkSession, counts: dict[str, int]) -> DataFrame:
@@ -34,3 +34,10 @@ def test_the_same_on_any_number_of_partitions(spark: SparkSession) -> None:
     ]
     assert found[0] == found[1]
     assert sorted(map(tuple, smoothed(rows, "document", place, 0.5, 8).collect())) != found[0]
+
+
+def test_languages_without_text_are_named_whatever_their_region(spark: SparkSession) -> None:
+    examples = spark.createDataFrame([("en-GB", "pt-BR"), ("en", "zh-Hant")], "one string, other string")
+    documents = spark.createDataFrame([("EN:0",), ("pt:0",)], "doc_id string")
+    assert without_text(examples, ("one", "other"), documents) == {"without_text": "zh-Hant"}
+    assert without_text(examples.limit(1), ("one", "other"), documents) == {}

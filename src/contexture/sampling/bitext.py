@@ -67,7 +67,6 @@ def tables(config: BitextStreamConfig, lengths: Lengths, seed: int) -> ExampleTa
         counts = count_pairs(examples, lengths.document)
         if not counts["pairs"]:
             raise ValueError("no pair of parallel sentences is left: data/08_reporting/corpus/bitext.json says why")
-        languages = {lang for pair in counts["languages"] for lang in pair.split("-")}
-        return counts | without_text(languages, documents)
+        return counts | without_text(examples, ("source_lang", "target_lang"), documents)
 
     return ExampleTables([ExampleTable("bitext", sample, ("bitext", "tokenizer"))], count)

@@ -1,13 +1,13 @@
 """Examples of several languages, of which small ones get a larger share (CMLM, section 4)."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.sampling.draws import drawn
-from contexture.text.language_codes import two_letters
+from contexture.text.language_codes import without_region
 from contexture.vocabulary.languages import times_taken
 
 LOG = logging.getLogger(__name__)
@@ -20,14 +20,15 @@ def language_of(document: str) -> Column:
     return F.substring_index(document, ":", 1)
 
 
-def without_text(languages: Iterable[str], documents: DataFrame) -> dict[str, str]:
-    """The count `without_text`: those of these languages that no document is in; none where all have some.
+def without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame) -> dict[str, str]:
+    """The count `without_text`: the languages in columns of examples that no document is in; none where all have some.
 
-    They are warned of, too.
+    They are warned of, too. Regions make no difference.
     """
     rows = documents.select(language_of("doc_id").alias("language")).distinct().collect()
-    there = {two_letters(row["language"]) for row in rows}
-    found = sorted(lang for lang in set(languages) if two_letters(lang) not in there)
+    there = {without_region(row["language"]) for row in rows}
+    told = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
+    found = sorted(row["language"] for row in told if without_region(row["language"]) not in there)
     if found:
         LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(found))
     return {"without_text": ", ".join(found)} if found else {}

@@ -60,8 +60,6 @@ def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTable
         return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)
 
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
-        counts = count_pairs(examples)
-        languages = {lang for pair in counts["languages"] for lang in pair.split("-")}
-        return counts | without_text(languages, documents)
+        return count_pairs(examples) | without_text(examples, [f"{side}_lang" for side in SIDES], documents)
 
     return ExampleTables([ExampleTable("nli", sample, ("nli", "tokenizer"))], count)

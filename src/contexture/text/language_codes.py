@@ -23,3 +23,8 @@ _TWO_LETTERS = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
 def two_letters(code: str) -> str:
     """The two-letter code of a language where it has one, else the code as it is."""
     return _TWO_LETTERS.get(code, code)
+
+
+def without_region(code: str) -> str:
+    """The same of a code in any case, whatever the region: "en" of "en-GB", "eng" and "EN"."""
+    return two_letters(code.lower().replace("_", "-").partition("-")[0])

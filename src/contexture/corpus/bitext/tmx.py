@@ -6,7 +6,7 @@ from xml.parsers import expat
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources.files import AGAIN, inspect, stream
 from contexture.corpus.sources.protocol import MAX_DOCUMENT
-from contexture.text.language_codes import two_letters
+from contexture.text.language_codes import without_region
 
 #: Elements within a segment that hold a word processor's codes, not words.
 _CODES = {"bpt", "ept", "it", "ph", "sub", "ut"}
@@ -22,7 +22,7 @@ def read_tmx(path: str, languages: tuple[str, str]) -> Iterator[tuple[str | None
     Raises SourceError for a file that is malformed, cut off, of another encoding, or that declares entities, and for
     languages that differ by region alone.
     """
-    first, second = map(_language, languages)
+    first, second = map(without_region, languages)
     if first == second:
         raise SourceError(f"{path}: {' and '.join(languages)} are both {first} here, where regions are not told apart.")
     for unit in _units(path):
@@ -69,7 +69,7 @@ class _Units:
         if name == "tu":
             self.unit = {}
         elif name == "tuv":
-            self.language = _language(attributes.get("xml:lang") or attributes.get("lang") or "")
+            self.language = without_region(attributes.get("xml:lang") or attributes.get("lang") or "")
         elif name == "seg":
             self.text, self.size, self.codes = [], 0, 0
         elif name in _CODES:
@@ -106,7 +106,3 @@ class _Units:
             f"{self.path}: declares the entity {name}, which no translation memory needs and which can make a small "
             "file expand without end. Refused; remove the declaration if you trust the file."
         )
-
-
-def _language(code: str) -> str:
-    return two_letters(code.lower().replace("_", "-").partition("-")[0])
