@@ -139,3 +139,6 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     put(tmp_path, "sample", ["a", ""], ["b"], [(0, 0)])
     with pytest.raises(ValueError, match=r"de-en\.sample\.de, line 2: a line must be an id, a tab"):
         read_part(tmp_path / "de-en", "sample")
+    (tmp_path / "de-en/de-en.sample.de").write_bytes("de-000000000\ta\nde-000000001\tü\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"de-en\.sample\.de is not UTF-8 text"):
+        read_part(tmp_path / "de-en", "sample")

@@ -138,6 +138,9 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "tatoeba.deu-eng.deu").write_text("a\n")
     with pytest.raises(ValueError, match=r"deu has 1 lines, .*eng 2: each line"):
         read_set("t", str(tmp_path))
+    (tmp_path / "tatoeba.deu-eng.deu").write_bytes("a\nü\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.eng, line 2: is not UTF-8 text"):
+        read_set("t", str(tmp_path))
 
 
 def test_real_files(shared_data: Path) -> None:

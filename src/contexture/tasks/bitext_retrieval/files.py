@@ -27,7 +27,7 @@ def read_set(name: str, given: str | TatoebaSet | BitextSet) -> pd.DataFrame:
     """One row a pair: `source_lang`, `target_lang`, `source` and `target`, none dropped.
 
     Raises BenchmarkMissing where nothing is there, and ValueError, naming the files, where sides are of different
-    length or one is empty.
+    length, or one is empty or not UTF-8.
     """
     if isinstance(given, BitextSet):
         sets = [given]
@@ -61,5 +61,7 @@ def _rows(name: str, one: BitextSet) -> pd.DataFrame:
         raise ValueError(f"{name}: {error}") from error
     if empty := next((number for number, pair in enumerate(pairs, start=1) if not all(pair)), 0):
         raise ValueError(f"{name}: {' and '.join(one.files)}, line {empty}: a side is empty")
+    if broken := next((number for number, pair in enumerate(pairs, start=1) if "\ufffd" in "".join(pair)), 0):
+        raise ValueError(f"{name}: {' and '.join(one.files)}, line {broken}: is not UTF-8 text; convert it first")
     rows = pd.DataFrame(pairs, columns=["source", "target"])
     return rows.assign(source_lang=one.languages[0], target_lang=one.languages[1])

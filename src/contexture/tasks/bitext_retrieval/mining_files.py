@@ -58,12 +58,15 @@ def _lines(file: Path) -> list[tuple[str, str]]:
     if not file.exists():
         raise BenchmarkMissing(file.parent.name, file, "Unpack all of the archives of BUCC 2018 into one folder.")
     found = []
-    with file.open(encoding="utf-8-sig", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            first, tab, second = line.rstrip("\r\n").partition("\t")
-            if not (tab and first.strip() and second.strip()):
-                raise ValueError(f"{file}, line {number}: a line must be an id, a tab, and a sentence or another id")
-            found.append((first.strip(), second.strip()))
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8 text ({error}); convert it first") from error
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
+        first, tab, second = line.rstrip("\r").partition("\t")
+        if not (tab and first.strip() and second.strip()):
+            raise ValueError(f"{file}, line {number}: a line must be an id, a tab, and a sentence or another id")
+        found.append((first.strip(), second.strip()))
     return found
 
 
