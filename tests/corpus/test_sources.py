@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import logging
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -128,12 +130,19 @@ def test_unreadable(tmp_path: Path, source: SourceName, monkeypatch: pytest.Monk
 
 
 def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
-        raise PermissionError(13, "Permission denied", str(tmp_path))
+    listing = os.scandir
 
-    monkeypatch.setattr(Path, "iterdir", refuse)
-    with pytest.raises(SourceError, match=r"cannot be read: .*Permission denied"):
-        find_sources(config(tmp_path))
+    def refuse(place: str) -> Any:
+        if Path(place).name == "locked":
+            raise PermissionError(13, "Permission denied", place)
+        return listing(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    put(tmp_path, "books")
+    (tmp_path / "locked").mkdir()
+    for place in (tmp_path, tmp_path / "locked"):
+        with pytest.raises(SourceError, match=r"cannot be read: .*Permission denied.*locked"):
+            find_sources(config(place))
 
 
 @EACH
@@ -147,29 +156,91 @@ def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
 
 @EACH
 def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
-    (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(SourceError, match=f"no files of {source} there"):
+    for name in ("a.zip", "b.ZIP", "Makefile", "fs.json.gz"):
+        (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(SourceError, match=rf"no files of {source} there but others \(2 \.zip") as error:
         find_sources(config(tmp_path, source=source))
-    with pytest.raises(SourceError, match="unknown kind of file"):
+    with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as every:
+        find_sources(config(tmp_path))
+    for told in (error, every):
+        assert "1 .json.gz" in str(told.value)
+        assert "documentation (.md, .markdown, .html" in str(told.value)
+        assert "PDFs become text by pdftotext" in str(told.value)
+        assert "\n" not in str(told.value)
+
+
+def test_of_many_kinds_the_first_are_told(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"a.{number}").write_bytes(b"x")
+    with pytest.raises(SourceError, match="22 more kinds"):
         find_sources(config(tmp_path))
 
 
-def test_notes_beside_dumps_are_notes(tmp_path: Path) -> None:
-    put(tmp_path, "mediawiki")
-    for name in ("md5sums.txt", "README.md"):
-        (tmp_path / name).write_text("not an export")
-    assert [file.name for file in find_sources(config(tmp_path))] == ["a.xml"]
-    put(tmp_path, "json_lines")
-    with pytest.raises(SourceError, match=r"several kinds \(mediawiki, json_lines\).*corpus.source"):
-        find_sources(config(tmp_path))
-    assert [file.name for file in find_sources(config(tmp_path, source="json_lines"))] == ["a.jsonl"]
+@EACH
+def test_a_folder_is_taken_with_its_subfolders(tmp_path: Path, source: SourceName) -> None:
+    (tmp_path / "sub/deeper").mkdir(parents=True)
+    path = put(tmp_path / "sub/deeper", source)
+    for given in ({}, {"source": source}):
+        (file,) = find_sources(config(tmp_path, **given))
+        assert file.path == str(path)
+        assert file.name == ("sub/deeper/a" if source == "books" else f"sub/deeper/{path.name}")
 
 
-def test_text_beside_pages_leaves_doubt(tmp_path: Path) -> None:
-    put(tmp_path, "books")
+def test_several_kinds_in_one_folder_are_all_read(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    put(tmp_path / "sub", "documentation")
-    with pytest.raises(SourceError, match=r"several kinds \(documentation, books\)"):
+    for source in SMALL:
+        put(tmp_path / "sub", source)
+    for place in (tmp_path, f"{tmp_path}/**/*"):
+        files = find_sources(config(place))
+        assert {file.source for file in files} == set(SMALL) and len(files) == len(SMALL)
+    rows = read_all(config(tmp_path))
+    assert len(rows) == len(SMALL) and not any(row["dropped"] for row in rows)
+    assert [file.source for file in find_sources(config(tmp_path, source="books"))] == ["books"]
+
+
+@pytest.mark.parametrize("source", ["mediawiki", "wet", "json_lines"])
+def test_notes_beside_dumps_are_left_out(tmp_path: Path, source: SourceName, caplog: pytest.LogCaptureFixture) -> None:
+    dump = put(tmp_path, source)
+    notes = ["README.md", "readme.de.md", "LICENSE.txt", "Licence.md", "SOURCE.txt", "enwiki-20261101-md5sums.txt"]
+    for name in notes:
+        (tmp_path / name).write_text("The boats lie in the harbour.\n")
+    (tmp_path / "enwiki-pages-articles-multistream-index.txt.bz2").write_bytes(b"BZh9")
+    (tmp_path / "resources.md").write_text("# Boats\n\nThe boats lie in the harbour.\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/README.md").write_text("# Boats\n\nThe boats lie in the harbour.\n")
+    with caplog.at_level(logging.INFO):
+        files = find_sources(config(tmp_path))
+    assert [file.name for file in files] == [dump.name, "resources.md", "sub/README.md"]
+    assert f"{tmp_path}: left out: 7 notes beside dumps" in caplog.messages
+    # where text alone is asked for, or is there, they are its own
+    (tmp_path / "enwiki-pages-articles-multistream-index.txt.bz2").unlink()
+    assert len(find_sources(config(tmp_path, source="documentation"))) == 5
+    dump.unlink()
+    assert len(find_sources(config(tmp_path))) == 8
+
+
+def test_of_a_page_in_html_and_markdown_the_markdown_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "other").mkdir()
+    for name in ("fs.md", "fs.html", "fs.htm", "fs.txt", "fs.json.gz", "os.html", "other/os.md", "x.png", "y.PNG"):
+        (tmp_path / name).write_text("The boats lie in the harbour.\n")
+    with caplog.at_level(logging.INFO):
+        files = find_sources(config(tmp_path))
+    assert [file.name for file in files] == ["fs.md", "fs", "os.html", "other/os.md"]
+    assert f"{tmp_path}: left out: 2 .png, 1 .json.gz, 2 in HTML and Markdown, the HTML" in caplog.messages
+    assert len(find_sources(config(f"{tmp_path}/*.html"))) == 2
+
+
+def test_empty_pages_are_left_out_where_others_are_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a.md", "b.txt"):
+        (tmp_path / name).write_bytes(b"")
+    with pytest.raises(SourceError, match=r"a\.md: the file is empty"):
+        find_sources(config(tmp_path))
+    (tmp_path / "c.md").write_text("The boats lie in the harbour.\n")
+    with caplog.at_level(logging.INFO):
+        assert [file.name for file in find_sources(config(tmp_path))] == ["c.md"]
+    assert f"{tmp_path}: left out: 2 empty" in caplog.messages
+    (tmp_path / "d.jsonl").write_bytes(b"")  # a dump that is empty was not fetched
+    with pytest.raises(SourceError, match=r"d\.jsonl: the file is empty"):
         find_sources(config(tmp_path))
 
 
@@ -259,6 +330,18 @@ def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suf
     assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
     told = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
     assert {file.lang for file in told} == {"el"}
+
+
+def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("kedro\ntorch\n")
+    (tmp_path / "a.warc.wet").write_bytes(WET.encode())
+    with pytest.raises(SourceError, match=r"requirements\.txt: its text does not tell its language"):
+        find_sources(CorpusConfig(input=str(tmp_path)))
+    for lang in ("de", "fr", "fr-too"):
+        (tmp_path / f"{lang}.md").write_text(f"{SPOKEN[lang[:2]]}\n")
+    found = {file.name: file.lang for file in find_sources(CorpusConfig(input=str(tmp_path)))}
+    expected = {"requirements": "fr", "de.md": "de", "fr.md": "fr", "fr-too.md": "fr", "a.warc.wet": "auto"}
+    assert found == expected
 
 
 def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:

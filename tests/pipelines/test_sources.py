@@ -98,18 +98,20 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
 def test_what_was_checked_before_a_run_is_not_read_again(
     base: Parameters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
     for name in ("boats", "gulls"):
-        (tmp_path / f"{name}.txt").write_text("The boats lie in the harbour.")
+        (folder / f"{name}.txt").write_text("The boats lie in the harbour.")
     looked: list[CorpusConfig] = []
     monkeypatch.setattr(nodes, "find_sources", lambda config: looked.append(config) or find_sources(config))
-    own = {"input": str(tmp_path), "lang": "en"}
+    own = {"input": str(folder), "lang": "en"}
     check_inputs(CorpusConfig(**own), False, {})
     files = locate(base, own, tmp_path / "demo")
     assert len(looked) == 1 and [file.name for file in files] == ["boats", "gulls"]
-    (tmp_path / "boats.txt").unlink()
+    (folder / "boats.txt").unlink()
     assert locate(base, own, tmp_path / "demo") == files[1:]
     check_inputs(CorpusConfig(**own), False, {})
-    assert len(locate(base, own | {"input": ["demo", str(tmp_path)]}, tmp_path / "demo")) == 4
+    assert len(locate(base, own | {"input": ["demo", str(folder)]}, tmp_path / "demo")) == 4
 
 
 def test_a_fault_is_told_before_any_work(base: Parameters, tmp_path: Path) -> None:

@@ -5,11 +5,14 @@ A source is a module that keeps to `protocol.Source`; adding one is adding it he
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import books, documentation, json_lines, mediawiki, wet
-from contexture.corpus.sources.files import Found, find, suffix_of
+from contexture.corpus.sources.files import COMPRESSED, Found, find, suffix_of
+from contexture.corpus.sources.kinds import sort_files, told
+from contexture.corpus.sources.languages import settle_rest
 from contexture.corpus.sources.protocol import Row, Source, SourceFile, Split
 
 LOG = logging.getLogger(__name__)
@@ -21,11 +24,8 @@ SOURCES: dict[SourceName, Source] = {
     "documentation": documentation,
     "books": books,
 }
-#: Their files' names leave no doubt, and files of text beside them (README.md, licence.txt) are notes.
-_CERTAIN: tuple[SourceName, ...] = ("mediawiki", "wet", "json_lines")
-
 _WHERE = "Set corpus.input to where the files are."
-
+_WAYS = "PDFs become text by pdftotext; docs/bring-your-own-corpus.md says how, and of mail, tables and databases."
 
 Reader = Callable[[Split], Iterator[Row]]
 
@@ -52,48 +52,38 @@ def find_sources(config: CorpusConfig) -> list[SourceFile]:
     """
     files: dict[str, SourceFile] = {}
     for one in config.inputs():
-        told = one.source or config.source
-        source = _tell(one.path) if told == "auto" else told
-        found = _found(one.path, source)
-        LOG.info("%s: %d files, read as %s", one.path, len(found), source)
-        for file in SOURCES[source].check(found, one.lang or config.lang):
+        checked: list[SourceFile] = []
+        for source, found in _sorted(one.path, one.source or config.source).items():
+            LOG.info("%s: %d files, read as %s", one.path, len(found), source)
+            checked += SOURCES[source].check(found, one.lang or config.lang)
+        for file in settle_rest(checked):
             files.setdefault(file.path, file)
     _check_names(files.values())
     return [files[path] for path in sorted(files)]
 
 
-def _found(text: str, source: SourceName) -> list[Found]:
-    """The files of a source that a path names."""
-    suffixes = SOURCES[source].SUFFIXES
-    found = [one for one in find(text, SOURCES[source].RECURSIVE) if suffix_of(one.path, suffixes)]
-    if found:
-        return found
-    raise SourceError(
-        f"{text}: no files of {source} there ({', '.join(suffixes)}). {_WHERE} Or set "
-        f"corpus.source to what they are ({', '.join(SOURCES)})."
-    )
-
-
-def _tell(text: str) -> SourceName:
-    """Which source a path's files belong to, by their names."""
-    files = {recursive: find(text, recursive) for recursive in (False, True)}
-    if not any(files.values()):
+def _sorted(text: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[Found]]:
+    """The files that a path names, by their source: all, or those of one."""
+    there = find(text)
+    if not there:
         raise SourceError(f"{text}: no files there: an empty folder or a pattern without matches. {_WHERE}")
-    present = [
-        name
-        for name, source in SOURCES.items()
-        if any(suffix_of(file.path, source.SUFFIXES) for file in files[source.RECURSIVE])
-    ]
-    certain = [name for name in present if name in _CERTAIN]
-    if len(certain or present) == 1:
-        return (certain or present)[0]
-    if present:
-        raise SourceError(
-            f"{text}: files of several kinds ({', '.join(certain or present)}). Set corpus.source to the one that is "
-            f"meant, or corpus.input to a list that names each."
-        )
-    ends = "; ".join(f"{name}: {', '.join(source.SUFFIXES)}" for name, source in SOURCES.items())
-    raise SourceError(f"{text}: unknown kind of file. {_WHERE} Known are {ends}.")
+    asked: list[SourceName] = list(SOURCES) if source == "auto" else [source]
+    read, left_out = sort_files(there, {name: SOURCES[name].SUFFIXES for name in asked})
+    others = told(left_out)
+    if not read:
+        what = "only files of unknown kinds" if source == "auto" else f"no files of {source} there but others"
+        raise SourceError(f"{text}: {what} ({others}). Known are {_known()}. {_WAYS}")
+    if others:
+        LOG.info("%s: left out: %s", text, others)
+    return read
+
+
+def _known() -> str:
+    """The sources with their suffixes; that files may be compressed need not be said of each."""
+    plain = {
+        name: [end for end in source.SUFFIXES if not suffix_of(end, COMPRESSED)] for name, source in SOURCES.items()
+    }
+    return ", ".join(f"{name} ({', '.join(ends)})" for name, ends in plain.items())
 
 
 def _check_names(files: Iterable[SourceFile]) -> None:

@@ -13,15 +13,12 @@ from contexture.text.languages import languages_of
 from contexture.text.plain import parse_book
 
 SUFFIXES = compressions(".txt")
-RECURSIVE = False
-
-
 # Characters of a book's beginning that its language is told by.
 _TOLD_BY = 50_000
 
 
 def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
-    """Raises SourceError where a book's language cannot be told, or its first MiB is no text."""
+    """Raises SourceError where a book's first MiB is no text."""
     files, passages = zip(*(_check(one, lang) for one in found), strict=True)
     return languages.settle(files, passages)
 

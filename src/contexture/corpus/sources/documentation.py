@@ -16,14 +16,11 @@ from contexture.text.languages import languages_of
 from contexture.text.paragraphs import ListItems, Parsed
 from contexture.text.web import Resolve, html_title, markdown_title, parse_html, parse_markdown
 
-_MARKDOWN = (".md", ".markdown")
-_HTML = (".html", ".htm", ".xhtml")
-SUFFIXES: tuple[str, ...] = (*_MARKDOWN, *_HTML)
-RECURSIVE = True
+MARKDOWN = (".md", ".markdown")
+HTML = (".html", ".htm", ".xhtml")
+SUFFIXES: tuple[str, ...] = (*MARKDOWN, *HTML)
 
 _INDEX = ("index.html", "index.htm", "index.md", "README.md", "readme.md")
-
-
 # Characters of a page's beginning that its language is told by.
 _TOLD_BY = 20_000
 
@@ -31,7 +28,7 @@ _TOLD_BY = 20_000
 def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
     """The pages, each with a title of its own: the page's, with its path where several share one.
 
-    Raises SourceError where no page's text tells its language, or a page's first MiB is not UTF-8 or UTF-16.
+    Raises SourceError where a page's first MiB is not UTF-8 or UTF-16.
     """
     read, passages = zip(*(_check(one, lang) for one in found), strict=True)
     files = languages.settle(read, passages)
@@ -52,7 +49,7 @@ def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
     head = inspect(found.path)
     require_utf8(found.path, head)
     text = head.data.replace(b"\0", b"").decode("utf-8", "ignore")
-    title = markdown_title(text) if found.name.lower().endswith(_MARKDOWN) else html_title(text)
+    title = markdown_title(text) if found.name.lower().endswith(MARKDOWN) else html_title(text)
     passages = Counter[str]()
     if lang == languages.AUTO:
         start = _parse(found.name, text[:_TOLD_BY], lambda address: None, 1, "keep")
@@ -92,7 +89,7 @@ def _rows(split: Split, titles: Mapping[str, Mapping[str, str]], config: CorpusC
 
 
 def _parse(name: str, text: str, resolve: Resolve, min_characters: int, list_items: ListItems) -> Parsed:
-    parse = parse_markdown if name.lower().endswith(_MARKDOWN) else parse_html
+    parse = parse_markdown if name.lower().endswith(MARKDOWN) else parse_html
     return parse(text, resolve, min_characters, list_items)
 
 

@@ -6,6 +6,7 @@ import glob
 import gzip
 import hashlib
 import lzma
+import os
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -25,10 +26,11 @@ Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 
 
 class Found(NamedTuple):
-    """A file's absolute path, and its path below the folder that was asked for, with "/"."""
+    """A file's absolute path, its path below the folder that was asked for, with "/", and its size on disk."""
 
     path: str
     name: str
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -53,28 +55,44 @@ def compressions(suffix: str) -> tuple[str, ...]:
     return (suffix, *(suffix + compressed for compressed in COMPRESSED))
 
 
-def find(text: str, recursive: bool = False) -> list[Found]:
-    """The files that a path names: one file, those in a folder, or those that a glob (`**` included) matches.
+def find(text: str) -> list[Found]:
+    """The files that a path names: one file, those in a folder and its subfolders, or those that a glob matches.
 
-    With `recursive`, those in a folder's subfolders too. Hidden ones are passed over. Sorted by path.
-    Raises SourceError where the place is not there or cannot be read.
+    Hidden ones are passed over. Sorted by path. Raises SourceError where the place is not there or cannot be read.
     """
     path = Path(text).expanduser()
     try:
         if path.is_file():
-            return [Found(str(path.absolute()), path.name)]
+            return [Found(str(path.absolute()), path.name, path.stat().st_size)]
         if path.is_dir():
-            folder, found = path, list(path.rglob("*") if recursive else path.iterdir())
+            folder, found = path, _below(path)
         elif glob.has_magic(text):
             # pathlib takes no absolute pattern
             folder = _folder_of(path)
             found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207
         else:
             raise SourceError(f"{text}: no such file or folder. Set corpus.input to a file, a folder or a glob.")
-        names = {str(file.absolute()): file.relative_to(folder).as_posix() for file in found if file.is_file()}
+        files = {
+            Found(str(file.absolute()), file.relative_to(folder).as_posix(), file.stat().st_size)
+            for file in found
+            if file.is_file()
+        }
     except OSError as error:
         raise SourceError(f"{text}: cannot be read: {error}.") from error
-    return [Found(path, name) for path, name in sorted(names.items()) if "/." not in f"/{name}"]
+    return sorted(file for file in files if "/." not in f"/{file.name}")
+
+
+def _below(folder: Path) -> list[Path]:
+    """What lies in a folder and its subfolders, hidden ones left out. Raises OSError where one cannot be listed."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    found = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place, name) for name in names]
+    return found
 
 
 def _folder_of(pattern: Path) -> Path:

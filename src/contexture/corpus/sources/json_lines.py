@@ -19,16 +19,14 @@ from contexture.text.plain import parse_text
 from contexture.text.sections import one_line
 
 SUFFIXES = compressions(".jsonl")
-RECURSIVE = False
 
 _LANG = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}")
-_UNKNOWN = "und"
 # Lines of a file's beginning that its languages are told by.
 _TOLD_BY = 1_000
 
 
 def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
-    """Raises SourceError where the first line is no document, or has no language and the text tells none."""
+    """Raises SourceError where a file's first line is no document."""
     files, passages = zip(*(_check(one, lang) for one in found), strict=True)
     return languages.settle(files, passages)
 
@@ -52,7 +50,7 @@ def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
         # Documents too short to tell one by one may tell together.
         passages = sum((languages_of([text]) for text in texts), passages) or languages_of(texts)
         if not passages and (first is None or _lang(first) is not None):
-            lang = _UNKNOWN
+            lang = languages.UNKNOWN
     file = SourceFile(
         source="json_lines",
         path=found.path,

@@ -9,6 +9,8 @@ from contexture.corpus.sources.protocol import SourceFile
 
 #: What `corpus.lang` says where the language is to be found.
 AUTO = "auto"
+#: The code of a language that nobody knows.
+UNKNOWN = "und"
 #: Of files whose documents may be of several languages: a smaller share of the passages is taken for mistakes.
 _LEAST = 0.05
 
@@ -16,14 +18,11 @@ _LEAST = 0.05
 def settle(files: Sequence[SourceFile], found: Sequence[Counter[str]]) -> list[SourceFile]:
     """The files whose `lang` is AUTO with the language that was found for most passages; the others as they are.
 
-    A file of which nothing is certain has the language of most of the others.
+    A file of which nothing is certain has the language of most of the others; where nothing is of any, they stay AUTO.
 
     Args:
         files: of one source.
         found: for each, by language, its passages that are in it for certain (`text.languages.languages_of`).
-
-    Raises:
-        SourceError: nothing is certain of any.
     """
     every = sum(found, Counter[str]())
     settled = []
@@ -32,12 +31,25 @@ def settle(files: Sequence[SourceFile], found: Sequence[Counter[str]]) -> list[S
             settled.append(file)
             continue
         counts = passages or every
-        if not counts:
-            raise SourceError(
-                f"{file.path}: its text does not tell its language. Set corpus.lang to its code, such as en."
-            )
-        settled.append(replace(file, lang=most(counts)))
+        settled.append(replace(file, lang=most(counts)) if counts else file)
     return settled
+
+
+def settle_rest(files: Sequence[SourceFile]) -> list[SourceFile]:
+    """The files that are still AUTO with the language of most others, of whichever source.
+
+    Those of WET stay as they are: each page's language is found when it is read.
+
+    Raises:
+        SourceError: no other file's language is known.
+    """
+    known = Counter(file.lang for file in files if file.lang not in (AUTO, UNKNOWN))
+    open_ones = [file for file in files if file.lang == AUTO and file.source != "wet"]
+    if open_ones and not known:
+        raise SourceError(
+            f"{open_ones[0].path}: its text does not tell its language. Set corpus.lang to its code, such as en."
+        )
+    return [replace(file, lang=most(known)) if file in open_ones else file for file in files]
 
 
 def most(found: Counter[str]) -> str:

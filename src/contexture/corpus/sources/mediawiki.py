@@ -18,7 +18,6 @@ from contexture.text.templates import load_templates
 from contexture.text.wikitext import parse
 
 SUFFIXES = compressions(".xml")
-RECURSIVE = False
 
 _SPLITTABLE = (".xml", ".xml.bz2")
 

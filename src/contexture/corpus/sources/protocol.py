@@ -70,13 +70,11 @@ class Source(Protocol):
 
     #: Ends of its files' names, in lower case.
     SUFFIXES: tuple[str, ...]
-    #: Whether a folder's subfolders belong to it.
-    RECURSIVE: bool
 
     def check(self, found: Sequence[Found], lang: str) -> list[SourceFile]:
         """Look at files' heads, before any work. Raises SourceError for the first that cannot be used.
 
-        `lang` is the language of what does not say its own, or `languages.AUTO`.
+        `lang` is the language of what does not say its own, or `languages.AUTO`; a file stays AUTO where no file tells.
         """
 
     def reader(self, files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:

@@ -16,12 +16,10 @@ from contexture.text.plain import parse_text
 from contexture.text.sections import one_line
 
 SUFFIXES = compressions(".wet")
-RECURSIVE = False
 
 _VERSION = b"WARC/"
 _HEADER_BYTES = 1 << 16
 _TITLE_CHARACTERS = 200
-_UNKNOWN = "und"
 
 
 class Record(NamedTuple):
@@ -95,7 +93,7 @@ def _row(record: Record, lang: str, min_characters: int) -> Row:
         lang = two_letters(identified)
     elif lang == languages.AUTO:
         passages = languages_of(text.splitlines())
-        lang = languages.most(passages) if passages else _UNKNOWN
+        lang = languages.most(passages) if passages else languages.UNKNOWN
     row = blank(
         name,
         lang,

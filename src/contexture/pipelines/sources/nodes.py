@@ -13,7 +13,7 @@ from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo import write_demo_world
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.demo.languages import codes
-from contexture.demo.write import BOOKS, LANGUAGES
+from contexture.demo.write import BOOKS, EXPORT, LANGUAGES
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ def text_of_world(world: DemoConfig, demo: Path) -> list[Input]:
     """The made-up world's text, each language under its code."""
     novels = [Input(str(demo / BOOKS), "books", "en")]
     if not world.languages:
-        return [Input(str(demo), "mediawiki"), *novels]
+        return [Input(str(demo / EXPORT), "mediawiki"), *novels]
     places = {code: demo / LANGUAGES / BOOKS / code for code in codes(world.languages)}
     return novels + [Input(str(place), "books", code) for code, place in places.items()]
 
