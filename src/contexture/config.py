@@ -21,7 +21,7 @@ from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.strict import STRICT
 from contexture.systems.ablation import ablated
-from contexture.systems.config import SystemConfig
+from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.base import AboutDocuments
@@ -138,9 +138,13 @@ class Parameters:
 
     @property
     def fed(self) -> list[str]:
-        """The systems whose examples can be made: all but those that read what no parameter names."""
+        """The systems that run by default: all but those that read what no parameter names, and one's own text.
+
+        A system that adopts its best encoder is for text of one's own, and is asked for by name.
+        """
         named = {"corpus": True, "bitext": bool(self.bitext.input), "nli": self.nli.input is not None}
-        return [name for name, system in self.systems.items() if all(named[one] for one in system.made_of)]
+        found = {name: all(named[one] for one in system.made_of) for name, system in self.systems.items()}
+        return [name for name, fed in found.items() if fed and self.systems[name].search != BEST]
 
     def check_systems(self, systems: Collection[str]) -> None:
         """Raise ConfigurationError where one of these systems cannot be run as things lie.
