@@ -13,7 +13,7 @@ from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.pipelines.sources.nodes import name_of_text
 from contexture.reporting.names import DATA, REFERENCES, TASKS
-from contexture.systems.config import SystemConfig
+from contexture.systems.config import HELD_OUT, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
 from contexture.training.places import resolve
@@ -30,6 +30,8 @@ ABLATION, ABLATED = "_ablation", " ablation"
 METRICS = "metrics.json"
 #: MLflow's table of the means over seeds.
 MEANS = "test_means.json"
+#: What is said of the documents that are held out of one's own text.
+KEPT = "Held out of all that was learned but the vocabulary, which is of the whole text."
 #: What was spent on a record's encoder, beside the text.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
@@ -83,11 +85,12 @@ def write_report(
         records += [record | {"system": system} for record in read_json(ablation / METRICS)]
     module = SYSTEMS[system.removesuffix(ABLATION)]
     names = labels(system, config, guests)
+    evaluation = KEPT if HELD_OUT in config.tasks else kept_out(corpus_report.get("evaluation"))
     context = ReportContext(
         system=system,
         title=resolve(f"{module}:TITLE"),
         note=resolve(f"{module}:NOTE"),
-        run=what_was_run(config, text, kept_out(corpus_report.get("evaluation")), read, names),
+        run=what_was_run(config, text, evaluation, read, names),
         counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
         files={
             f"data/08_reporting/{system}/{METRICS}": "every number of this page",
