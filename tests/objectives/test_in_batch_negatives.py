@@ -82,7 +82,8 @@ def test_gradient_caching_is_exact_for_any_chunk(tokens_at_once: int, shared: bo
     assert cached == pytest.approx(loss, abs=1e-5)
     assert found.keys() == expected.keys()
     for name in expected:
-        torch.testing.assert_close(found[name], expected[name], atol=1e-5, rtol=1e-4)
+        # Sums in another order: what is left of their rounding differs from processor to processor.
+        torch.testing.assert_close(found[name], expected[name], atol=3e-5, rtol=1e-4)
 
 
 def test_gradient_caching_keeps_one_chunk_in_memory() -> None:

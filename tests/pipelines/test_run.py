@@ -406,8 +406,8 @@ def pipelines() -> dict[str, Pipeline]:
     return register_pipelines()
 
 
-#: What the made-up world feeds where it speaks English alone.
-FED = [name for name in SYSTEMS if name != "cmlm_multilingual"]
+#: What runs by default where the made-up world speaks English alone.
+FED = [name for name in SYSTEMS if name not in ("cmlm_multilingual", "own_text")]
 
 
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
@@ -423,6 +423,8 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
         assert {node.name for node in pipelines[name].nodes} <= everything
     others = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
     assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= others
+    own = {node.name for node in pipelines["own_text"].nodes}
+    assert {"own_text.evaluate_held_out", "own_text.adopt", "own_text.index_passages"} <= own - everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
 
 

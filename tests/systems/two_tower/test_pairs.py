@@ -136,7 +136,7 @@ def test_impossible_configuration_is_refused(values: dict[str, object]) -> None:
 def test_defaults_are_the_papers() -> None:
     config = TwoTowerSampling()
     assert (config.document_tokens, config.query_tokens, config.remove_probability) == (288, 64, 1.0)
-    assert (config.pairs_per_passage, PairsConfig().tasks, PairsConfig().mixture) == (
+    assert (config.pairs_per_passage, PairsConfig().read, PairsConfig().mixture) == (
         1, ["ict", "bfs", "wlp"], "uniform",
     )  # fmt: skip
 
