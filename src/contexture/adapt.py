@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
-from contexture.encoders.named import PUBLISHED
+from contexture.encoders.named import PUBLISHED, is_path
 from contexture.folders import above
 from contexture.tasks.held_out.questions import read_questions
 
@@ -79,13 +81,11 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
         ValueError: text that cannot be used, a model that is not there, or more work than time; with the way out.
     """
     place = str(Path(text).expanduser().absolute())
-    if any(mark in place for mark in ",="):
-        raise ValueError(f"{place}: name it without commas and equals signs, or in conf/own_text/parameters")
-    parameters = {"corpus.input": place} | ({"corpus.lang": lang} if lang else {})
+    parameters = {"corpus.input": quoted(place)} | ({"corpus.lang": quoted(lang)} if lang else {})
     files = find_sources(CorpusConfig(input=place, lang=lang or "auto"))
     if questions is not None:
         read_questions(questions.expanduser())
-        parameters["held_out.input"] = str(questions.expanduser().absolute())
+        parameters["held_out.input"] = quoted(str(questions.expanduser().absolute()))
     seconds = sum(map(reading, files)) + _START
     if encoder is None:
         check_time(seconds, minutes)
@@ -94,7 +94,8 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
     if name == "published":
         folder = published(encoder)
         seconds += 3 * sum(file.bytes for file in files) / _PASSAGE / _EMBEDDED  # before, after, and for the index
-        parameters |= {"vocabulary.published": folder, f"{SYSTEM}.encoders.published.init_from": folder}
+        told = quoted(folder)
+        parameters |= {"vocabulary.published": told, f"{SYSTEM}.encoders.published.init_from": told}
         parameters |= {f"{SYSTEM}.encoders.published.pooling": pooling(Path(folder))}
     check_time(seconds + _LEAST, minutes)
     training = 60 * minutes - seconds
@@ -109,6 +110,18 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
         f"{SYSTEM}.pretrain.budget.amount": f"{training:.0f}",
     }
     return Plan(files, parameters, 60 * minutes, training)
+
+
+def quoted(text: str) -> str:
+    """A text as the value of a parameter of `kedro run`, which reads YAML; ValueError where it divides it."""
+    if "," in text:  # quotes do not hide them
+        raise ValueError(f"{text}: name it without commas, or in conf/own_text/parameters")
+    try:
+        plain = yaml.safe_load(text) == text
+    except yaml.YAMLError:
+        plain = False
+    # "no" is Norwegian, and " #" no comment.
+    return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 def reading(file: SourceFile) -> float:
@@ -129,9 +142,11 @@ def check_time(seconds: float, minutes: float) -> None:
 def published(name: str) -> str:
     """The folder of a published encoder, by its own path or a package that carries it; else a name on the hub.
 
-    Raises ValueError for a folder without a model, and for a package that is not installed.
+    Raises ValueError for a folder that is not there or has no model, and for a package that is not installed.
     """
     folder = Path(name).expanduser()
+    if not folder.exists() and is_path(name):
+        raise ValueError(f"{name}: there is no such folder, and no model is named so")
     if folder.is_dir():
         if not any((folder / file).exists() for file in PUBLISHED):
             raise ValueError(f"{folder}: this folder holds no published model")

@@ -28,7 +28,7 @@ def model_places(name: str) -> list[str]:
         if not is_encoder(folder) and not any((folder / file).exists() for file in (VECTORS_FILE, *PUBLISHED)):
             raise ValueError(f"{name}: this folder holds no model")
         return [str(folder)]
-    if _is_path(name):
+    if is_path(name):
         raise ValueError(f"{name}: there is no such folder, and no model is named so")
     hub_answers(name)
     return [name]
@@ -63,6 +63,6 @@ def first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
     """Whether this cannot be a model's name on the hub: an owner and a name, or a name."""
     return not name or name.startswith(("/", ".", "~")) or name.endswith("/") or name.count("/") > 1

@@ -136,6 +136,8 @@ class SystemConfig:
                 raise ValueError(f"variants.{name}: no task {unknown}; there are {sorted(self.tasks)}")
         if self.search == BEST and HELD_OUT not in self.tasks:
             raise ValueError(f"search: {BEST} is told by held-out documents: give the system the task {HELD_OUT}")
+        if self.search == BEST and not self.adoptable:
+            raise ValueError(f"search: {BEST} is one of the runs: have {HELD_OUT} measure one under its own name")
         if self.search not in (None, BEST, *self.pretrain.runs):
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
         for task, settings in self.tasks.items():
@@ -213,6 +215,11 @@ class SystemConfig:
     def variants_of(self, task: str) -> list[str]:
         """The variants that a task measures."""
         return [name for name, one in self.measured.items() if one.tasks is None or task in one.tasks]
+
+    @property
+    def adoptable(self) -> list[str]:
+        """Of the variants that held-out documents speak of, those that are a run each: one of them may search."""
+        return [name for name in self.variants_of(HELD_OUT) if self.runs_of(name) == [name]]
 
     @property
     def vocabulary_dataset(self) -> str:

@@ -10,6 +10,7 @@ from contexture.folders import work_folder
 from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
 from contexture.reporting.names import DATA
+from contexture.tasks.held_out.evaluation import best_encoder
 from contexture.tasks.passage_ranking import BM25, COMPARED
 from contexture.tasks.retrieval.evaluation import HYBRID
 from contexture.training.card import CARD
@@ -21,7 +22,8 @@ def adopt(variants: Sequence[str], results: Path, place: Path, *pretrained: Path
     `pretrained` are the folders of the `variants`; the first is taken where too little was held out to tell.
     """
     facts = json.loads((results / FACTS).read_text(encoding="utf-8"))
-    best = facts["advice"]["encoder"] if "advice" in facts else variants[0]
+    # What is measured beside the variants, a published model say, has no folder here.
+    best = best_encoder(facts["advice"]["means"], variants) if "advice" in facts else variants[0]
     run = dict(zip(variants, pretrained, strict=True))[best]
     with work_folder(place) as work:
         shutil.copytree(seed_folder(run.parent, run.name, 0), work, dirs_exist_ok=True)
@@ -41,14 +43,9 @@ def figures(records: Sequence[Mapping[str, Any]], variant: str) -> str:
     }
     if not found:
         return ""
-    lines = [
-        "",
-        "## What it finds",
-        "",
-        "nDCG@10, percent, in the whole text, of what documents give away that it did ",
-    ]
-    lines[-1] += "not learn from:"
-    lines += ["", f"| | {' | '.join(searches.values())} |", "|---|---|---|---|"]
+    what = "nDCG@10, percent, in the whole text, of what documents give away that it did not learn from:"
+    lines = ["", "## What it finds", "", what, ""]
+    lines += [f"| | {' | '.join(searches.values())} |", "|---|---|---|---|"]
     for kind in dict.fromkeys(data for data, _ in found):
         cells = [f"{100 * found[kind, name]:.1f}" if (kind, name) in found else "–" for name in searches]
         lines.append(f"| {DATA.get(kind, kind)} | {' | '.join(cells)} |")

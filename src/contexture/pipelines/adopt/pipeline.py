@@ -11,7 +11,7 @@ def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
     """What held-out documents say of all encoders → the best of them; nothing where the parameters name the one."""
     if config.search != BEST:
         return Pipeline([])
-    variants = [name for name in config.variants_of(HELD_OUT) if config.runs_of(name) == [name]]
+    variants = config.adoptable
     inputs = [f"{HELD_OUT}-results", "params:adopted_place", *(f"{name}-pretrained" for name in variants)]
     return Pipeline(
         [node(fixed(adopt, variants), inputs, "adopted", name="adopt", tags="adopt")],

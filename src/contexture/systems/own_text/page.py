@@ -128,8 +128,12 @@ def helped(told: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
         if before is None:
             continue
         gain = 100 * (score - before)
-        what = f"it raised nDCG@10 by {gain:.1f} points" if gain > 0 else f"it lowered nDCG@10 by {-gain:.1f} points"
-        better = "" if gain > 0 else ": take it as it was before"
+        if abs(gain) < 0.05:
+            what, better = "it left nDCG@10 as it was", ""
+        elif gain > 0:
+            what, better = f"it raised nDCG@10 by {gain:.1f} points", ""
+        else:
+            what, better = f"it lowered nDCG@10 by {-gain:.1f} points", ": take it as it was before"
         found.append(f"{labels[name]}: learning from this text: {what} ({100 * before:.1f} before){better}.")
     return found
 

@@ -1,6 +1,6 @@
 """BM25, every encoder and both together on the questions of held-out documents, and which of them to take."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +154,17 @@ def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
     best = str(scores.idxmax())
     difference = (weighted[best] - weighted[BM25]).to_numpy()
     low, high = interval(difference)
-    encoders = {name: max(scores[name], scores[name + HYBRID]) for name in variants}
+    found = {str(name): float(score) for name, score in scores.items()}
     return {
         "take": best if low > 0 else BM25,
         "best": best,
-        "encoder": max(encoders, key=lambda name: encoders[name]),
+        "encoder": best_encoder(found, variants),
         "basis": sorted(decides["kind"].unique().tolist(), key=KINDS.index),
-        "means": {str(name): float(score) for name, score in scores.items()},
+        "means": found,
         "gain": [float(difference.mean()), low, high],
     }
+
+
+def best_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
+    """Of the variants the one that is best with or without BM25, by the means of all searches."""
+    return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))

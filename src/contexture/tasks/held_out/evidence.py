@@ -6,7 +6,6 @@
 - questions: a user's own → the document or passage that they name.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.questions import names_of
 from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE
 from contexture.text.held_out import uniform
+from contexture.text.quality import tokens
 from contexture.text.sentences import splitter
 
 #: Kinds of questions, in the order of the tables.
@@ -31,7 +31,7 @@ KINDS = ("headings", "links", "sentences", "questions")
 PASSAGE = ["passage_id", "doc_id", "section_index", "title", "heading", "text", "held_out"]
 CANDIDATES = "candidates.parquet"
 CANDIDATE = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "doc_id")])
-#: A sentence of fewer words asks for nothing.
+#: A sentence of fewer words, or characters in scripts that put no spaces, asks for nothing.
 _WORDS = 5
 
 
@@ -146,7 +146,7 @@ def _sentences(held: list[dict[str, Any]], most: int, rows: int) -> tuple[list[Q
         if len(questions) == most:
             break
         said = splitter(row["doc_id"].partition(":")[0]).split(row["text"])
-        long = [sentence for sentence in said if len(sentence.split()) >= _WORDS]
+        long = [sentence for sentence in said if len(tokens(sentence)) >= _WORDS]
         if not long:
             continue
         asked = _drawn(long, "sentence", 1, str)[0]
@@ -171,7 +171,7 @@ def _links(paragraphs: Path, held: list[dict[str, Any]], documents: set[str], mo
             known = [one for one in row["links"] or () if one["doc_id"] in documents and one["doc_id"] != row["doc_id"]]
             for start, end, sentence in _places(row["text"], row["sentences"]) if known else ():
                 for link in known:
-                    if start <= link["start"] < end and len(sentence.split()) >= _WORDS:
+                    if start <= link["start"] < end and len(tokens(sentence)) >= _WORDS:
                         found.setdefault((row["doc_id"], sentence), set()).add(link["doc_id"])
     chosen = _drawn(list(found), "links", most, repr)
     return [
@@ -198,32 +198,30 @@ class _Named:
         for question, answer in asked.itertuples(index=False, name=None):
             self.asked.setdefault(question, []).append(answer)
         self.wanted = {answer for answers in self.asked.values() for answer in answers}
-        self.there: dict[str, set[str]] = {}
+        # By name, the documents and passages that are called so: a document's id, and that of a passage, or "".
+        self.there: dict[str, set[tuple[str, str]]] = {}
 
     def see(self, row: Mapping[str, Any]) -> None:
         """Note a passage, or its document, that is named."""
         if not self.wanted:
             return
         if row["passage_id"] in self.wanted:
-            self.there.setdefault(row["passage_id"], set()).add(row["passage_id"])
+            self.there.setdefault(row["passage_id"], set()).add((row["doc_id"], row["passage_id"]))
         for name in names_of(row["doc_id"], row["title"]):
             if name in self.wanted:
-                self.there.setdefault(name, set()).add(row["doc_id"])
+                self.there.setdefault(name, set()).add((row["doc_id"], ""))
 
     def questions(self) -> list[Question]:
         """Those of which an answer is known. Where any answer is a document, pages are ranked, otherwise passages."""
         found = []
         for text, answers in self.asked.items():
-            there = frozenset(item for answer in answers for item in self.there.get(answer, ()))
+            there = {item for answer in answers for item in self.there.get(answer, ())}
             if there:
-                by_document = not all(_PASSAGE_ID.search(item) for item in there)
-                items = frozenset(_PASSAGE_ID.sub("", item) for item in there) if by_document else there
+                by_document = not all(passage for _, passage in there)
+                items = frozenset(doc_id if by_document else passage for doc_id, passage in there)
                 found.append(Question("questions", text, items, by_document))
         return found
 
     def unknown(self) -> frozenset[str]:
         """Answers that name nothing."""
         return frozenset(self.wanted - set(self.there))
-
-
-_PASSAGE_ID = re.compile(r"#\d+$")

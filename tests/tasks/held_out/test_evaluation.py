@@ -1,0 +1,246 @@
+"""Rankings of held-out evidence against slow loops, and the advice by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import ndcg_score
+
+from contexture.encoders.models import load_models
+from contexture.metrics.graded import METRICS
+from contexture.tasks.base import Contestant, Results
+from contexture.tasks.held_out.config import HeldOutSettings
+from contexture.tasks.held_out.evaluation import ENOUGH, advice, best_encoder, evaluate_held_out
+from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
+from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph
+from tests.tasks.retrieval import toys
+
+OWN = [("what burns at night?", "Lamp"), ("dry wool in the hold", "en:ferry#2"), ("wool of the sheep", "wool")]
+LINKED = [
+    paragraph("en:ferry", ["All the lamps and wool on board are dear."], {"lamps": "en:lamp", "wool": "en:wool"}),
+    paragraph("en:quay", ["The ferry comes twice a day in winter."], {"ferry": "en:ferry"}),
+]
+SETTINGS = HeldOutSettings(least=2)
+
+
+def new_encoder(folder: Path) -> str:
+    """Of words that it has never seen whole: any vectors do."""
+    return str(toys.new_encoder(folder, toys.vocabulary(folder.with_name("words")), toys.BAG))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("held_out")
+
+
+@pytest.fixture(scope="module")
+def evidence(folder: Path) -> Evidence:
+    return gathered(folder, OWN, linked=LINKED)
+
+
+@pytest.fixture(scope="module")
+def encoder(folder: Path) -> str:
+    return new_encoder(folder / "encoder")
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path, evidence: Evidence, encoder: str) -> Results:
+    who = [Contestant("one", 0, (encoder,)), Contestant("one", 1, (encoder,)), Contestant("two", 0, (encoder, encoder))]
+    return evaluate_held_out(SETTINGS, who, evidence, folder / "vectors")
+
+
+def slow(question: Question, evidence: Evidence, *encoders: str) -> tuple[float, list[str]]:
+    """nDCG@10 of a question as scikit-learn has it, of every candidate or page that there is, and their order."""
+    rows = pq.read_table(evidence.candidates).to_pylist()
+    model = load_models(encoders)
+    documents = model.embed([(row["title"], row["text"]) for row in rows], "document")
+    if len(encoders) > 1:  # side by side, vectors have length 1
+        documents = documents / np.linalg.norm(documents, axis=1, keepdims=True)
+    (scores,) = model.embed([question.text], "query") @ documents.T
+    found: dict[str, float] = {}
+    for number, row in enumerate(rows):
+        if row["doc_id"] == question.source or number == question.own:
+            continue
+        if number >= len(PASSAGES) and number != question.rest:
+            continue
+        name = row["doc_id"] if question.by_document else row["id"]
+        found[name] = max(found.get(name, -np.inf), float(scores[number]))
+    order = sorted(found, key=lambda name: -found[name])
+    relevant = [[name in question.answers for name in found]]
+    return float(ndcg_score(relevant, [list(found.values())], k=10)), order
+
+
+def test_every_kind_is_measured_by_every_search(evidence: Evidence, results: Results) -> None:
+    table = pd.DataFrame(results.records)
+    assert (
+        set(table["task"]) == {"held_out"} and set(table["protocol"]) == {"frozen"} and set(table["split"]) == {"test"}
+    )
+    assert list(dict.fromkeys(table["data"])) == list(KINDS)
+    runs = {
+        ("bm25", 0),
+        ("bm25", 1),
+        ("one", 0),
+        ("one", 1),
+        ("one+bm25", 0),
+        ("one+bm25", 1),
+        ("two", 0),
+        ("two+bm25", 0),
+    }
+    assert set(zip(table["variant"], table["seed"], strict=True)) == runs
+    assert len(table) == len(runs) * len(KINDS) * len(METRICS) and set(table["metric"]) == set(METRICS)
+    asked = {kind: len(of_kind(evidence, kind)) for kind in KINDS}
+    assert results.facts["asked"] == asked == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
+    assert {name: results.facts[name] for name in ("documents", "passages", "held_out", "least", "unknown")} == {
+        "documents": 4, "passages": 9, "held_out": 2, "least": 2, "unknown": []
+    }  # fmt: skip
+    means = results.tables["questions"].groupby(["variant", "kind"])["ndcg_at_10"].mean()
+    for record in results.records:
+        if record["metric"] == "ndcg_at_10":
+            assert record["value"] == pytest.approx(means[record["variant"], record["data"]])
+    told = results.facts["intervals"]
+    assert list(told) == list(KINDS) and list(told["links"]["bm25"]) == ["ndcg_at_10"]
+    assert told["links"]["one"]["ndcg_at_10"][0] == pytest.approx(means["one", "links"])
+
+
+def test_vectors_rank_as_a_slow_loop_does(evidence: Evidence, encoder: str, results: Results) -> None:
+    for variant, encoders in (("one", [encoder]), ("two", [encoder, encoder])):
+        expected = [slow(question, evidence, *encoders)[0] for question in evidence.questions]
+        assert len(set(np.round(expected, 3))) > 4
+        table = results.tables["questions"]
+        table = table[table["variant"] == variant].sort_values("query_id")
+        assert table["kind"].tolist() == [question.kind for question in evidence.questions]
+        assert table["ndcg_at_10"].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_both_rankings_are_fused(folder: Path, evidence: Evidence, encoder: str, results: Results) -> None:
+    """A question for pages that two pages of four share words with."""
+    place = next(n for n, one in enumerate(evidence.questions) if one.text == OWN[0][0])
+    question = evidence.questions[place]
+    order = slow(question, evidence, encoder)[1]
+    # "what" and "at" are function words; "night" is nowhere; "burn" is no "burns", so that no page shares a word.
+    values = results.tables["questions"].query("query_id == @place").set_index("variant")["ndcg_at_10"]
+    assert values["bm25"] == 0
+    assert values["one+bm25"] == values["one"] == pytest.approx(1 / np.log2(order.index("en:lamp") + 2))
+
+
+def test_words_and_vectors_are_fused_by_their_ranks(evidence: Evidence, encoder: str, results: Results) -> None:
+    place = next(n for n, one in enumerate(evidence.questions) if one.text == OWN[2][0])
+    order = slow(evidence.questions[place], evidence, encoder)[1]
+    # Of "wool sheep", the page of wool has both words, that of the ferry one, the others none.
+    worth = {name: 1 / (61 + rank) for rank, name in enumerate(order)}
+    for rank, name in enumerate(["en:wool", "en:ferry"]):
+        worth[name] += 1 / (61 + rank)
+    fused = sorted(worth, key=lambda name: -worth[name])
+    values = results.tables["questions"].query("query_id == @place").set_index("variant")["ndcg_at_10"]
+    assert values["bm25"] == 1
+    assert values["one+bm25"] == pytest.approx(1 / np.log2(fused.index("en:wool") + 2))
+
+
+def test_bm25_finds_a_rest_and_never_the_passage_that_the_sentence_stands_in(tmp_path: Path, encoder: str) -> None:
+    """Of two passages with the same words: each other is a candidate, its own is not, the other's rest is not."""
+    text = "Wool goes to the islands today. Wool comes from far away."
+    rows = [(f"en:{name}#0", "", "", text, 0, True) for name in "ab"]
+    evidence = gathered(tmp_path, rows=rows)
+    found = evaluate_held_out(SETTINGS, [Contestant("one", 0, (encoder,))], evidence, tmp_path / "vectors")
+    table = found.tables["questions"].query("variant == 'bm25'")
+    # The other passage has all its words and comes first; the rest that answers has one of them.
+    assert table["ndcg_at_10"].tolist() == pytest.approx([1 / np.log2(3)] * 2)
+    assert table["recall_at_1"].tolist() == [0, 0] and table["recall_at_10"].tolist() == [1, 1]
+
+
+def test_pages_of_many_passages_leave_room_for_others(tmp_path: Path, encoder: str) -> None:
+    """A page of 300 passages with the word, and one with it once."""
+    rows = [(f"en:long#{number}", "Long", "", "wool wool", 0, False) for number in range(300)]
+    rows.append(("en:short#0", "Short", "", "wool of an old and very long name that holds it back", 0, False))
+    evidence = gathered(tmp_path, [("wool?", "Short")], rows=rows)
+    found = evaluate_held_out(SETTINGS, [Contestant("one", 0, (encoder,))], evidence, tmp_path / "vectors")
+    (row,) = found.tables["questions"].query("variant == 'bm25'").to_dict("records")
+    assert row["ndcg_at_10"] == pytest.approx(1 / np.log2(3))
+
+
+def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(tmp_path: Path, encoder: str) -> None:
+    evidence = gathered(tmp_path, OWN[:1])
+    who = [Contestant("one", 0, (encoder,))]
+    found = evaluate_held_out(HeldOutSettings(least=5), who, evidence, tmp_path / "vectors")
+    assert {record["data"] for record in found.records} == {"questions"}
+    assert found.facts["asked"]["headings"] == 4 and found.facts["advice"]["basis"] == ["questions"]
+    nothing = gathered(tmp_path / "none")
+    found = evaluate_held_out(HeldOutSettings(least=5), who, nothing, tmp_path / "vectors")
+    assert found.records == [] and found.tables == {} and "advice" not in found.facts
+    assert found.facts["asked"] == {"headings": 4, "links": 0, "sentences": 4, "questions": 0}
+
+
+def means(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
+    """Kind → search → nDCG@10 of each question."""
+    rows: list[dict[str, Any]] = []
+    first = 0
+    for kind, searches in values.items():
+        for variant, of in searches.items():
+            rows += [
+                {"variant": variant, "kind": kind, "query_id": first + number, "ndcg_at_10": value}
+                for number, value in enumerate(of)
+            ]
+        first += len(next(iter(searches.values())))
+    return pd.DataFrame(rows)
+
+
+def kind(count: int, **searches: float) -> dict[str, list[float]]:
+    """The same value for each question; "x_both" is x with BM25."""
+    return {name.replace("_both", "+bm25"): [value] * count for name, value in searches.items()}
+
+
+def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
+    told = advice(
+        means(
+            {
+                "headings": kind(30, bm25=0.2, a=0.1, a_both=0.3, b=0.2, b_both=0.2),
+                "links": kind(10, bm25=0.4, a=0.9, a_both=0.5, b=0.5, b_both=0.4),
+            }
+        ),
+        ["a", "b"],
+    )
+    assert told["means"] == pytest.approx({"bm25": 0.3, "a": 0.5, "a+bm25": 0.4, "b": 0.35, "b+bm25": 0.3})
+    assert (told["best"], told["encoder"], told["basis"]) == ("a", "a", ["headings", "links"])
+    assert told["gain"][0] == pytest.approx(0.2) and told["gain"][1] < 0.2 < told["gain"][2]
+
+
+def test_twenty_questions_of_ones_own_decide() -> None:
+    others = kind(40, bm25=0.1, a=0.9, a_both=0.5)
+    own = {"bm25": 0.5, "a": 0.2, "a_both": 0.4}
+    enough, too_few = (
+        advice(means({"headings": others, "questions": kind(count, **own)}), ["a"]) for count in (ENOUGH, ENOUGH - 1)
+    )
+    assert ENOUGH == 20
+    assert (enough["take"], enough["best"], enough["basis"]) == ("bm25", "bm25", ["questions"])
+    assert enough["gain"] == [0, 0, 0] and enough["encoder"] == "a"
+    assert (too_few["take"], too_few["best"], too_few["basis"]) == ("a", "a", ["headings"])
+    assert too_few["gain"] == pytest.approx([0.8] * 3)
+    alone = advice(means({"questions": kind(3, **own)}), ["a"])
+    assert (alone["take"], alone["basis"]) == ("bm25", ["questions"])
+
+
+def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:
+    """Gains of 0.8, −0.6 and the like, 0.1 in the mean; and of 0.1 each."""
+    unsure = {"bm25": [0.0, 0.8, 0.1, 0.7] * 5, "a": [0.8, 0.2, 0.8, 0.2] * 5, "a+bm25": [0.0] * 20}
+    told = advice(means({"links": unsure}), ["a"])
+    assert (told["best"], told["take"], told["encoder"]) == ("a", "bm25", "a")
+    assert told["gain"][0] == pytest.approx(0.1) and told["gain"][1] <= 0 < told["gain"][2]
+    sure = unsure | {"a": [value + 0.1 for value in unsure["bm25"]]}
+    told = advice(means({"links": sure}), ["a"])
+    assert told["take"] == "a" and told["gain"] == pytest.approx([0.1] * 3)
+
+
+@pytest.mark.parametrize(("before", "after", "taken"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
+def test_what_learning_lowered_is_not_taken(before: float, after: float, taken: str) -> None:
+    values = {"bm25": 0.3, "x": after, "x_both": after - 0.1, "x_none": before, "x_none_both": before - 0.1}
+    told = advice(means({"headings": kind(20, **values)}), ["x", "x_none"])
+    assert told["take"] == told["encoder"] == taken
+
+
+def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
+    scores = {"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7, "other": 0.8, "other+bm25": 0.8}
+    assert best_encoder(scores, ["a", "b"]) == "b"
+    assert best_encoder(scores, ["a", "other"]) == "other"

@@ -1,0 +1,99 @@
+"""A user's own questions: what is read, and what is refused by file and line."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from contexture.tasks.held_out.questions import COLUMNS, names_of, read_questions, told_unknown
+from tests.tasks.beir.toys import put
+
+ROWS = [("who sails?", "boats"), ("who sails?", "ferries.md"), ('a "quay"', "harbour")]
+
+
+def rows(table: pd.DataFrame) -> list[tuple[str, str]]:
+    assert list(table.columns) == COLUMNS
+    return list(table.itertuples(index=False, name=None))
+
+
+def written(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path:
+    file = folder / name
+    file.write_text(text, encoding=encoding)
+    return file
+
+
+@pytest.mark.parametrize("name", ["own.tsv", "own.TXT"])
+def test_tabs(name: str, tmp_path: Path) -> None:
+    text = 'who sails?\tboats\n\n  who sails? \t ferries.md\r\n\t\na "quay"\tharbour\nwho sails?\tboats'
+    assert rows(read_questions(written(tmp_path, name, text))) == ROWS
+
+
+def test_commas(tmp_path: Path) -> None:
+    text = 'who sails?,boats\n\nwho sails?,ferries.md\n"a ""quay""",harbour\n"one, two\nthree",d\n'
+    assert rows(read_questions(written(tmp_path, "own.csv", text))) == [*ROWS, ("one, two\nthree", "d")]
+
+
+@pytest.mark.parametrize("name", ["own.tsv", "own.csv"])
+def test_a_header_and_a_byte_order_mark_are_no_question(name: str, tmp_path: Path) -> None:
+    between = "\t" if name == "own.tsv" else ","
+    text = f"question{between}answer\nwho?{between}a\n"
+    assert rows(read_questions(written(tmp_path, name, text, "utf-8-sig"))) == [("who?", "a")]
+    assert rows(read_questions(written(tmp_path, name, f"who?{between}a\n", "utf-8-sig"))) == [("who?", "a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a\tb\n\nc d\n", "line 3: 1 columns"),
+        ("a\tb\tc\n", "line 1: 3 columns"),
+        ("a\tb\n\tb\n", "line 2: 2 columns, or an empty one"),
+        ("a\t \n", "line 1: 2 columns, or an empty one"),
+    ],
+)
+def test_a_line_of_other_columns_is_named(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rf"own\.tsv, {said}.*A line is a question, a tab"):
+        read_questions(written(tmp_path, "own.tsv", text))
+
+
+def test_an_open_quote_is_none_in_a_table_with_tabs(tmp_path: Path) -> None:
+    assert rows(read_questions(written(tmp_path, "own.tsv", '"a\tb\nc\td\n'))) == [('"a', "b"), ("c", "d")]
+
+
+def test_files_that_hold_no_questions(tmp_path: Path) -> None:
+    for name, text in (("none.tsv", ""), ("lines.tsv", "\n\t\n"), ("header.csv", "question,answer\n")):
+        with pytest.raises(ValueError, match=rf"{name}: holds no question"):
+            read_questions(written(tmp_path, name, text))
+    with pytest.raises(ValueError, match=r"own\.xlsx: a file of questions is \.tsv or \.csv"):
+        read_questions(written(tmp_path, "own.xlsx", "a\tb"))
+    with pytest.raises(ValueError, match=r"gone\.tsv: cannot be read"):
+        read_questions(tmp_path / "gone.tsv")
+    with pytest.raises(ValueError, match=r"wide\.tsv: is no text of two columns in UTF-8"):
+        read_questions(written(tmp_path, "wide.tsv", "a\tb", "utf-16"))
+
+
+def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
+    queries = [{"_id": "1", "text": "who sails?"}, {"_id": "2", "text": "who walks?"}]
+    qrels = [("1", "boats", 2), ("1", "lamps", 0), ("3", "boats", 1), ("1", "ferries", 1)]
+    put(tmp_path, [{"_id": "boats", "text": "x"}], queries, qrels)
+    assert rows(read_questions(tmp_path)) == [("who sails?", "boats"), ("who sails?", "ferries")]
+
+
+def test_folders_that_are_not_in_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"a folder of questions has queries\.jsonl and qrels/test\.tsv"):
+        read_questions(tmp_path)
+    queries = [{"_id": "1", "text": "who?"}]
+    with pytest.raises(ValueError, match=r"qrels/test\.tsv names no answer to any query"):
+        read_questions(put(tmp_path, [], queries, [("1", "boats", 0), ("2", "boats", 1)]))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "who?"}\n{"_id": "2"}\n')
+    with pytest.raises(ValueError, match=r"queries\.jsonl, line 2: no text under the key 'text'"):
+        read_questions(tmp_path)
+
+
+def test_names() -> None:
+    assert names_of("en:guide/boats.md", "Boats") == ["en:guide/boats.md", "guide/boats.md", "Boats"]
+    assert names_of("en:a:b", "") == ["en:a:b", "a:b"]
+
+
+def test_unknown_names_are_told() -> None:
+    assert told_unknown({"b", "a"}, "here") == "here: the text has no document 'a', 'b'"
+    assert told_unknown(iter("dcbae"), "here") == "here: the text has no document 'a', 'b', 'c' and 2 more"

@@ -1,0 +1,98 @@
+"""A small text by hand: passages with headings, paragraphs with links, some documents held out."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from contexture.tasks.held_out.config import HeldOutSettings
+from contexture.tasks.held_out.evidence import Evidence, Question, gather
+from contexture.tasks.held_out.questions import COLUMNS
+
+PASSAGE = pa.schema(
+    [
+        *((name, pa.string()) for name in ("passage_id", "doc_id", "title", "heading", "text")),
+        ("section_index", pa.int32()),
+        ("held_out", pa.bool_()),
+    ]
+)
+LINK = pa.struct([("target", pa.string()), ("start", pa.int32()), ("end", pa.int32()), ("doc_id", pa.string())])
+PARAGRAPH = pa.schema(
+    [("doc_id", pa.string()), ("text", pa.string()), ("sentences", pa.list_(pa.string())), ("links", pa.list_(LINK))]
+)
+
+FERRY = "The old ferry crosses the strait. It carries lamps and wool to the islands. Why?"
+#: Two sections are called Freight; one passage has no heading, and one nothing that is left without its only sentence.
+PASSAGES = [
+    ("en:ferry#0", "Ferry", "", FERRY, 0, True),
+    ("en:ferry#1", "Ferry", "Freight", "Wool is loaded first at the quay. Then come the lamps.", 1, True),
+    ("en:ferry#2", "Ferry", "Freight", "The hold takes forty bales of dry wool.", 1, True),
+    ("en:ferry#3", "Ferry", "Crew", "Short one. Too short.", 2, True),
+    ("en:ferry#4", "Ferry", "Freight", "Late freight waits for the next boat. It is dear.", 3, True),
+    ("en:lamp#0", "Lamp", "Oil", "Lamps burn yellow oil. The oil comes from the far islands.", 0, False),
+    ("en:wool#0", "Wool", "", "Wool keeps the crew warm in winter. Sheep give it.", 0, False),
+    ("en:quay#0", "Quay", "Stones", "The quay was built of grey stones. Gulls wait there all day.", 0, True),
+    ("en:quay#1", "Quay", "Gulls", "Gulls steal what falls from open bales.", 1, True),
+]
+
+
+def passages(folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)) -> Path:
+    """The table of passages, a file a part."""
+    found = [
+        {
+            "passage_id": passage_id,
+            "doc_id": passage_id.rpartition("#")[0],
+            "title": title,
+            "heading": heading,
+            "text": text,
+            "section_index": section,
+            "held_out": held_out,
+        }
+        for passage_id, title, heading, text, section, held_out in rows
+    ]
+    folder.mkdir(parents=True)
+    for number, part in enumerate(parts):
+        pq.write_table(pa.Table.from_pylist(found[part], PASSAGE), folder / f"part-{number}.parquet")
+    return folder
+
+
+def paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
+    """A paragraph; `links` lead from words of it to documents, or to None."""
+    text = " ".join(sentences)
+    found = [
+        {"target": word, "start": text.index(word), "end": text.index(word) + len(word), "doc_id": target}
+        for word, target in links.items()
+    ]
+    return {"doc_id": doc_id, "text": text, "sentences": list(sentences), "links": found}
+
+
+def paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
+    """The table of paragraphs."""
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(list(rows), PARAGRAPH), folder / "part-0.parquet")
+    return folder
+
+
+def asked(*rows: tuple[str, str]) -> pd.DataFrame:
+    """A user's questions."""
+    return pd.DataFrame(list(rows), columns=COLUMNS)
+
+
+def gathered(
+    place: Path,
+    own: Sequence[tuple[str, str]] = (),
+    rows: Sequence[tuple[Any, ...]] = PASSAGES,
+    linked: Sequence[dict[str, Any]] = (),
+    parts: Sequence[slice] = (slice(None),),
+    **settings: Any,
+) -> Evidence:
+    """The evidence of a text."""
+    tables = passages(place / "passages", rows, parts), paragraphs(place / "paragraphs", linked)
+    return gather(*tables, asked(*own), HeldOutSettings(**settings), place / "evidence")
+
+
+def of_kind(evidence: Evidence, kind: str) -> list[Question]:
+    return [question for question in evidence.questions if question.kind == kind]
