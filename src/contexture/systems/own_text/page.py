@@ -89,7 +89,9 @@ def card(told: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str,
     how = FLAGS["words" if take == BM25 else "both" if take.endswith(HYBRID) else "vectors"]
     return Card(
         title="What to take",
-        subtitle=f"by {asked:,} questions: {', '.join(DATA.get(kind, kind) for kind in told['basis'])}",
+        subtitle=f"by your {asked:,} questions"
+        if told["basis"] == ["questions"]
+        else f"by {asked:,} questions: {', '.join(DATA.get(kind, kind) for kind in told['basis'])}",
         headline=labels[take],
         sentences=[why, f'To search with it: contexture search{how} "your question"'],
         unit="nDCG@10, percent",
