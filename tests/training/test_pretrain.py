@@ -20,7 +20,7 @@ from contexture.training.curves import read_curves
 from contexture.training.pretrain import summary_of
 from contexture.training.snapshots import snapshots
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from tests.training.runs import Killed, assert_same, killed_at, launch, train, weights
+from tests.training.runs import Killed, assert_same, differ, killed_at, launch, train, weights
 from tests.training.toys import STEADY, WORDS, mixed, schedule, system
 
 
@@ -178,6 +178,16 @@ def test_a_run_continues_another(config: SystemConfig, examples: Path, tokenizer
     train_tokenizer([" ".join(WORDS[:9])] * 3, VocabularyConfig(size=300), other := tmp_path / "other")
     with pytest.raises(ValueError, match=r"base reads other tokens than the examples of run more"):
         launch(told, "more", examples, other, tmp_path / "refused", start=tmp_path / "base")
+
+
+def test_a_run_learns_at_its_own_rate(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """As it would if that were the rate of all."""
+    usual, own = schedule(2, mlm=1), schedule(2, mlm=1) | {"learning_rate": 1e-4}
+    told = system(0.0, runs={"usual": usual, "own": own}, optimizer=STEADY)
+    of_all = system(0.0, runs={"own": usual}, optimizer=STEADY | {"learning_rate": 1e-4})
+    found = train(told, "own", examples, tokenizer, tmp_path / "own")
+    assert_same(found, train(of_all, "own", examples, tokenizer, tmp_path / "of_all"))
+    assert differ(found, train(told, "usual", examples, tokenizer, tmp_path / "usual"))
 
 
 def test_new_heads_know_how_often_tokens_occur(
