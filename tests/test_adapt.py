@@ -145,6 +145,18 @@ def test_questions_are_looked_at_before(text: Path, tmp_path: Path) -> None:
         plan(str(text), 5, None, file, None)
 
 
+def test_questions_of_another_text_are_refused_where_files_are_documents(text: Path, tmp_path: Path) -> None:
+    file = tmp_path / "questions.tsv"
+    file.write_text("who sails?\tships.md\nwho rows?\tcanoes.md\n")
+    plan(str(text), 5, None, file, None)  # a line of JSON may be called so
+    (text / "tickets.jsonl").unlink()
+    with pytest.raises(ValueError, match=r"questions\.tsv: the text has no document 'canoes\.md', 'ships\.md'$"):
+        plan(str(text), 5, None, file, None)
+    for known in ("boats.md", "en:boats.md", "boats.md#3"):
+        file.write_text(f"who sails?\t{known}\nwho rows?\tcanoes.md\n")
+        plan(str(text), 5, None, file, None)
+
+
 def test_text_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures/boat.png").write_bytes(b"\x89PNG")

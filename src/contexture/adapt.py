@@ -16,7 +16,7 @@ from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.encoders.named import PUBLISHED, is_path
 from contexture.folders import above
-from contexture.tasks.held_out.questions import read_questions
+from contexture.tasks.held_out.questions import names_of, read_questions, told_unknown
 
 ENVIRONMENT, SYSTEM = "own_text", "own_text"
 #: Encoders beside the static one that have a name here: a small one of new weights, and packages that carry one.
@@ -84,7 +84,7 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
     parameters = {"corpus.input": quoted(place)} | ({"corpus.lang": quoted(lang)} if lang else {})
     files = find_sources(CorpusConfig(input=place, lang=lang or "auto"))
     if questions is not None:
-        read_questions(questions.expanduser())
+        check_answers(questions.expanduser(), files)
         parameters["held_out.input"] = quoted(str(questions.expanduser().absolute()))
     seconds = sum(map(reading, files)) + _START
     if encoder is None:
@@ -110,6 +110,19 @@ def plan(text: str, minutes: float, encoder: str | None, questions: Path | None,
         f"{SYSTEM}.pretrain.budget.amount": f"{training:.0f}",
     }
     return Plan(files, parameters, 60 * minutes, training)
+
+
+def check_answers(questions: Path, files: Sequence[SourceFile]) -> None:
+    """Raise ValueError for a file of questions that cannot be read, or none of whose answers is there.
+
+    That can be told where each file is one document; the documents in others are known once they are read.
+    """
+    answers = set(read_questions(questions)["answer"])
+    if all(file.source in ("books", "documentation") for file in files):
+        names = {name for file in files for name in names_of(f"{file.lang}:{file.name}", file.title)}
+        known = {answer for answer in answers if answer in names or answer.rpartition("#")[0] in names}
+        if not known:
+            raise ValueError(told_unknown(answers, str(questions)))
 
 
 def quoted(text: str) -> str:

@@ -1,0 +1,73 @@
+"""A folder of Markdown from text to an index, an adopted encoder and the page, by `kedro run --env own_text`."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from contexture.encoders.models import load_model
+from contexture.tasks.retrieval.passage_search import PassageSearch
+from tests.pipelines.conftest import read, records, run
+
+TOPICS = ("tide", "mill", "ferry", "bell", "orchard", "quarry", "lantern", "harvest")
+DID = ("keeps", "mends", "counts", "paints", "sells", "hides", "weighs", "follows", "names", "borrows")
+WHAT = ("ropes", "stones", "letters", "barrels", "wheels", "apples", "maps", "candles", "baskets", "boats", "bricks")
+
+
+def pages(folder: Path) -> None:
+    """Forty pages in English about eight topics, with headings, and links from each to the next of its topic."""
+    rng = random.Random(0)
+    folder.mkdir()
+    for number in range(40):
+        topic = TOPICS[number % len(TOPICS)]
+        lines = [f"# The {topic} of village {number}", ""]
+        for section in ("In the morning", "In the evening", "At night"):
+            said = [
+                f"The keeper of the {topic} {rng.choice(DID)} the {rng.choice(WHAT)} and {rng.choice(DID)} {number + 2}"
+                f" {rng.choice(WHAT)} which were left behind by those who had come from the {rng.choice(TOPICS)}."
+                for _ in range(6)
+            ]
+            beyond = (
+                f"There is also [a {topic}](page-{(number + 8) % 40}.md) that they know from the village beyond it."
+            )
+            lines += [f"## {section}", "", " ".join(said[:3]), "", " ".join([*said[3:], beyond]), ""]
+        (folder / f"page-{number}.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: Path) -> None:
+    project = make_project()
+    pages(tmp_path / "pages")
+    asked = tmp_path / "asked.tsv"
+    asked.write_text("".join(f"What does village {n} have?\tpage-{n}.md\n" for n in range(25)), encoding="utf-8")
+    params = {
+        "corpus": {"input": str(tmp_path / "pages")},
+        "held_out": {"input": str(asked)},
+        "cleaning": {"duplicate_documents": None, "duplicate_paragraphs": None},
+        "own_text": {
+            "streams": {"pairs": {"sampling": {"held_out": 0.3}}},
+            "pretrain": {"runs": {"static": {"schedule": [{"steps": 20, "weights": {"in_batch_negatives": 1}}]}}},
+        },
+    }
+    run(project, params, env="own_text", pipeline_names=["own_text"])
+    assert not (project / "data/01_raw/demo").exists()
+    found = records(project, "own_text")
+    assert set(found["variant"]) == {"bm25", "static", "static+bm25", "static_none", "static_none+bm25"}
+    assert {"headings", "sentences", "questions"} <= set(found["data"])
+    facts = read(project, "07_model_output/own_text/held_out/facts.json")
+    assert facts["asked"]["questions"] == 25 and facts["advice"]["basis"] == ["questions"] and not facts["unknown"]
+    pairs = read(project, "08_reporting/own_text/examples-pairs.json")
+    assert all(pairs[task]["pairs"] > 0 for task in ("ict", "wlp", "headings", "neighbours"))
+    adopted = project / "data/06_models/own_text/adopted"
+    assert "## What it finds" in (adopted / "README.md").read_text(encoding="utf-8")
+    texts = ["who mends the wheels", "the keeper of the tide"]
+    ours, theirs = load_model(adopted).embed(texts, "document"), SentenceTransformer(str(adopted)).encode(texts)
+    assert ours / 4.5 == pytest.approx(theirs, abs=1e-5)
+    hits = PassageSearch(project / "data/06_models/search")("the bell of village 11", 3)
+    assert any(hit.title == "The bell of village 11" for hit in hits)
+    page = (project / "data/08_reporting/own_text/report/report.html").read_text(encoding="utf-8")
+    assert "by your 25 questions" in page
+    assert json.loads((project / "data/01_raw/sources.json").read_text())["corpus"][0]["lang"] == "en"
