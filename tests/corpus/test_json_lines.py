@@ -104,6 +104,7 @@ def test_lines_without_a_last_end_and_of_windows(tmp_path: Path) -> None:
         ('{"text": "a"', "no JSON"),
         ("# Boats", "no JSON"),
         ('{"title": "a"}', 'no object with a "text"'),
+        ('{"title": "a", "text": ""}\n{"text": " \\n"}\n{"title": "b"}', r'the "text" of its first lines is blank'),
         ('["a"]', "no object"),
         ("\n\n", "no JSON"),
         ("[" * 100_000, "no JSON"),

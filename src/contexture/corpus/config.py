@@ -32,9 +32,9 @@ class Input:
 class CorpusConfig:
     """Where the text comes from and what is kept of it."""
 
-    # A file, a folder or a glob, or a list of them; "demo": the made-up world.
+    # A file, a folder with its subfolders or a glob, or a list of them; "demo": the made-up world.
     input: str | list[str | Input] = "demo"
-    # What the files are; auto: told by their names, where these leave no doubt.
+    # Which kind of files is taken; auto: all, told apart by their names.
     source: Literal["auto"] | SourceName = "auto"
     # The language where the files do not say it (books, documentation, JSON lines without "lang"): its code, or "auto",
     # found by the text.

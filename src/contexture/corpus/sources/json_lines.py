@@ -44,6 +44,8 @@ def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
     """The file, and the languages of its first passages where its language is to be found."""
     head = inspect(found.path)
     first = _first_record(found.path, head)
+    if first is not None and not any(record["text"].strip() for record in _records(head)):
+        raise SourceError(f'{found.path}: the "text" of its first lines is blank. {_FORM}')
     passages = Counter[str]()
     if lang == languages.AUTO:
         texts = [*_texts(head)]
@@ -67,13 +69,18 @@ def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
 
 def _texts(head: Head) -> Iterator[str]:
     """The texts of the first lines that do not say their language."""
+    return (_encodable(record["text"]) for record in _records(head) if _lang(record) is None)
+
+
+def _records(head: Head) -> Iterator[dict[str, Any]]:
+    """Those of the first lines that have a text."""
     for line in head.data.split(b"\n", _TOLD_BY)[:_TOLD_BY]:
         try:
             record = _parse(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(record, dict) and isinstance(record.get("text"), str) and _lang(record) is None:
-            yield _encodable(record["text"])
+        if isinstance(record, dict) and isinstance(record.get("text"), str):
+            yield record
 
 
 def _first_record(path: str, head: Head) -> dict[str, Any] | None:
