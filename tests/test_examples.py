@@ -3,16 +3,20 @@
 Commands that train for minutes are checked alone: that their pipelines, tags, nodes, parameters and runs are there.
 """
 
+import contextlib
 import json
+import mailbox
 import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from email.message import EmailMessage
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,10 +27,12 @@ from kedro.framework.project import configure_project, pipelines
 
 from contexture import train
 from contexture.config import ConfigurationError
+from contexture.corpus.config import CorpusConfig
 from contexture.pipelines.asked import check_asked
 from contexture.pipelines.console import QUIET
 from contexture.pipelines.parameters import check, current
 from contexture.settings import CONFIG_LOADER_ARGS
+from tests.corpus.make import read_all
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = PROJECT / "data"
@@ -97,7 +103,32 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/bin").symlink_to(Path(sys.executable).parent)
     (tmp_path / "questions.txt").write_text("how is salt traded\nwho built the harbour\n")
+    write_own_files(tmp_path)
     return tmp_path
+
+
+def write_own_files(folder: Path) -> None:
+    """A database, a table and mail, which examples make into text."""
+    (folder / "tickets.csv").write_text(
+        "\ufeffid,subject,description,resolution\n"
+        '1,"The ferry, late","The ferry is late.\nWhere does it lie?","The harbour was closed, it lies outside."\n'
+        "2,No lamp,The lamp of the quay is out.,A new lamp was put in.\n",
+        encoding="utf-8",
+    )
+    with contextlib.closing(sqlite3.connect(folder / "notes.db")) as notes, notes:
+        notes.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, body TEXT)")
+        row = ("Tides", "The tide comes in at six.\n\nIt goes out at noon.")
+        notes.executemany("INSERT INTO notes (title, body) VALUES (?, ?)", [row, (None, "The boats are – alas – red.")])
+    plain, answer, pages = EmailMessage(), EmailMessage(), EmailMessage()
+    plain.set_content("Der Hafen ist für zwei Tage zu.\n\nFrom here on nobody knows.\n", charset="latin-1", cte="8bit")
+    answer.set_content("It opens on Monday.\n\n> Der Hafen ist für zwei Tage zu.\n")
+    answer.add_attachment(b"%PDF", maintype="application", subtype="pdf")
+    pages.set_content("<p>The harbour</p>", subtype="html")
+    mail = mailbox.mbox(folder / "archive.mbox")
+    for number, message in enumerate((plain, answer, pages)):
+        message["Message-ID"], message["Subject"] = f"<{number}@harbour.test>", f"Häfen {number}"
+        mail.add(message)
+    mail.close()
 
 
 def done_in(place: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -116,6 +147,27 @@ def done_in(place: Path, *command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("block", PYTHON, ids=str)
 def test_python_runs(block: Block, place: Path) -> None:
     done_in(place, sys.executable, "-c", block.code)
+
+
+def test_recipes_make_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_own_files(tmp_path)
+    for block in PYTHON:
+        if block.page == "docs/bring-your-own-corpus.md":
+            subprocess.run([sys.executable, "-c", block.code], check=True)
+    found = {row["doc_id"]: row for row in read_all(CorpusConfig(input=str(tmp_path), lang="en", min_characters=5))}
+    texts = {name: [one["text"] for one in row["paragraphs"]] for name, row in found.items()}
+    assert texts == {
+        "en:note-1": ["The tide comes in at six.", "It goes out at noon."],
+        "en:note-2": ["The boats are – alas – red."],
+        "en:ticket-1": ["The ferry is late. Where does it lie?", "The harbour was closed, it lies outside."],
+        "en:ticket-2": ["The lamp of the quay is out.", "A new lamp was put in."],
+        "en:<0@harbour.test>": ["Der Hafen ist für zwei Tage zu.", "From here on nobody knows."],
+        "en:<1@harbour.test>": ["It opens on Monday."],
+        "en:<2@harbour.test>": [],
+    }
+    assert found["en:ticket-1"]["title"] == "The ferry, late"
+    assert found["en:<0@harbour.test>"]["title"] == "Häfen 0"
 
 
 @pytest.mark.slow
