@@ -59,7 +59,7 @@ def test_a_text_alone(text: Path) -> None:
     ]
     assert [file.source for file in planned.files] == ["documentation", "documentation", "json_lines"]
     size = sum(file.stat().st_size for file in text.iterdir())
-    assert planned.seconds == pytest.approx(60 + 1.2 * size / 1e6)
+    assert planned.seconds == pytest.approx(60 + 3.5 * size / 1e6)
 
 
 def test_it_is_told_in_a_few_lines(text: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_transformer_learns_for_the_minutes_that_are_left(text: Path) -> None:
 def test_a_published_encoder_is_continued(text: Path, model: Path) -> None:
     planned = plan(str(text), 4, str(model), None, None)
     size = sum(file.stat().st_size for file in text.iterdir())
-    assert planned.training == pytest.approx(240 - 60 - 1.2 * size / 1e6 - 3 * size / 500 / 60)
+    assert planned.training == pytest.approx(240 - 60 - 3.5 * size / 1e6 - 3 * size / 500 / 60)
     _, checked = understood(planned)
     assert checked.vocabulary.published == str(model)
     system = checked.systems["own_text"]
@@ -184,7 +184,7 @@ def test_compressed_text_takes_longer(text: Path, tmp_path: Path) -> None:
     (file,) = plan(str(text / "boats.md"), 5, None, None, None).files
     plain = adapt.reading(file)
     packed = adapt.reading(type(file)(**(vars(file) | {"path": f"{file.path}.bz2"})))
-    assert (plain, packed) == pytest.approx((1.2 * file.bytes / 1e6, 3 * file.bytes / 1e6))
+    assert (plain, packed) == pytest.approx((3.5 * file.bytes / 1e6, 7.5 * file.bytes / 1e6))
 
 
 def test_durations() -> None:

