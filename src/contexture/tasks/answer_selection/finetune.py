@@ -20,9 +20,10 @@ from contexture.metrics.ranking import mean_average_precision
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.answer_selection.data import IGNORED, AnswerInputs, AnswerRows, Rows, group_size
 from contexture.tasks.answer_selection.head import AnswerSelection, AnswerSettings
-from contexture.tasks.answer_selection.model import HEAD, SETTINGS, AnswerModel, make_room
+from contexture.tasks.answer_selection.model import SETTINGS, AnswerModel, make_room
 from contexture.tasks.answer_selection.scoring import consecutive_groups, score
 from contexture.tasks.base import Contestant
+from contexture.tasks.finetuned import HEAD
 from contexture.training.finetune import finetune
 from contexture.training.pretrain import OBJECTIVE_WEIGHTS
 from contexture.training.ranks import own_rank

@@ -1,22 +1,18 @@
 """A fine-tuned answer-selection model: an encoder with room for its inputs, and a head; and both on disk."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from pydantic import TypeAdapter
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import nn
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.transformer import Transformer, resize_token_types
 from contexture.tasks.answer_selection.head import AnswerSelection, AnswerSettings
+from contexture.tasks.finetuned import load_finetuned, save_finetuned
 
 SETTINGS = "answer_selection.json"
-HEAD = "head.safetensors"
 
 
 class AnswerModel(nn.Module):
@@ -30,9 +26,7 @@ class AnswerModel(nn.Module):
 
     def save(self, folder: Path) -> None:
         """The encoder as all encoders are saved, the head and, last, the settings beside it."""
-        save_encoder(self.encoder, folder)
-        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
-        (folder / SETTINGS).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
+        save_finetuned(self, folder, SETTINGS, asdict(self.settings))
 
 
 def load_answer_model(folder: str | Path) -> AnswerModel:
@@ -40,15 +34,11 @@ def load_answer_model(folder: str | Path) -> AnswerModel:
 
     Raises ValueError, naming the folder, where something is missing or damaged.
     """
-    folder = Path(folder)
-    encoder = load_encoder(folder)
-    try:
-        settings = TypeAdapter(AnswerSettings).validate_json((folder / SETTINGS).read_bytes())
-        model = AnswerModel(encoder, settings)
-        model.task.load_state_dict(load_file(folder / HEAD))
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{folder} holds no whole answer-selection model ({error}); fine-tune it again") from error
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+    def made(encoder: Encoder, settings: bytes) -> AnswerModel:
+        return AnswerModel(encoder, TypeAdapter(AnswerSettings).validate_json(settings))
+
+    return load_finetuned(Path(folder), SETTINGS, made, "answer-selection model")
 
 
 def make_room(encoder: Encoder, positions: int, types: int) -> None:

@@ -1,6 +1,5 @@
 """A fine-tuned model that judges claims: an encoder with room for its inputs, and a head; and both on disk."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,13 +10,10 @@ import pandas as pd
 import torch
 from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, to_device
 from contexture.encoders.config import HeadStyle, LabelHeadKind, LayoutConfig
-from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.heads import LabelHead, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
@@ -25,9 +21,9 @@ from contexture.strict import STRICT
 from contexture.tasks.answer_selection.scoring import evaluating
 from contexture.tasks.fact_verification.inputs import ClaimInputs
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
+from contexture.tasks.finetuned import load_finetuned, save_finetuned
 
 SETTINGS = "fact_verification.json"
-HEAD = "head.safetensors"
 #: Claims that are judged together.
 BATCH = 64
 
@@ -100,9 +96,7 @@ class Verifier(nn.Module):
 
     def save(self, folder: Path) -> None:
         """The encoder as all encoders are saved, the head and, last, the settings beside it."""
-        save_encoder(self.encoder, folder)
-        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
-        (folder / SETTINGS).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
+        save_finetuned(self, folder, SETTINGS, asdict(self.settings))
 
 
 def load_verifier(folder: str | Path) -> Verifier:
@@ -110,12 +104,8 @@ def load_verifier(folder: str | Path) -> Verifier:
 
     Raises ValueError, naming the folder, where something is missing or damaged.
     """
-    folder = Path(folder)
-    encoder = load_encoder(folder)
-    try:
-        settings = TypeAdapter(VerifierSettings).validate_json((folder / SETTINGS).read_bytes())
-        model = Verifier(encoder, settings)
-        model.task.load_state_dict(load_file(folder / HEAD))
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{folder} holds no whole model of claims ({error}); fine-tune it again") from error
-    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+
+    def made(encoder: Encoder, settings: bytes) -> Verifier:
+        return Verifier(encoder, TypeAdapter(VerifierSettings).validate_json(settings))
+
+    return load_finetuned(Path(folder), SETTINGS, made, "model of claims")

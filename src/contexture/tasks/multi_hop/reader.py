@@ -7,22 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder, on_device, to_device
-from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.base import Encoder, to_device
 from contexture.encoders.heads import sentence_states
 from contexture.encoders.layout import chunks_of_like_length
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.devices import mean_of_all
 from contexture.tasks.answer_selection.scoring import evaluating
+from contexture.tasks.finetuned import load_finetuned, save_finetuned
 from contexture.tasks.multi_hop.data import Fact
 from contexture.tasks.multi_hop.inputs import IGNORED, YES_NO, Input, ReaderInputs, Span, begins
 
-SETTINGS, HEAD = "reader.json", "head.safetensors"
+SETTINGS = "reader.json"
 #: The logit of what cannot be.
 NEVER = -1e4
 #: Tokens, padding included, that are read at a time.
@@ -118,10 +116,8 @@ class ReaderModel(nn.Module):
 
     def save(self, folder: Path) -> None:
         """The encoder as all encoders are saved, the head and, last, the settings beside it."""
-        save_encoder(self.encoder, folder)
-        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
         settings = {"tokens": self.tokens, "answer_tokens": self.answer_tokens, "threshold": self.threshold}
-        (folder / SETTINGS).write_text(json.dumps(settings, indent=1), encoding="utf-8")
+        save_finetuned(self, folder, SETTINGS, settings)
 
 
 def load_reader(folder: Path) -> ReaderModel:
@@ -129,14 +125,11 @@ def load_reader(folder: Path) -> ReaderModel:
 
     Raises ValueError, naming the folder, where something is missing or damaged.
     """
-    encoder = load_encoder(folder)
-    try:
-        model = ReaderModel(encoder, **json.loads((folder / SETTINGS).read_bytes()))
-        model.task.load_state_dict(load_file(folder / HEAD))
-    except (OSError, ValueError, TypeError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{folder} holds no whole reader ({error}); fine-tune it again") from error
-    model.task.to(next(on_device(encoder).parameters()).device)
-    return model.eval()
+
+    def made(encoder: Encoder, settings: bytes) -> ReaderModel:
+        return ReaderModel(encoder, **json.loads(settings))
+
+    return load_finetuned(folder, SETTINGS, made, "reader")
 
 
 def _span_text(inputs: ReaderInputs, one: Input, first: int, last: int) -> str:

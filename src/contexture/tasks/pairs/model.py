@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from contexture.encoders.base import TEXTS_AT_ONCE, Encoder, on_device, tokenized
-from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.base import TEXTS_AT_ONCE, Encoder, tokenized
 from contexture.encoders.layout import Ints, select
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.tasks.answer_selection.scoring import evaluating
+from contexture.tasks.finetuned import load_finetuned, save_finetuned
 from contexture.tasks.pairs.features import ROWS, cross_of, features_of
 
 SETTINGS = "pairs.json"
-HEAD = "head.safetensors"
 
 
 class PairClassification(Objective):
@@ -85,9 +82,7 @@ class PairModel(nn.Module):
 
     def save(self, folder: Path) -> None:
         """The encoder as all encoders are saved, the linear layer and, last, the classes beside it."""
-        save_encoder(self.encoder, folder)
-        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
-        (folder / SETTINGS).write_text(json.dumps({"classes": self.classes}, indent=1), encoding="utf-8")
+        save_finetuned(self, folder, SETTINGS, {"classes": self.classes})
 
 
 def load_pair_model(folder: str | Path) -> PairModel:
@@ -95,12 +90,8 @@ def load_pair_model(folder: str | Path) -> PairModel:
 
     Raises ValueError, naming the folder, where something is missing or damaged.
     """
-    folder = Path(folder)
-    encoder = load_encoder(folder)
-    try:
-        model = PairModel(encoder, json.loads((folder / SETTINGS).read_bytes())["classes"])
-        model.task.load_state_dict(load_file(folder / HEAD))
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{folder} holds no whole pair classifier ({error}); fine-tune it again") from error
-    model.task.to(next(on_device(encoder).parameters()).device)
-    return model.eval()
+
+    def made(encoder: Encoder, settings: bytes) -> PairModel:
+        return PairModel(encoder, json.loads(settings)["classes"])
+
+    return load_finetuned(Path(folder), SETTINGS, made, "pair classifier")
