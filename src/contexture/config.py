@@ -115,7 +115,11 @@ class Parameters:
             for guest, variants in system.guests.items():
                 if guest not in self.systems:
                     raise ValueError(f"{name}.guests: no system {guest!r}; there are {sorted(self.systems)}")
-                self.systems[guest].restricted(variants)
+                if unknown := sorted(set(variants) - set(self.systems[guest].measured)):
+                    there = sorted(self.systems[guest].measured)
+                    raise ValueError(
+                        f"{name}.guests.{guest}: no variant is called {', '.join(unknown)}; there are {there}"
+                    )
         if self.tour:
             self.toured()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
@@ -128,28 +132,23 @@ class Parameters:
                 )
 
     def chosen(self) -> "Parameters":
-        """The same with what each system's `only` names alone."""
-        systems = {
+        """The same with what each system's `only` names alone, as a guest of others, too."""
+        chosen = {
             name: system if system.only is None else system.restricted(system.only)
             for name, system in self.systems.items()
         }
-        return replace(self, systems=systems)
+        return replace(self, systems=with_guests(chosen))
 
     def toured(self) -> "Parameters":
         """The same with the systems and variants of the tour alone."""
-        systems: dict[str, SystemConfig] = {}
+        chosen: dict[str, SystemConfig] = {}
         for name, tour in self.tour.items():
             if tour.system is None:
                 raise ValueError(f"tour: no system {name!r}; there are {sorted(self.systems)}")
-            guests = {
-                guest: [variant for variant in variants if variant in self.tour[guest].variants]
-                for guest, variants in tour.system.guests.items()
-                if guest in self.tour
-            }
             only = tour.system.only or tour.variants
             variants = [variant for variant in tour.variants if variant in only] or only
-            systems[name] = replace(tour.system.restricted(variants), guests=guests)
-        return replace(self, systems=systems, tour={})
+            chosen[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
+        return replace(self, systems=with_guests(chosen), tour={})
 
     @property
     def fed(self) -> list[str]:
@@ -180,6 +179,19 @@ class Parameters:
                     f"{name} is meant for the subwords of {wanted}, vocabulary.published is {there}, and a run has "
                     f"one tokenizer: run it alone, --pipelines {name} --params vocabulary.published={wanted}"
                 )
+
+
+def with_guests(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
+    """Systems with those of their guests that are there."""
+    found = {}
+    for name, system in systems.items():
+        guests = {
+            guest: [variant for variant in variants if variant in systems[guest].measured]
+            for guest, variants in system.guests.items()
+            if guest in systems
+        }
+        found[name] = replace(system, guests=guests)
+    return found
 
 
 def check_bitext(name: str, bitext: BitextConfig) -> None:
