@@ -51,7 +51,7 @@ def main() -> None:
         for length in LENGTHS:
             ids = torch.randint(10, 2000, (TOKENS // length, length))
             times = [(step(model, ids, "sdpa"), step(model, ids, "eager")) for _ in range(rounds)]
-            fused, plain = (median(column) for column in list(zip(*times, strict=True)))
+            fused, plain = (median(column) for column in zip(*times, strict=True))
             print(
                 f"{hidden:6} {layers:6} {heads:5} {length:6} {fused:6.3f} {plain:6.3f} {fused / plain:6.2f}", flush=True
             )

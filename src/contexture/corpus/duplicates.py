@@ -59,7 +59,7 @@ def few(frame: DataFrame, is_few: bool | None = None) -> DataFrame:
     """The frame, marked to be sent to every worker in a join if it has few rows: the other side then stays in place.
 
     With more rows both sides are sorted. Left to itself, Spark sends what it takes for small, and of rows that were
-    counted or filtered it guesses the bytes: millions of keys passed for a few MB and filled the memory.
+    counted or filtered it guesses the bytes: millions of keys pass for a few MB.
     """
     if is_few is None:
         is_few = frame.count() <= _FEW

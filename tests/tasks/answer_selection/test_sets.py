@@ -263,6 +263,7 @@ def test_asnqs_development_questions_are_split_as_published(tmp_path: Path) -> N
     assert asked == {"dev": {"where do gulls nest"}, "test": {"when do they sleep"}}
     assert (counts["train_questions"], counts["train_candidates"]) == (2, 4)
     assert (counts["dev_questions"], counts["dev_questions_left_out"], counts["dev_without_right"]) == (1, 1, 1)
+    assert counts["dev_in_train"] == 1 and "test_in_train" not in counts
 
 
 @pytest.mark.parametrize(
@@ -304,7 +305,7 @@ def test_duplicates_and_what_contradicts_itself_are_counted_and_kept(tmp_path: P
         | {f"{split}_{key}": count for split in ("train", "dev", "test") for key, count in common.items()}
         | {f"{split}_questions": 1 for split in ("dev", "test")}
         | {f"{split}_candidates": 5 for split in ("dev", "test")}
-        | {f"{split}_questions_left_out": 1 for split in ("dev", "test")}
+        | {f"{split}_{key}": 1 for split in ("dev", "test") for key in ("questions_left_out", "in_train")}
     )
     assert len(pd.read_parquet(tmp_path / "mine/test.parquet")) == 5
 

@@ -146,6 +146,11 @@ def test_evidence_for_which_there_is_no_room_is_refused(project: Path) -> None:
         TASK.check(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
 
 
+def test_a_model_is_kept_where_another_head_is_trained_beside() -> None:
+    one, two = toys.settings(heads=["ie_1"]), toys.settings(heads=["ie_1", "ae_1"])
+    assert one.identity("ie_1") == two.identity("ie_1") != toys.settings(heads=["ie_1"], epochs=9).identity("ie_1")
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [({"heads": []}, "at least 1"), ({"heads": ["ie_1", "ie_1"]}, "twice"), ({"head": "ie_1"}, "head")],

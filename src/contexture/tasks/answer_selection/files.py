@@ -1,4 +1,4 @@
-"""Files of questions with candidate sentences, in every form in which answer selection is published.
+"""Files of questions with candidate sentences, in the published forms of answer selection.
 
 One reader, told by what a file begins with:
 

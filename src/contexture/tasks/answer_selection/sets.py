@@ -43,16 +43,6 @@ _NAMES |= {split: [*_NAMES[split], f"clean-{split}", f"{split}-filtered"] for sp
 _ENDINGS = ("", ".tsv", ".jsonl", ".xml", ".tsv.gz", ".jsonl.gz", ".xml.gz")
 #: Which questions of ASNQ's dev.tsv are for development, and which for the test (Soldaini and Moschitti, 2020).
 _HALVES = {"dev": "unique.dev", "test": "unique.test"}
-#: Counts of a split that tell what is in the files, of all questions as they were read.
-COUNTED = (
-    "without_right",  # questions whose candidates are all wrong
-    "all_right",  # questions whose candidates are all right
-    "duplicates",  # candidates whose text the question had before
-    "contradictions",  # of these, those with another label than before: whatever a model says, they are tied
-    "empty",  # candidates without text
-    "repeated_ids",  # questions whose id another one had before
-    "in_parts",  # questions whose candidates do not all stand together
-)
 
 
 class Size(NamedTuple):
@@ -150,7 +140,16 @@ def write_set(name: str, folder: Path, place: Path) -> dict[str, int]:
     """Write `<split>.parquet` with the columns of `SCHEMA` to `place`; return what was counted of each split.
 
     Of dev and test those questions are written that have a right and a wrong candidate, of train all: the "clean"
-    setting of the MSPP paper and its code.
+    setting of the MSPP paper and its code. Beside their questions and candidates, and the questions left out, each
+    split has these counts, where they are not 0; all but the last are of all questions as they were read:
+
+    - `without_right`, `all_right`: questions whose candidates are all wrong, or all right;
+    - `duplicates`: candidates whose text the question had before;
+    - `contradictions`: of these, those with another label than before: whatever a model says, they are tied;
+    - `empty`: candidates without text;
+    - `repeated_ids`: questions whose id another one had before;
+    - `in_parts`: questions whose candidates do not all stand together;
+    - `in_train`: questions of dev or test, by their texts, that are trained on.
 
     Raises:
         BenchmarkMissing: a file is not there.
@@ -161,7 +160,9 @@ def write_set(name: str, folder: Path, place: Path) -> dict[str, int]:
     place.mkdir(parents=True)
     for split, part in parts.items():
         counts |= {f"{split}_{key}": count for key, count in _write_split(name, split, part, place).items()}
-    return counts
+    learned = _texts(place / "train.parquet")
+    known = {split: len(learned & _texts(place / f"{split}.parquet")) for split in ("dev", "test")}
+    return counts | {f"{split}_in_train": count for split, count in known.items() if count}
 
 
 def tables(file: Path) -> Iterator[pd.DataFrame]:
@@ -169,6 +170,13 @@ def tables(file: Path) -> Iterator[pd.DataFrame]:
     found = pq.ParquetFile(file)
     for group in range(found.num_row_groups):  # `iter_batches` keeps what it has read
         yield found.read_row_group(group).to_pandas()
+
+
+def _texts(file: Path) -> set[str]:
+    """The questions of a split."""
+    found = pq.ParquetFile(file)
+    columns = (found.read_row_group(group, ["question"])["question"] for group in range(found.num_row_groups))
+    return {text for column in columns for text in column.unique().to_pylist()}
 
 
 def checksums(name: str, folder: Path) -> dict[str, str]:
@@ -203,7 +211,7 @@ def _write_split(name: str, split: str, part: Part, place: Path) -> dict[str, in
 
 
 def _look_through(part: Part) -> tuple[dict[str, set[int]], Counter[str]]:
-    """The labels that each question has, and `COUNTED`."""
+    """The labels that each question has, and what `write_set` counts of all questions."""
     labels: dict[str, set[int]] = {}
     counted: Counter[str] = Counter()
     for question in part.questions():

@@ -1,8 +1,8 @@
 """Where claims and their evidence come from, and how a model is fine-tuned to judge them."""
 
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Annotated, Literal, Self
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -71,6 +71,10 @@ class FactVerificationSettings(FinetuneSettings):
         super().__post_init__()
         if len(set(self.heads)) < len(self.heads):
             raise ValueError(f"heads: one stands there twice: {self.heads}")
+
+    def identity(self, option: str) -> dict[str, Any]:
+        """See `TaskSettings.identity`; one head's weights do not depend on what other heads are trained."""
+        return {key: value for key, value in asdict(self).items() if key != "heads"}
 
     def completed(self, streams: Iterable[StreamConfig]) -> Self:
         """The same with the layout of a stream that has one, unless there is one."""
