@@ -29,7 +29,7 @@ from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 #: On a CPU in bfloat16 rows of up to so many tokens are learned from quicker with plain products than with the fused
-#: attention, whose backward pass is slow there: 1.3 to 2 times (benchmarks/attention.py).
+#: attention, whose backward pass is slow there: 1.2 to 2 times, and little for longer ones (benchmarks/attention.py).
 PLAIN = 160
 #: Standard deviation of the words of narrow models, and the part of their width that positions and types begin with.
 WORD_STD, PLACES = 0.05, 8
