@@ -510,6 +510,10 @@ def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_says_on_
     assert options(sets, {"mspp": {"tasks": {"answer_selection": {"finetune": ["asnq"]}}}}) == ["asnq"]
     after = {"mspp": {"tasks": {"answer_selection": {"transfer": {"wikiqa": "asnq"}}}}}
     assert options(sets, after) == ["wikiqa", "asnq", "wikiqa_after_asnq"]
+    with pytest.raises(
+        ConfigurationError, match=r"mspp\.yml: mspp\.tasks\.answer_selection: .*sets of finetune, \['demo'\]"
+    ):
+        options(after)
     toured = check_parameters(merged(base, sets), [CONF / "base"], {}).toured()
     assert toured.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]
 

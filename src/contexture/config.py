@@ -41,8 +41,6 @@ from contexture.training.config import Positive, placed
 from contexture.vocabulary.tokenizers import VocabularyConfig
 from contexture.vocabulary.words import WordsConfig
 
-#: The task whose models are one a set of questions.
-ANSWER_SELECTION = "answer_selection"
 #: Settings of an encoder that only tell how a new one is made.
 HOW_NEW = {"start", "init_from", "initialization"}
 
@@ -120,6 +118,7 @@ class Parameters:
                     raise ValueError(
                         f"{name}.guests.{guest}: no variant is called {', '.join(unknown)}; there are {there}"
                     )
+        self.told(self.systems, "systems")
         if self.tour:
             self.toured()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
@@ -132,12 +131,12 @@ class Parameters:
                 )
 
     def chosen(self) -> "Parameters":
-        """The same with what each system's `only` names alone, as a guest of others, too."""
+        """The same with what each system's `only` names alone, as a guest of others, too, and with `told` tasks."""
         chosen = {
             name: system if system.only is None else system.restricted(system.only)
             for name, system in self.systems.items()
         }
-        return replace(self, systems=with_guests(chosen))
+        return replace(self, systems=self.told(with_guests(chosen), "systems"))
 
     def toured(self) -> "Parameters":
         """The same with the systems and variants of the tour alone."""
@@ -148,7 +147,20 @@ class Parameters:
             only = tour.system.only or tour.variants
             variants = [variant for variant in tour.variants if variant in only] or only
             chosen[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
-        return replace(self, systems=with_guests(chosen), tour={})
+        return replace(self, systems=self.told(with_guests(chosen), "tour"), tour={})
+
+    def told(self, systems: Mapping[str, SystemConfig], place: str) -> dict[str, SystemConfig]:
+        """Systems whose tasks know what follows from where their files are; `place`: where the systems stand."""
+        found = {}
+        for name, system in systems.items():
+            tasks = {}
+            for task, settings in system.tasks.items():
+                try:
+                    tasks[task] = settings.given(getattr(self, TASKS[task][2]))
+                except ValidationError as error:
+                    raise placed(error, place, name, *(["system"] if place == "tour" else []), "tasks", task) from None
+            found[name] = replace(system, tasks=tasks)
+        return found
 
     @property
     def fed(self) -> list[str]:
@@ -294,25 +306,10 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with those of the systems, which stand beside the others in the files, under `systems`."""
     found = {key: value for key, value in values.items() if key not in SYSTEMS}
-    answers = values.get("answers")
-    values = {key: on_all_sets(value, answers) if key in SYSTEMS else value for key, value in values.items()}
     found["systems"] = {key: each_objective(value) for key, value in values.items() if key in SYSTEMS}
     if isinstance(found.get("tour"), Mapping):
         found["tour"] = {name: _toured(tour, values.get(name)) for name, tour in found["tour"].items()}
     return found
-
-
-def on_all_sets(system: Any, answers: Any) -> Any:
-    """A system that does not say which sets of answer selection it fine-tunes on does so on all of `answers.input`."""
-    given = answers.get("input", DEMO) if isinstance(answers, Mapping) else DEMO
-    tasks = system.get("tasks") if isinstance(system, Mapping) else None
-    if not isinstance(tasks, Mapping) or ANSWER_SELECTION not in tasks or not isinstance(given, str | Mapping):
-        return system
-    told = tasks[ANSWER_SELECTION] or {}
-    if not isinstance(told, Mapping) or "finetune" in told:
-        return system
-    sets = [given] if isinstance(given, str) else [*given]
-    return {**system, "tasks": {**tasks, ANSWER_SELECTION: {**told, "finetune": sets}}}
 
 
 def _toured(tour: Any, system: Any) -> Any:

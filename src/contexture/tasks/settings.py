@@ -22,6 +22,10 @@ class TaskSettings:
         """The same for fewer variants."""
         return self
 
+    def given(self, source: Any) -> Self:
+        """The same with what follows from the parameters that say where the files are."""
+        return self
+
     def completed(self, streams: Iterable[StreamConfig]) -> Self:
         """The same with what follows from the streams of the system."""
         return self

@@ -71,8 +71,8 @@ class AnswerModelSettings(FinetuneSettings):
 class AnswerSelectionSettings(AnswerModelSettings):
     """How models are fine-tuned on sets of questions, one a set; frozen encoders need none of it."""
 
-    # Sets that models are fine-tuned on; where a system's file does not say it, all of answers.input.
-    finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
+    # Sets that models are fine-tuned on; null: all of answers.input.
+    finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None = None
     # Set → what differs for it, such as {asnq: {epochs: 6}}.
     sets: dict[str, dict[str, Any]] = Field(default_factory=dict)
     # Set → the set that further models of it learn from before (TANDA: Garg, Vu and Moschitti, 2020). Each begins with
@@ -83,6 +83,10 @@ class AnswerSelectionSettings(AnswerModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in self.sets:
+            self.of(name)
+        if self.finetune is None:
+            return
         if len(set(self.finetune)) < len(self.finetune):
             raise ValueError(f"finetune: a set stands there twice: {self.finetune}")
         for name, first in self.transfer.items():
@@ -90,8 +94,10 @@ class AnswerSelectionSettings(AnswerModelSettings):
                 raise ValueError(
                     f"transfer.{name}: {first}: two different sets of finetune, {self.finetune}, can be named"
                 )
-        for name in self.sets:
-            self.of(name)
+
+    def given(self, source: AnswersConfig) -> Self:
+        """See `TaskSettings.given`."""
+        return self if self.finetune is not None else replace(self, finetune=source.sets)
 
     def of(self, option: str) -> AnswerModelSettings:
         """How a model is fine-tuned: as all are, but for what differs for its set."""
@@ -119,7 +125,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
     @property
     def options(self) -> list[str]:
         """The models of one contestant, each behind the one that it begins with."""
-        return [*self.finetune, *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
+        return [*(self.finetune or ()), *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
 
 
 def set_of(option: str) -> str:

@@ -51,7 +51,7 @@ class AnswerSelectionTask:
         """
         report = _report(data)
         known = [*report["sets"], *report["missing"]]
-        if unknown := [name for name in settings.finetune if name not in known]:
+        if unknown := [name for name in settings.finetune or () if name not in known]:
             raise ValueError(
                 f"answer_selection.finetune: no set is called {', '.join(unknown)}; answers.input has {known}"
             )
