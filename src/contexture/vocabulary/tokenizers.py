@@ -287,6 +287,12 @@ def _published(name: str) -> tuple[str, str]:
         return (saved / TOKENIZER_FILE).read_text("utf-8"), (saved / CONFIG_FILE).read_text("utf-8")
 
 
+def same_tokens(one: str, other: str) -> bool:
+    """Whether two published tokenizers give all tokens the same ids; ValueError for one that cannot be loaded."""
+    first, second = (Tokenizer.from_str(_published(name)[0]).get_vocab() for name in (one, other))
+    return first == second
+
+
 def write_tokenizer(folder: Path, tokenizer_json: str, config_json: str) -> None:
     """Write the two files, the second one last: without it the folder is not taken for a tokenizer."""
     folder.mkdir(parents=True, exist_ok=True)

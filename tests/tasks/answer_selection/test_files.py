@@ -108,7 +108,7 @@ def test_absent_data_is_named_with_a_remedy(tmp_path: Path):
         ([HEADER, ROWS[0], ROWS[0]], r"question Q1 has two candidates D1-0"),
         (
             [HEADER, ROWS[0], ROWS[2], ROWS[1]],
-            r"question Q1 comes again after others; let the candidates of a question",
+            r"question Q1 comes again, with another text or after others; let the candidates of a question",
         ),
     ],
 )

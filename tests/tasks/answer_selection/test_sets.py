@@ -129,6 +129,9 @@ def test_a_folder_of_tokens(tmp_path: Path) -> None:
     found = list(read_questions(write_tokens(tmp_path / "raw-test")))
     assert told(found) == [(text.lower(), [(c.lower(), label) for c, label in rows]) for text, rows in told(QUESTIONS)]
     assert [one.id for one in found] == ["32.1", "32.2"]
+    write(tmp_path / "raw-test/id.txt", "1\n" * 3)
+    again = list(read_questions(tmp_path / "raw-test"))
+    assert told(again) == told(found) and [(one.id, one.renamed) for one in again] == [("1", False), ("1#2", True)]
 
 
 def test_asnq_has_four_labels_of_which_one_is_right(tmp_path: Path) -> None:
@@ -174,7 +177,14 @@ def test_a_question_of_asnq_that_comes_again_is_the_same(tmp_path: Path) -> None
         ("a.jsonl", '{"question": "a", "candidates": []}\n{"quest', r"line 2: no JSON object"),
         ("a.tsv", asnq(ASNQ) + "a\tb\t5\n", r"line 5: 'a\\tb\\t5' is not question, sentence and a label from 1 to 4"),
         ("a.tsv", asnq(ASNQ) + "a\tb\n", r"line 5: 'a\\tb' is not question, sentence"),
-        ("a.tsv", "a\tb\t1.0\n", r"line 1: no column QuestionID"),
+        ("a.tsv", "a\tb\t1.0\n", r"line 1: 'a\\tb\\t1.0' is not question, sentence and a label from 1 to 4"),
+        ("a.tsv", "\na\tb\n", r"line 2: 'a\\tb' begins none of the forms: WikiQA's table with a header"),
+        ("a.tsv", "\nQuestionID\n", r"line 2: no column Question, SentenceID"),
+        (
+            "a.tsv",
+            f"{HEADER}\nQ1\twho\tD1\tt\tD1-0\ta\t1\nQ1\twhere\tD1\tt\tD1-1\tb\t0\n",
+            r"question Q1 comes again, with another text or after others",
+        ),
         ("a.tsv", "\n", r"is empty; fetch it again"),
     ],
 )
@@ -308,6 +318,9 @@ def test_duplicates_and_what_contradicts_itself_are_counted_and_kept(tmp_path: P
         | {f"{split}_{key}": 1 for split in ("dev", "test") for key in ("questions_left_out", "in_train")}
     )
     assert len(pd.read_parquet(tmp_path / "mine/test.parquet")) == 5
+    write(tmp_path / "own/dev.jsonl", f"{json.dumps(right)}\n")
+    with pytest.raises(ValueError, match=r"dev\.jsonl: none of its 1 dev questions can be used, for none has both"):
+        write_set("mine", tmp_path / "own", tmp_path / "again")
 
 
 @settings(deadline=None, max_examples=30)
@@ -316,6 +329,7 @@ def test_what_can_be_ranked_is_kept_and_train_as_it_is(
     labels: list[list[bool]], group: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """However many rows are written at a time."""
+    labels = [[True, False], *labels]
     folder = tmp_path_factory.mktemp("set")
     rows = [{"question": f"q{i}", "candidates": [{"sentence": f"s{j}", "label": int(label)}
              for j, label in enumerate(row)]} for i, row in enumerate(labels)]  # fmt: skip

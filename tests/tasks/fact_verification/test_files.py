@@ -144,6 +144,9 @@ def test_sentences_are_looked_up_page_by_page(tmp_path: Path) -> None:
     put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "0\tA"}, {"text": ""})
     with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: no JSON object with id and lines"):
         list(wiki_sentences(tmp_path, wanted))
+    (tmp_path / "wiki-001.jsonl").write_text('\n{"id": "Fox", "lines": "0\\tHalf \\ud800"}\n')
+    with pytest.raises(ValueError, match=r"wiki-001.jsonl, line 2: no JSON object .*surrogates not allowed"):
+        list(wiki_sentences(tmp_path, wanted))
     for damaged in (changed("{}"), gzip.compress(b"{}")[:-4], gzip.compress(b"\xff")):
         put(tmp_path / "wiki-001.jsonl", {"id": "Fox", "lines": "\u00b2\tnot a number\n0\tA"})
         (tmp_path / "wiki-002.jsonl.gz").write_bytes(damaged)

@@ -1,7 +1,6 @@
 """Claims of all splits as one table."""
 
 import json
-import logging
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.fact_verification.files import Claim, Evidence, read_claims
 from contexture.tasks.fact_verification.splits import PLACEHOLDER, claim_set, labels_of
+from contexture.tasks.missing import BenchmarkMissing
 
 S, R, N = "SUPPORTS", "REFUTES", "NOT ENOUGH INFO"
 
@@ -63,7 +63,7 @@ def test_two_labels_make_a_task_of_two_and_it_is_said(caplog: pytest.LogCaptureF
     assert "a task of 2 labels" in caplog.text
 
 
-def test_named_sentences_are_looked_up_or_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_named_sentences_are_looked_up_or_counted(tmp_path: Path) -> None:
     named = (Evidence("A_-LRB-b-RRB-", 0, None), Evidence("A_-LRB-b-RRB-", 7, None), Evidence("A_-LRB-b-RRB-", 1, None))
     splits = {"train": [Claim("1", "a", S, named), TRAIN[1]], "dev": [Claim("2", "b", S, named[:1])]}
     lines = "0\tIt is -LRB- so -RRB- .\n1\t"
@@ -71,10 +71,8 @@ def test_named_sentences_are_looked_up_or_counted(tmp_path: Path, caplog: pytest
     found = claim_set(splits, VerificationConfig(wiki_pages=str(tmp_path), titles=True))
     assert found.rows["evidence"].tolist() == [["A (b). It is ( so ) ."], [PLACEHOLDER], ["A (b). It is ( so ) ."]]
     assert (found.counts["train"]["evidence_not_found"], found.counts["train"]["evidence_empty"]) == (1, 1)
-    with caplog.at_level(logging.WARNING):
-        found = claim_set(splits, VerificationConfig())
-    assert found.counts["train"]["evidence_not_found"] == 3
-    assert "claims name 3 sentences of evidence, and verification.wiki_pages names no folder" in caplog.text
+    with pytest.raises(BenchmarkMissing, match=r"text of 3 sentences of evidence .* Set verification\.wiki_pages"):
+        claim_set(splits, VerificationConfig())
 
 
 def test_what_cannot_be_learned_from_is_refused() -> None:

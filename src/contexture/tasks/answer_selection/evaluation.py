@@ -19,7 +19,7 @@ from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.latency import measure_latency
 from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.rescued import rescued
+from contexture.tasks.answer_selection.rescued import RANKED, rescued
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.sets import tables
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
@@ -189,7 +189,7 @@ def _examples(shown: _Shown, answers: pd.DataFrame, data: str) -> dict[str, Any]
     """Of the best run: questions with a right candidate at the top, and others."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
     scored = shown.scores.merge(texts, on=["question_id", "candidate_id"])
-    scored = scored.sort_values("score", ascending=False, kind="stable")
+    scored = scored.sort_values([*RANKED], ascending=[*RANKED.values()], kind="stable")
     first = scored.groupby("question_id").head(1).sort_values("question_id")
     right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
 

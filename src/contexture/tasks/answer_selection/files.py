@@ -16,19 +16,17 @@ One reader, told by what a file begins with:
 A question with its candidates is read at a time, so that files of any length can be.
 """
 
-import gzip
-import json
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, cast
+from typing import Any, NamedTuple, TextIO
 
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.text_files import json_of, open_text, undamaged
 
 SPLITS = ("train", "dev", "test")
 
@@ -91,31 +89,24 @@ def read_wikiqa(source: Path | Mapping[str, Path]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def read_questions(path: Path, form: str = "") -> Iterator[Question]:
+def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, or of a folder of tokens, in its order.
 
-    In WikiQA's form and in a folder of tokens the candidates of a question must stand together, and be told apart by
-    their ids where they have some. In the pseudo-XML a block is a question; where an id comes again, `#2` and so on is
-    put behind it. In ASNQ's form a question is its text: where it comes again, so does its id, and the candidates are
-    numbered on.
+    In WikiQA's form the candidates of a question must stand together, and be told apart by their ids. In a folder of
+    tokens lines that follow one another with the same id and question are one, in the pseudo-XML a block is; where an
+    id comes again, `#2` and so on is put behind it. In ASNQ's form a question is its text: where it comes again, so
+    does its id, and the candidates are numbered on.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is in none of the forms, or damaged; the text names file, line and remedy.
     """
     if path.is_dir():
-        yield from _guarded(path, _token_questions(path))
+        with undamaged(path):
+            yield from _token_questions(path)
         return
-    with open_text(path) as file:
-        lines = enumerate((line.rstrip("\r\n") for line in file), start=1)
-        yield from _guarded(path, _told_questions(path, lines))
-
-
-def open_text(path: Path) -> TextIO:
-    """A file of text, gzipped or not."""
-    # Only \n ends a line: sentences hold other characters that Python would take for line ends.
-    opened = gzip.open if path.suffix == ".gz" else open
-    return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
+    with undamaged(path), open_text(path) as file:
+        yield from _told_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
 
 
 def _find_wikiqa(folder: Path, split: str) -> Path:
@@ -128,18 +119,10 @@ def _find_wikiqa(folder: Path, split: str) -> Path:
 
 def _wikiqa_questions(path: Path) -> Iterator[Question]:
     try:
-        with open_text(path) as file:
-            lines = enumerate((line.rstrip("\r\n") for line in file), start=1)
-            yield from _guarded(path, _table_questions(path, lines))
+        with undamaged(path), open_text(path) as file:
+            yield from _table_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
     except FileNotFoundError as error:
         raise BenchmarkMissing("WikiQA", path, _WIKIQA_REMEDY) from error
-
-
-def _guarded(path: Path, questions: Iterator[Question]) -> Iterator[Question]:
-    try:
-        yield from questions
-    except (EOFError, UnicodeDecodeError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
 
 
 def _told_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
@@ -149,27 +132,41 @@ def _told_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         raise ValueError(f"{path} is empty; fetch it again")
     both = chain([first], lines)
     fields = first[1].split("\t")
-    if first[1].startswith("{"):
+    if first[1].lstrip().startswith("{"):
         yield from _json_questions(path, both)
     elif first[1].startswith("<"):
         yield from _pseudo_xml_questions(path, both)
-    elif len(fields) == 3 and fields[2] in _ASNQ_LABELS:
+    elif len(fields) == 3:
         yield from _asnq_questions(path, both)
-    else:
+    elif set(fields) & set(_COLUMNS):
         yield from _table_questions(path, both)
+    else:
+        raise ValueError(
+            f"{path}, line {first[0]}: {first[1][:60]!r} begins none of the forms: WikiQA's table with a header, "
+            "TREC-QA's pseudo-XML, JSON lines, ASNQ's question, sentence and label from 1 to 4 with tabs between them; "
+            "see docs/mspp.md"
+        )
 
 
 def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     """WikiQA's form."""
-    _, first = next(lines, (1, ""))
+    number, first = next(lines, (1, ""))
     header = first.split("\t")
     missing = [column for column in _COLUMNS if column not in header]
     if missing:
         raise ValueError(
-            f"{path}, line 1: no column {', '.join(missing)}; the first line must name the tab-separated columns "
-            "QuestionID Question DocumentID DocumentTitle SentenceID Sentence Label"
+            f"{path}, line {number}: no column {', '.join(missing)}; the first line must name the tab-separated "
+            "columns QuestionID Question DocumentID DocumentTitle SentenceID Sentence Label"
         )
-    yield from _together(path, _table_rows(path, lines, header))
+    seen: set[str] = set()
+    for question in _together(path, _table_rows(path, lines, header)):
+        if question.id in seen:
+            raise ValueError(
+                f"{path}: question {question.id} comes again, with another text or after others; let the candidates of "
+                "a question stand together, and give each question a QuestionID of its own"
+            )
+        seen.add(question.id)
+        yield question
 
 
 def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
@@ -191,16 +188,9 @@ def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterat
 
 
 def _together(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
-    """Rows that follow one another with the same id as one question; ValueError where an id comes again."""
-    seen: set[str] = set()
-    for known, of_question in groupby(rows, key=lambda row: row[0]):
-        if known in seen:
-            raise ValueError(
-                f"{path}: question {known} comes again after others; let the candidates of a question stand together"
-            )
-        seen.add(known)
-        found = list(of_question)
-        candidates = [row[2] for row in found]
+    """Rows that follow one another with the same id and text as one question."""
+    for (known, text), of_question in groupby(rows, key=lambda row: row[:2]):
+        candidates = [row[2] for row in of_question]
         ids = {one.id for one in candidates}
         if len(ids) < len(candidates):
             twice = next(one.id for place, one in enumerate(candidates) if one.id in {c.id for c in candidates[:place]})
@@ -208,11 +198,21 @@ def _together(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterato
                 f"{path}: question {known} has two candidates {twice}; "
                 "give every candidate of a question a SentenceID of its own"
             )
-        yield Question(known, found[0][1], candidates)
+        yield Question(known, text, candidates)
+
+
+def _told_apart(known: str, seen: set[str]) -> str:
+    """The id of a question, or, where there was one, the same with #2 and so on behind it."""
+    name, times = known, 1
+    while name in seen:
+        times += 1
+        name = f"{known}#{times}"
+    seen.add(name)
+    return name
 
 
 def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    seen: dict[str, int] = {}
+    seen: set[str] = set()
     question: Question | None = None
     for number, line in lines:
         tag, place = line.strip(), f"{path}, line {number}"
@@ -222,8 +222,8 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
             if question is not None:
                 raise ValueError(f"{place}: {tag} begins before </QApairs> ended question {question.id}")
             known = found[1] or found[2] or ""
-            times = seen[known] = seen.get(known, 0) + 1
-            question = Question(known if times == 1 else f"{known}#{times}", "", [], times > 1)
+            name = _told_apart(known, seen)
+            question = Question(name, "", [], name != known)
         elif question is None or tag not in (*(f"<{name}>" for name in _BLOCKS), "</QApairs>"):
             raise ValueError(
                 f"{place}: {line[:60]!r} where <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs> "
@@ -264,8 +264,7 @@ def _json_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            json.dumps(row, ensure_ascii=False).encode()  # half a character, such as \ud800, cannot be written again
+            row = json_of(line)
             candidates = [_json_candidate(place, one) for place, one in enumerate(row["candidates"])]
             question = row["question"]
             if not isinstance(question, str):
@@ -291,7 +290,10 @@ def _token_questions(folder: Path) -> Iterator[Question]:
         raise ValueError(f"{folder} has no {', '.join(missing)}; a folder of tokens has {', '.join(TOKENS)}")
     with ExitStack() as stack:
         files = [stack.enter_context(open_text(folder / name)) for name in TOKENS]
-        yield from _together(folder, _token_rows(folder, files))
+        seen: set[str] = set()
+        for question in _together(folder, _token_rows(folder, files)):
+            name = _told_apart(question.id, seen)
+            yield question._replace(id=name, renamed=name != question.id)
 
 
 def _token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, Candidate]]:

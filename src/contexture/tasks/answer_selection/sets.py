@@ -15,8 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contexture.tasks.answer_selection.files import SPLITS, TOKENS, Question, open_text, read_questions
+from contexture.tasks.answer_selection.files import SPLITS, TOKENS, Question, read_questions
 from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.text_files import open_text
 
 SCHEMA = pa.schema(
     [
@@ -108,7 +109,10 @@ PUBLISHED = {
         "the latter (docs/mspp.md).",
     ),
 }
-_OWN_REMEDY = "Give a folder with train, dev and test in one of the forms that docs/mspp.md names."
+_OWN_REMEDY = (
+    "Give a folder with files called train, dev and test: .tsv, .jsonl or .xml, plain or .gz, in one of the forms that "
+    "docs/mspp.md names."
+)
 
 
 class Part(NamedTuple):
@@ -204,6 +208,9 @@ def _write_split(name: str, split: str, part: Part, place: Path) -> dict[str, in
                 writer.write_table(_table(rows))
                 rows = []
         writer.write_table(_table(rows))
+    if not sizes:
+        wanted = "" if split == "train" else ", for none has both a right and a wrong candidate"
+        raise ValueError(f"{part.path}: none of its {len(labels):,} {split} questions can be used{wanted}")
     if name in PUBLISHED:
         _compare(name, split, part, len(labels), Size(len(sizes), sizes.total()))
     found = {"questions": len(sizes), "candidates": sizes.total(), "questions_left_out": len(labels) - len(kept)}

@@ -36,7 +36,7 @@ class VerificationConfig:
     # demo (claims about the made-up world), or a file for each split: FEVER's own release, KernelGAT's retrieved
     # evidence, or lines with claim, label and a list of texts as evidence.
     input: ClaimFiles | Literal["demo"] = "demo"
-    # Folder of FEVER's wiki-*.jsonl, which have the sentences that its own release names; null: it has no evidence.
+    # Folder of FEVER's wiki-*.jsonl, which have the sentences that its own release names; null: that cannot be read.
     wiki_pages: str | None = None
     # Sentences of evidence of a claim; what is more is cut (k of the paper, section 4.2).
     evidence: Positive = 5

@@ -8,18 +8,16 @@
   sentence, text, score], the best first.
 """
 
-import gzip
 import json
 import re
 import unicodedata
-import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, cast
+from typing import Any, NamedTuple
 
 from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.text_files import json_of, open_text, undamaged
 
 LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 
@@ -76,7 +74,7 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
     claims: list[Claim] = []
     known = ""
     try:
-        with _whole(path), open_text(path) as file:
+        with undamaged(path), open_text(path) as file:
             for number, line in enumerate(file, start=1):
                 if not line.strip():
                     continue
@@ -96,22 +94,6 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
         raise ValueError(f"{path} is empty; fetch it again")
     _check_published(path, claims, known)
     return claims, known
-
-
-def open_text(path: Path) -> TextIO:
-    """A file of lines, plain or .gz."""
-    # Only \n ends a line: sentences hold other characters that Python would take for line ends.
-    opened = gzip.open if path.suffix == ".gz" else open
-    return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """Damage that reading a file comes upon, said of it as a ValueError."""
-    try:
-        yield
-    except (EOFError, UnicodeDecodeError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
 
 
 def characters(text: str, bare: bool = False) -> str:
@@ -137,8 +119,7 @@ def page_key(page: str) -> str:
 
 def _parsed(line: str, number: int) -> tuple[Claim, str]:
     try:
-        row = json.loads(line)
-        json.dumps(row, ensure_ascii=False).encode()  # half a character, such as \ud800, cannot be written again
+        row = json_of(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"no JSON ({error}); fetch the file again") from None
     if not isinstance(row, dict) or not isinstance(row.get("claim"), str) or not row["claim"].strip():
@@ -153,7 +134,8 @@ def _parsed(line: str, number: int) -> tuple[Claim, str]:
         raise ValueError("no list `evidence`; it may be empty")
     form, found = _evidence(evidence)
     text = characters(row["claim"])
-    return Claim(str(row.get("id", number)), text, label, tuple(dict.fromkeys(found))), form
+    known = row.get("id")
+    return Claim(str(number if known is None else known), text, label, tuple(dict.fromkeys(found))), form
 
 
 def _evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
@@ -225,10 +207,12 @@ def wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple
         raise BenchmarkMissing("FEVER's wiki-pages", folder / "wiki-001.jsonl", REMEDY)
     pages = {page for page, _ in wanted}
     for path in files:
-        with _whole(path), open_text(path) as file:
+        with undamaged(path), open_text(path) as file:
             for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
                 try:
-                    row = json.loads(line)
+                    row = json_of(line)
                     page, lines = page_key(row["id"]), row["lines"].split("\n")
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                     raise ValueError(

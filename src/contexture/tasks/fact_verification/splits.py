@@ -11,6 +11,7 @@ import pandas as pd
 
 from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.fact_verification.files import LABELS, Claim, Evidence, characters, title_of, wiki_sentences
+from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> 
     A claim that stands in a later split as well is dropped from the earlier one.
 
     Raises:
-        BenchmarkMissing: `config.wiki_pages` is a folder without pages.
+        BenchmarkMissing: claims name sentences, and `config.wiki_pages` is none, or a folder without pages.
         ValueError: a split is left without claims, the training claims have one label alone, or another split has a
             label that they lack.
     """
@@ -77,12 +78,8 @@ def _looked_up(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[t
     if not wanted:
         return {}
     if folder is None:
-        LOG.warning(
-            "claims name %d sentences of evidence, and verification.wiki_pages names no folder that has them: they are "
-            "judged without",
-            len(wanted),
-        )
-        return {}
+        remedy = "Set verification.wiki_pages to the folder with FEVER's wiki-*.jsonl (wiki-pages.zip of fever.ai)."
+        raise BenchmarkMissing(f"the text of {len(wanted):,} sentences of evidence", Path("wiki-001.jsonl"), remedy)
     return dict(wiki_sentences(folder, wanted))
 
 

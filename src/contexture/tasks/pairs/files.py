@@ -5,17 +5,17 @@ sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as Wa
 columns of a test part are sentences whose label is kept secret (XTREME).
 """
 
-import gzip
 import json
 import re
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 import pandas as pd
 
 from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.text_files import open_text, undamaged
 
 #: What sentences and label are called in headers and as keys.
 NAMES = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
@@ -63,11 +63,8 @@ def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
 
 def read_rows(path: Path) -> pd.DataFrame:
     """`first`, `second` and `label` of every row of a file; ValueError as of `read_set`."""
-    try:
-        with _open(path) as file:
-            return pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
-    except (EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is damaged ({error}); fetch it again, as UTF-8 text or gzip") from error
+    with undamaged(path), open_text(path) as file:
+        return pd.DataFrame(_rows(path, file), columns=["first", "second", "label"], dtype=object)
 
 
 def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
@@ -103,12 +100,6 @@ def part_of(file: Path) -> str:
 
 def _ending(file: Path) -> str:
     return Path(file.name.removesuffix(".gz")).suffix.lower()
-
-
-def _open(path: Path) -> TextIO:
-    # Only \n ends a line: sentences hold other characters that Python would take for line ends.
-    opened = gzip.open if path.suffix == ".gz" else open
-    return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
 
 
 def _rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
