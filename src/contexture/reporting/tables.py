@@ -198,7 +198,8 @@ def compare(
         paper = row.scores[metric].mean - base.scores[metric].mean if known else None
         if differences := paired(above, below):
             where = DATA.get(data, data)
-            setting = f"{where}, {protocol}" if protocol else where
+            told = [where, *([protocol] if protocol else []), *([published.split] if published.split != "test" else [])]
+            setting = ", ".join(told)
             found.append(Comparison(setting, metric, row.label, base.label, differences, paper))
     return found
 
@@ -240,7 +241,8 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
             )
             for c in comparisons
         ),
-        caption=f"On the test data, mean (standard deviation) of the differences between models of one seed.{points}",
+        caption="On the test data, unless another split is told: mean (standard deviation) of the differences between "
+        f"models of one seed.{points}",
     )
 
 

@@ -31,10 +31,11 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     data = data_of(r for r in records if r["task"] == TASK)
     # Without numbers of ours, the paper's of WikiQA stand alone.
     published = {name: tables(name) for name in data or ["wikiqa"]}
-    gains = [
-        [g for name in data for g in compare(records, published[name][place], name, COMPARISONS, "map")]
+    gains, reranked = (
+        [gain for name in data for gain in compare(records, published[name][place], name, COMPARISONS, "map")]
         for place in range(2)
-    ]
+    )
+    in_turn = [*gains, *(replace(gain, setting=f"{gain.setting}, re-ranked") for gain in reranked)]
     made = [
         results_table(records, of[place], name, whole=context.whole)
         for place in range(2)
@@ -51,11 +52,9 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     more += [rescued_table(name, told) for name, told in facts.get("rescued", {}).items()]
     more += [latency_table(name, told) for name, told in facts.get("latency", {}).items()]
     return Page(
-        findings=[*(gain.sentence for gain in gains[0]), *fact_verification.findings(records)],
+        findings=[*(gain.sentence for gain in gains), *fact_verification.findings(records)],
         sections=[
-            *sections(
-                [*made, comparison_table([*(gain for of_table in gains for gain in of_table), *on_claims]), *more]
-            ),
+            *sections([*made, comparison_table([*in_turn, *on_claims]), *more]),
             *further(records, [TASK, fact_verification.TASK], LABELS),
             *sections([trainings_table(context.trainings, {**LABELS, **context.labels})]),
         ],
