@@ -257,7 +257,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
 
 
 def check_tokens(name: str, system: SystemConfig, published: str) -> None:
-    """Raise ConfigurationError where published weights would read the subwords of others."""
+    """Raise ConfigurationError where published weights would read others' subwords, or these are not installed."""
     try:
         tokens = packaged(published)
     except ValueError as error:

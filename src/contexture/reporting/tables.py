@@ -197,9 +197,8 @@ def compare(
         known = metric in row.scores and metric in base.scores
         paper = row.scores[metric].mean - base.scores[metric].mean if known else None
         if differences := paired(above, below):
-            where = DATA.get(data, data)
-            told = [where, *([protocol] if protocol else []), *([published.split] if published.split != "test" else [])]
-            setting = ", ".join(told)
+            told = (DATA.get(data, data), protocol, published.split if published.split != "test" else "")
+            setting = ", ".join(part for part in told if part)
             found.append(Comparison(setting, metric, row.label, base.label, differences, paper))
     return found
 

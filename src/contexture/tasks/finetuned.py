@@ -1,7 +1,8 @@
-"""A fine-tuned model on disk: the encoder as all encoders are saved, its head and, last, the settings beside it."""
+"""Fine-tuned models: on disk, the encoder as all are saved, its head and, last, the settings; and without dropout."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -53,3 +54,16 @@ def load_finetuned(folder: Path, file: str, make: Callable[[Encoder, bytes], Mod
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{folder} holds no whole {what} ({error}); fine-tune it again") from error
     return model.to(next(on_device(encoder).parameters()).device).eval()
+
+
+@contextmanager
+def evaluating(*modules: nn.Module) -> Iterator[None]:
+    """Modules without dropout inside the block."""
+    before = [module.training for module in modules]
+    for module in modules:
+        module.eval()
+    try:
+        yield
+    finally:
+        for module, training in zip(modules, before, strict=True):
+            module.train(training)

@@ -19,7 +19,8 @@ from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.latency import measure_latency
 from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.rescued import RANKED, rescued
+from contexture.tasks.answer_selection.protocols import ranked
+from contexture.tasks.answer_selection.rescued import rescued
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.sets import tables
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
@@ -82,7 +83,7 @@ def evaluate_answers(
         measured.append(question_metrics(scores))
         if run["variant"].iloc[0] in ours and run["split"].iloc[0] == "test":
             shown = _better(shown, scores, measured[-1])
-            judged += [scores[scores["protocol"].isin(_judged(contestants, run["variant"].iloc[0]))]]
+            judged += [scores[scores["protocol"] == _judged(contestants, run["variant"].iloc[0])]]
     questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION, kind="stable", ignore_index=True)
     facts: dict[str, Any] = {"examples": [_examples(shown, parts["test"], folder.name)] if shown else []}
     if rounds and "test" in parts and folder.name in options:
@@ -157,10 +158,10 @@ def _finetuned(
             yield _run(found.assign(protocol=protocol), one.variant, one.seed, split)
 
 
-def _judged(contestants: Sequence[Contestant], variant: str) -> list[str]:
+def _judged(contestants: Sequence[Contestant], variant: str) -> str:
     """The protocol of a pairwise variant that joint ones order anew, or theirs."""
     pairwise = any(one.head == "ie_1" for one in contestants if one.variant == variant)
-    return ["grouped"] if pairwise else ["reranked"]
+    return "grouped" if pairwise else "reranked"
 
 
 def _latency(
@@ -188,9 +189,8 @@ def _better(shown: _Shown | None, scores: pd.DataFrame, questions: pd.DataFrame)
 def _examples(shown: _Shown, answers: pd.DataFrame, data: str) -> dict[str, Any]:
     """Of the best run: questions with a right candidate at the top, and others."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
-    scored = shown.scores.merge(texts, on=["question_id", "candidate_id"])
-    scored = scored.sort_values([*RANKED], ascending=[*RANKED.values()], kind="stable")
-    first = scored.groupby("question_id").head(1).sort_values("question_id")
+    scored = ranked(shown.scores).merge(texts, "left", on=["question_id", "candidate_id"])
+    first = scored.groupby("question_id").head(1)
     right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
 
     def row(place: int) -> dict[str, str]:

@@ -201,18 +201,18 @@ def _together(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterato
         yield Question(known, text, candidates)
 
 
-def _told_apart(known: str, seen: set[str]) -> str:
-    """The id of a question, or, where there was one, the same with #2 and so on behind it."""
-    name, times = known, 1
+def _told_apart(known: str, seen: dict[str, int]) -> str:
+    """The id of a question, or, where there was one, the same with #2 and so on behind it; `seen`: how often."""
+    name = known
     while name in seen:
-        times += 1
-        name = f"{known}#{times}"
-    seen.add(name)
+        seen[known] += 1
+        name = f"{known}#{seen[known]}"
+    seen[name] = 1
     return name
 
 
 def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     question: Question | None = None
     for number, line in lines:
         tag, place = line.strip(), f"{path}, line {number}"
@@ -290,7 +290,7 @@ def _token_questions(folder: Path) -> Iterator[Question]:
         raise ValueError(f"{folder} has no {', '.join(missing)}; a folder of tokens has {', '.join(TOKENS)}")
     with ExitStack() as stack:
         files = [stack.enter_context(open_text(folder / name)) for name in TOKENS]
-        seen: set[str] = set()
+        seen: dict[str, int] = {}
         for question in _together(folder, _token_rows(folder, files)):
             name = _told_apart(question.id, seen)
             yield question._replace(id=name, renamed=name != question.id)

@@ -28,11 +28,22 @@ def group_candidates(n: int, k: int) -> list[range]:
     return [range(start, min(start + k, n)) for start in range(0, n, k)]
 
 
-def top_k_by(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
-    """Return the k best scored candidates of each question (all, if it has fewer).
+def ranked(scores: pd.DataFrame) -> pd.DataFrame:
+    """The rows by question, best first, with the columns question_id, score, label and candidate_id.
 
-    Ties are decided by the worst case for the model: negatives before positives, then by `candidate_id`;
-    never by the order of the rows.
+    Ties are decided by the worst case for the model: negatives before positives, then by `candidate_id`; never by the
+    order of the rows. The index is the row's position in `scores`.
+
+    Raises ValueError for scores that `check_scores` refuses.
+    """
+    check_scores(scores, KEYS)
+    by = [*KEYS, "score", "label", "candidate_id"]
+    columns = scores[by].reset_index(drop=True)
+    return columns.sort_values(by, ascending=[column != "score" for column in by], kind="stable")
+
+
+def top_k_by(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
+    """Return the k best scored candidates of each question (all, if it has fewer), as `ranked` has them.
 
     Args:
         scores: question_id, candidate_id, label, score.
@@ -46,9 +57,9 @@ def top_k_by(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
     """
     if k < 1:
         raise ValueError(f"cannot keep the top {k} candidates")
-    ranked = _ranked(scores)
-    top = ranked[ranked.groupby(KEYS).cumcount() < k]
-    return [rows.index.to_numpy() for _, rows in top.groupby("question_id", sort=True)]
+    rows = ranked(scores)
+    top = rows[rows.groupby(KEYS).cumcount() < k]
+    return [found.index.to_numpy() for _, found in top.groupby("question_id", sort=True)]
 
 
 def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
@@ -73,30 +84,22 @@ def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
     second = np.asarray(joint, np.float64)
     if second.shape != (len(pairwise),):
         raise ValueError(f"expected one joint score a row, {len(pairwise)}, got the shape {second.shape}")
-    ranked = _ranked(pairwise)
-    second = second[ranked.index]
-    ranked["top"] = _checked_top(ranked, second)
-    ranked["own"] = np.where(ranked["top"], second, ranked["score"])
-    ranked["place"] = ranked.groupby([*KEYS, "top"])["own"].rank(method="dense")
-    rest = ranked["place"].where(~ranked["top"], 0)
-    places_below = rest.groupby(ranked["question_id"]).transform("max")
-    place = ranked["place"] + places_below.where(ranked["top"], 0)
+    rows = ranked(pairwise)
+    second = second[rows.index]
+    rows["top"] = _checked_top(rows, second)
+    rows["own"] = np.where(rows["top"], second, rows["score"])
+    rows["place"] = rows.groupby([*KEYS, "top"])["own"].rank(method="dense")
+    rest = rows["place"].where(~rows["top"], 0)
+    places_below = rest.groupby(rows["question_id"]).transform("max")
+    place = rows["place"] + places_below.where(rows["top"], 0)
     return pairwise.assign(score=place.sort_index().to_numpy())
 
 
-def _ranked(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows by question, best first; the index is the row's position in `scores`."""
-    check_scores(scores, KEYS)
-    by = [*KEYS, "score", "label", "candidate_id"]
-    columns = scores[by].reset_index(drop=True)
-    return columns.sort_values(by, ascending=[column != "score" for column in by], kind="stable")
-
-
-def _checked_top(ranked: pd.DataFrame, joint: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _checked_top(rows: pd.DataFrame, joint: NDArray[np.float64]) -> NDArray[np.bool_]:
     scored: NDArray[np.bool_] = ~np.isnan(joint)
-    question = ranked["question_id"].to_numpy()
-    depth = ranked.assign(scored=scored).groupby(KEYS)["scored"].transform("sum").to_numpy()
-    rank = ranked.groupby(KEYS).cumcount().to_numpy()
+    question = rows["question_id"].to_numpy()
+    depth = rows.assign(scored=scored).groupby(KEYS)["scored"].transform("sum").to_numpy()
+    rank = rows.groupby(KEYS).cumcount().to_numpy()
     bad = ((rank < depth) != scored) | (depth == 0) | np.isinf(joint)
     if bad.any():
         raise ValueError(

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from contexture.tasks.answer_selection.protocols import ranked
 from contexture.tasks.examples import FEW
 
 #: Candidates that are shown of a question, as in the paper.
 SHOWN = 5
-#: What candidates are ranked by, and whether upwards, as in `protocols.top_k_by`: of tied ones a wrong one first.
-RANKED = {"score": False, "label": True, "candidate_id": True}
 
 
 def rescued(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
@@ -46,15 +45,13 @@ def rescued(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
 
 def _first(scores: pd.DataFrame) -> pd.DataFrame:
     """The row at the top of each question."""
-    ranked = scores.sort_values(["question_id", *RANKED], ascending=[True, *RANKED.values()], kind="stable")
-    return ranked.groupby("question_id").head(1).set_index("question_id")
+    return ranked(scores).groupby("question_id").head(1).set_index("question_id")
 
 
 def _shown(pairs: pd.DataFrame, answers: pd.DataFrame, question: str, chosen: "pd.Series[Any]") -> dict[str, Any]:
-    rows = pairs[pairs["question_id"] == question].merge(
-        answers[["question_id", "candidate_id", "question", "candidate"]], on=["question_id", "candidate_id"]
-    )
-    rows = rows.sort_values([*RANKED], ascending=[*RANKED.values()], kind="stable").head(SHOWN)
+    texts = answers[["question_id", "candidate_id", "question", "candidate"]]
+    best = ranked(pairs[pairs["question_id"] == question]).head(SHOWN)
+    rows = best.merge(texts, "left", on=["question_id", "candidate_id"])
     candidates = [
         {"candidate": row.candidate, "right": bool(row.label), "chosen": row.candidate_id == chosen["candidate_id"]}
         for row in rows.itertuples()

@@ -1,19 +1,18 @@
 """Scores of a fine-tuned model for the candidates of each question."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
-from torch import nn
 
 from contexture.encoders.base import Encoder, to_device
 from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, Rows, group_size
 from contexture.tasks.answer_selection.head import AnswerSelection, relevance
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.protocols import group_candidates, rerank, top_k_by
+from contexture.tasks.finetuned import evaluating
 
 BATCH = 64
 Scores = npt.NDArray[np.float64]
@@ -43,19 +42,6 @@ def score(encoder: Encoder, task: AnswerSelection, inputs: AnswerInputs, groups:
             for row_scores, rows in zip(odds, chosen, strict=True):
                 scores[rows] = row_scores[: len(rows)]
     return scores
-
-
-@contextmanager
-def evaluating(*modules: nn.Module) -> Iterator[None]:
-    """Modules without dropout inside the block."""
-    before = [module.training for module in modules]
-    for module in modules:
-        module.eval()
-    try:
-        yield
-    finally:
-        for module, training in zip(modules, before, strict=True):
-            module.train(training)
 
 
 def score_candidates(model: AnswerModel, question: str, candidates: Sequence[str]) -> Scores:

@@ -169,18 +169,11 @@ def write_set(name: str, folder: Path, place: Path) -> dict[str, int]:
     return counts | {f"{split}_in_train": count for split, count in known.items() if count}
 
 
-def tables(file: Path) -> Iterator[pd.DataFrame]:
-    """What `write_set` wrote of a split, a group of rows at a time."""
+def tables(file: Path, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
+    """What `write_set` wrote of a split, or some columns of it, a group of rows at a time."""
     found = pq.ParquetFile(file)
     for group in range(found.num_row_groups):  # `iter_batches` keeps what it has read
-        yield found.read_row_group(group).to_pandas()
-
-
-def _texts(file: Path) -> set[str]:
-    """The questions of a split."""
-    found = pq.ParquetFile(file)
-    columns = (found.read_row_group(group, ["question"])["question"] for group in range(found.num_row_groups))
-    return {text for column in columns for text in column.unique().to_pylist()}
+        yield found.read_row_group(group, columns).to_pandas()
 
 
 def checksums(name: str, folder: Path) -> dict[str, str]:
@@ -191,6 +184,11 @@ def checksums(name: str, folder: Path) -> dict[str, str]:
         with path.open("rb") as file:
             found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
+
+
+def _texts(file: Path) -> set[str]:
+    """The questions of a split."""
+    return {text for table in tables(file, ["question"]) for text in table["question"].unique()}
 
 
 def _write_split(name: str, split: str, part: Part, place: Path) -> dict[str, int]:

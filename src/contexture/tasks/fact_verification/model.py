@@ -18,10 +18,9 @@ from contexture.encoders.heads import LabelHead, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
-from contexture.tasks.answer_selection.scoring import evaluating
 from contexture.tasks.fact_verification.inputs import ClaimInputs
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
-from contexture.tasks.finetuned import load_finetuned, save_finetuned
+from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
 
 SETTINGS = "fact_verification.json"
 #: Claims that are judged together.

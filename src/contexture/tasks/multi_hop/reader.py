@@ -15,8 +15,7 @@ from contexture.encoders.layout import chunks_of_like_length
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.devices import mean_of_all
-from contexture.tasks.answer_selection.scoring import evaluating
-from contexture.tasks.finetuned import load_finetuned, save_finetuned
+from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
 from contexture.tasks.multi_hop.data import Fact
 from contexture.tasks.multi_hop.inputs import IGNORED, YES_NO, Input, ReaderInputs, Span, begins
 

@@ -13,8 +13,7 @@ from contexture.encoders.base import TEXTS_AT_ONCE, Encoder, tokenized
 from contexture.encoders.layout import Ints, select
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
-from contexture.tasks.answer_selection.scoring import evaluating
-from contexture.tasks.finetuned import load_finetuned, save_finetuned
+from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
 from contexture.tasks.pairs.features import ROWS, cross_of, features_of
 
 SETTINGS = "pairs.json"
