@@ -35,7 +35,7 @@ from contexture.systems.config import SystemConfig
 from contexture.training.config import Pretraining
 from contexture.training.curves import read_curves
 from contexture.training.places import resolve
-from contexture.training.prepare import Files, Prepared, open_streams
+from contexture.training.prepare import Files, Prepared, open_stages
 from contexture.training.pretrain import train
 from contexture.training.recorder import SPENT
 from contexture.training.streams import needs_of
@@ -92,7 +92,7 @@ def measure(
         config.encoder, config.lengths, vocabulary(), needs_of(config.streams, config.lengths), system == "mspp"
     )
     files = Files({kind.name: kind for kind in examples.iterdir()}, folder)
-    streams, passes = open_streams(config, 0, files, encoder, 0)
+    stages, passes = open_stages(config, 0, files, encoder, 0)
     objectives = {
         name: resolve(config.recipe.objective(name).implementation)(config.recipe.objective(name), encoder)
         for name in config.recipe.names
@@ -100,7 +100,7 @@ def measure(
     computed = count_tokens(encoder)
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
-    train(config, 0, Prepared(encoder, objectives, streams, passes), folder, 0)
+    train(config, 0, Prepared(encoder, objectives, stages, passes), folder, 0)
     curves = read_curves(folder).dropna(subset=list(SPENT.values()))
     first, last = curves.iloc[0], curves.iloc[-1]
     tokens, flops, seconds = (last[SPENT[name]] - first[SPENT[name]] for name in ("tokens", "flops", "seconds"))

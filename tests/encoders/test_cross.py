@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
 from contexture.encoders.config import CrossConfig
-from contexture.encoders.cross import CrossLayers
+from contexture.encoders.cross import CrossLayers, attention_mask
 
 WIDTH = 8
 
@@ -75,6 +77,34 @@ def test_sequences_of_another_document_are_not_seen() -> None:
     assert not torch.allclose(apart, made(states, present), atol=1e-3)
 
 
+@pytest.mark.parametrize("groups", [None, [[7, 7, 8, 7]]])
+def test_a_sequence_may_leave_out_itself(groups: Any) -> None:
+    """A sequence without any other, the third of the second case, attends to itself."""
+    made, states = cross(), vectors(1, 4, 3 * WIDTH)
+    present = torch.ones(1, 4, dtype=torch.bool)
+    numbers = None if groups is None else torch.tensor(groups)
+    others = made(states, present, numbers, to_itself=False)
+    seen = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]] if groups is None else [[1, 3], [0, 3], [2], [0, 1]]
+    with torch.no_grad():
+        for token in range(3):
+            part = slice(token * WIDTH, (token + 1) * WIDTH)
+            expected = slow(made.layers[token], states[0, :, part], seen)
+            torch.testing.assert_close(others[0, :, part], expected, atol=1e-5, rtol=1e-5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.booleans(), st.booleans())
+def test_attention_masks_are_those_of_a_loop(rows: list[tuple[int, bool]], to_itself: bool, grouped: bool) -> None:
+    groups, present = torch.tensor([[group for group, _ in rows]]), torch.tensor([[there for _, there in rows]])
+    mask = attention_mask(present, groups if grouped else None, to_itself)[0]
+    for i, (group, _) in enumerate(rows):
+        expected = {
+            j
+            for j, (other, there) in enumerate(rows)
+            if there and (other == group or not grouped) and (i != j or to_itself)
+        }
+        assert set(mask[i].nonzero()[:, 0].tolist()) == (expected or {i})
+
+
 def test_attention_to_candidates_is_the_mean_over_heads_and_special_tokens() -> None:
     made, asking, candidates = cross(), vectors(2, 3 * WIDTH), vectors(5, 3 * WIDTH)
     found = made.attention(asking, candidates)
@@ -129,3 +159,19 @@ def test_gradients_of_attention_are_numbers_where_candidates_are_absent() -> Non
     assert found[1].tolist()[1:] == [-math.inf] * 2 and found[1, 0].item() == pytest.approx(0, abs=1e-6)
     found[:, 0].sum().backward()
     assert queries.grad is not None and torch.isfinite(queries.grad).all()
+
+
+def test_layers_that_start_from_copies_return_the_mean_of_what_is_alike() -> None:
+    model = BertModel(
+        BertConfig(vocab_size=5, hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16),
+        add_pooling_layer=False,
+    )
+    layer = CrossLayers(CrossConfig(1, start="copy"), model, scaled=True).eval().layers[0]
+    attention = layer.attention
+    assert torch.equal(attention.self.query.weight, attention.self.key.weight)
+    states = vectors(1, 3, WIDTH)
+    heads = attention.self.query(states).view(3, 2, 4)
+    read = [(torch.einsum("qd,kd->qk", heads[:, h], heads[:, h]) / 2.0).softmax(-1) @ states[0, :, 4 * h : 4 * h + 4] for h in (0, 1)]  # fmt: skip  # noqa: E501
+    expected = torch.nn.functional.layer_norm(torch.cat(read, dim=1) + states[0], (WIDTH,), eps=1e-12)
+    expected = torch.nn.functional.layer_norm(expected, (WIDTH,), eps=1e-12)
+    torch.testing.assert_close(layer(states, None)[0], expected, atol=1e-5, rtol=1e-5)

@@ -14,6 +14,7 @@ from contexture.objectives.config import CrossThoughtConfig, MlmConfig
 from contexture.objectives.cross_thought import CrossThought, masked_places
 from contexture.objectives.masking import IGNORED
 from contexture.objectives.mlm import MaskedLanguageModel
+from contexture.objectives.positions import Positions
 from tests.encoders.toys import build, sentences, subwords
 
 LENGTHS = Lengths(query=12, document=12)
@@ -23,11 +24,16 @@ DOCUMENTS = [[0, 0, 1], [2, 2]]
 
 
 def made(
-    tokens: int = 3, layers: Any = "own", embeddings: Any = "own", positions: int = 12, **settings: Any
+    tokens: int = 3,
+    layers: Any = "own",
+    embeddings: Any = "own",
+    positions: int = 12,
+    pooling: Any = "cls",
+    **settings: Any,
 ) -> tuple[Encoder, CrossThought]:
     """An encoder of subwords and its objective, without dropout."""
     config = TransformerConfig(
-        hidden_size=8, layers=2, heads=2, intermediate_size=16, pooling="cls", dropout=0.0,
+        hidden_size=8, layers=2, heads=2, intermediate_size=16, pooling=pooling, dropout=0.0,
         cross=CrossConfig(tokens, embeddings, layers),
     )  # fmt: skip
     built = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(positions), head=True)
@@ -47,6 +53,8 @@ def batch_of(encoder: Encoder, samples: list[list[list[int]]] = SAMPLES, budget:
         "grid": torch.tensor([sample * most + place for sample, count in enumerate(counts) for place in range(count)]),
         "present": torch.arange(most) < torch.tensor(counts)[:, None],
         "documents": documents,
+        "groups": documents,
+        "to_itself": True,
     }
 
 
@@ -76,8 +84,12 @@ def slow_loss(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) 
         begin += taken
         numbers = batch["documents"][sample, :taken]
         mask = (numbers[:, None] == numbers)[None, None]
+        mask = mask | torch.eye(taken, dtype=torch.bool) if batch["to_itself"] else mask & ~torch.eye(taken).bool()
+        mask = mask | (torch.eye(taken).bool() & ~mask.any(-1, keepdim=True))
+        mean = encoder.config.pooling == "mean"  # type: ignore[attr-defined]
+        vectors = [[states[one].mean(0)] if mean else list(states[one][:leaders]) for one in mine]
         read = [
-            cross.layers[n % len(cross.layers)](torch.stack([states[one][n] for one in mine])[None], mask)[0]
+            cross.layers[n % len(cross.layers)](torch.stack([vector[n] for vector in vectors])[None], mask)[0]
             for n in range(leaders)
         ]
         for place, one in enumerate(mine):
@@ -99,6 +111,47 @@ def test_loss_is_that_of_one_sequence_at_a_time(tokens: int, layers: str, embedd
     assert len(batch["sequences"]["chunks"]) > 1
     expected = slow_loss(encoder, objective, batch)
     assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_loss_of_sequences_that_leave_out_themselves_is_that_of_one_at_a_time(pooling: str) -> None:
+    """The third sequence of the first sample has no other of its document: it attends to itself."""
+    encoder, objective = made(tokens=1, positions=30, pooling=pooling)
+    batch = corrupted(objective, batch_of(encoder)) | {"to_itself": False}
+    expected = slow_loss(encoder, objective, batch)
+    assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert loss_of(encoder, objective, batch | {"to_itself": True}).value.item() != pytest.approx(expected.item())
+
+
+def test_gains_are_differences_of_losses_and_shares_those_of_attention() -> None:
+    encoder, objective = made(tokens=1, pooling="mean")
+    batch = corrupted(objective, batch_of(encoder)) | {"to_itself": False}
+    everything = {**batch, "groups": torch.zeros_like(batch["documents"])}
+    objective.watched = True
+    loss = loss_of(encoder, objective, everything)
+    alone = {**batch, "groups": torch.arange(3).expand(2, 3), "to_itself": True}
+    losses = [slow_loss(encoder, objective, one).item() for one in (alone_groups(alone), everything_groups(everything))]
+    within = slow_loss(encoder, objective, batch).item()
+    assert loss.metrics["gain"].item() == pytest.approx(losses[0] - losses[1], abs=1e-5)
+    assert loss.metrics["own_gain"].item() == pytest.approx(losses[0] - within, abs=1e-5)
+    # Of the first sample the first two sequences are of one document, and attend to two others; so are both of the
+    # second, which attend to one. Uniform attention gives ½, ½, 0, 1 and 1 to the same document.
+    assert loss.metrics["own_chance"].item() == pytest.approx((0.5 + 0.5 + 0 + 1 + 1) / 5)
+    assert encoder.cross is not None
+    texts = encoder(batch["sequences"], "document")
+    weights = encoder.cross.attention(texts[:1], texts[1:3])[0], encoder.cross.attention(texts[1:2], texts[[0, 2]])[0]
+    share = (float(weights[0][0]) + float(weights[1][0]) + 0 + 1 + 1) / 5
+    assert loss.metrics["own_share"].item() == pytest.approx(share, abs=1e-5)
+
+
+def alone_groups(batch: dict[str, Any]) -> dict[str, Any]:
+    """For the slow loop, which reads `documents`: each sequence has a group to itself."""
+    return {**batch, "documents": torch.arange(batch["present"].numel()).view(batch["present"].shape)}
+
+
+def everything_groups(batch: dict[str, Any]) -> dict[str, Any]:
+    """For the slow loop: all sequences of a sample are of one group."""
+    return {**batch, "documents": torch.zeros_like(batch["documents"])}
 
 
 def test_recomputed_activations_give_the_same_loss_and_gradient() -> None:
@@ -149,7 +202,7 @@ def test_words_begin_anywhere_and_special_tokens_stand_still() -> None:
     encoder, objective = made(tokens=2, positions=20)
     many = batch_of(encoder, [[[20, 21, 22], [23, 24, 25, 26]]] * 300, budget=700)
     for starts, few in (("each", False), ("one", True), ("fixed", True)):
-        objective.config = CrossThoughtConfig(starts=starts)  # type: ignore[arg-type]
+        objective.positions = Positions(starts, encoder)  # type: ignore[arg-type]
         begins, lasts = [], []
         for chunk in corrupted(objective, many)["sequences"]["chunks"]:
             places, there = chunk["position_ids"], chunk["attention_mask"].bool()
@@ -201,7 +254,7 @@ def test_watched_it_tells_what_the_others_bring_and_the_loss_is_the_same() -> No
         objective.watched = watched
         loss = loss_of(encoder, objective, batch)
         found.append((loss.value.item(), set(loss.metrics)))
-    assert found == [(found[0][0], set()), (found[0][0], {"accuracy", "cross_gain"})]
+    assert found == [(found[0][0], set()), (found[0][0], {"accuracy", "gain", "own_gain", "own_share", "own_chance"})]
 
 
 def copies(draw: torch.Generator, samples: int = 32) -> list[list[list[int]]]:
@@ -256,7 +309,7 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
 
 
 REFUSED: list[tuple[Any, str]] = [
-    (TransformerConfig(pooling="cls"), "trains layers across sequences, which the encoder has not"),
+    (TransformerConfig(pooling="cls"), "trains layers across sequences, which the encoder does not have"),
     (TransformerConfig(pooling="cls", cross=CrossConfig(), shared=False), "the encoder must be shared"),
     (TransformerConfig(pooling="cls", cross=CrossConfig(11)), "11 special tokens, .* into 12 tokens: .* at most 10"),
     (GruConfig("gru"), "reads states of tokens, which a gru has not"),
@@ -272,9 +325,14 @@ def test_what_cannot_be_trained_is_refused(encoder: Any, said: str) -> None:
 def test_no_special_token_and_vectors_of_another_kind_are_refused() -> None:
     with pytest.raises(ValueError, match="greater than 0"):
         CrossConfig(0)
-    for changed in ({"pooling": "mean"}, {"pooling": "cls", "embedding_size": 4}):
-        with pytest.raises(ValueError, match="with cross a vector is the states of the special tokens"):
-            TransformerConfig(cross=CrossConfig(), **changed)  # type: ignore[arg-type]
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"pooling": "max"}, "cross needs pooling: cls, mean or idf, not max"),
+        ({"pooling": "mean", "cross": CrossConfig(2)}, r"cross\.tokens is 2, but pooling: mean gives one vector"),
+        ({"pooling": "cls", "embedding_size": 4}, "set embedding_size and projections to null"),
+    ]
+    for changed, said in refused:
+        with pytest.raises(ValueError, match=said):
+            TransformerConfig(**{"cross": CrossConfig()} | changed)
     with pytest.raises(ValueError, match="cross needs a vocabulary of subwords"):
         build(TransformerConfig(hidden_size=8, pooling="cls", cross=CrossConfig(2)))
 

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.layout import text_layout
 from contexture.objectives.config import MlmConfig
 from contexture.objectives.masking import IGNORED, mask_tokens
@@ -105,3 +106,46 @@ def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
 def test_shares_that_exceed_the_whole_are_refused() -> None:
     with pytest.raises(ValueError, match="together at most 1"):
         MlmConfig(mask_share=0.9, random_share=0.2)
+
+
+@given(st.lists(st.lists(st.integers(0, 6), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(0, 99))
+def test_only_eligible_tokens_are_masked_and_repeated_ones_together(rows: list[list[int]], seed: int) -> None:
+    """Ids 20 … 26, of which the even ones are eligible."""
+    ids = torch.tensor(rows) + 20
+    config, generator = MlmConfig(probability=0.5), torch.Generator().manual_seed(seed)
+    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, config, generator, eligible=ids % 2 == 0)
+    for row, changed, target in zip(ids.tolist(), corrupted.tolist(), targets.tolist(), strict=True):
+        for token in set(row):
+            masked = {target[i] != IGNORED for i, other in enumerate(row) if other == token}
+            shown_as = {changed[i] for i, other in enumerate(row) if other == token}
+            assert len(masked) == 1 and len(shown_as) == 1
+            assert token % 2 == 0 or masked == {False}
+            assert masked == {True} or shown_as == {token}
+
+
+def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
+    ids = torch.arange(20, 60).expand(500, 40)
+    config, eligible = MlmConfig(probability=0.3), torch.arange(40).expand(500, 40) < 10
+    special = torch.zeros(100, dtype=torch.bool)
+    _, targets = mask_tokens(ids, special, MASK, config, torch.Generator().manual_seed(0), eligible)
+    assert float((targets != IGNORED).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
+
+
+def test_words_begin_anywhere_in_the_table_of_positions() -> None:
+    encoder = build(
+        TransformerConfig(hidden_size=8, layers=1, heads=2), vocabulary=subwords(), needs=Needs(40), head=True
+    )
+    batch = text_layout(sentences(*[[20, 21, 22]] * 200), encoder.specials, 12)
+    begins = {}
+    for starts in ("fixed", "one", "each"):
+        objective = MaskedLanguageModel(MlmConfig(starts=starts), encoder)  # type: ignore[arg-type]
+        positions = objective.corrupt(batch, torch.Generator().manual_seed(0))["position_ids"]
+        assert (positions[:, 0] == 0).all() and (positions[:, 2:] - positions[:, 1:-1] == 1).all()
+        begins[starts] = set(positions[:, 1].tolist())
+    assert begins["fixed"] == {1} and len(begins["one"]) == 1 and len(begins["each"]) > 20
+    assert min(begins["each"]) >= 1 and max(begins["each"]) <= 40 - 4
+
+
+def test_words_that_begin_elsewhere_need_short_sequences() -> None:
+    assert MlmConfig(starts="each").readable == ("short_sequences",)
+    assert "passages" in MlmConfig().readable

@@ -13,7 +13,7 @@ from contexture.encoders.base import build_encoder
 from contexture.systems.config import SystemConfig
 from contexture.train import files_of
 from contexture.training.data import NothingToReadError, OrderedRows, ShuffledRows
-from contexture.training.prepare import open_streams
+from contexture.training.prepare import open_stages
 from contexture.training.streams import MixedBatches, Stream, needs_of
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.training.toys import DOCUMENTS, mixed, schedule, write_sentences
@@ -68,7 +68,8 @@ def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0
     told = config.pretraining("all")
     needs = needs_of(told.streams, told.lengths)
     encoder = build_encoder(told.encoder, told.lengths, Vocabulary.load(tokenizer), needs)
-    return open_streams(told, 0, files_of(config, examples, tokenizer, None), encoder, rank)
+    (stage,), passes = open_stages(told, 0, files_of(config, examples, tokenizer, None), encoder, rank)
+    return stage, passes
 
 
 def texts(batch: dict[str, Any]) -> list[tuple[int, ...]]:
@@ -110,7 +111,9 @@ def test_ranks_and_passes_share_out_the_rows_of_a_step(name: str, examples: Path
 
 def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(examples: Path, tokenizer: Path) -> None:
     found, passes = streams(system(micro_batch_size=3), examples, tokenizer)
-    batches = MixedBatches(found, lambda step: ["joint", "pairs"] if step else ["pairs"], range(3), passes)
+    batches = MixedBatches(
+        lambda step: {name: found[name] for name in (["joint", "pairs"] if step else ["pairs"])}, range(3), passes
+    )
     assert len(batches) == 12 and passes == 4
     assert [set(batch) for batch in batches] == [
         {"pairs"}, set(), set(), set(), *[{"joint", "pairs"}, {"joint"}, {"joint"}, {"joint"}] * 2
@@ -123,7 +126,7 @@ def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, token
     one, passes = streams(system(micro_batch_size=6), examples, tokenizer)
     two, _ = streams(system(micro_batch_size=6), examples, tokenizer)
     whole, later = (
-        MixedBatches(found, lambda _, found=found: list(found), steps, passes)  # type: ignore[misc]
+        MixedBatches(lambda _, found=found: found, steps, passes)  # type: ignore[misc]
         for found, steps in ((one, range(4)), (two, range(2, 4)))
     )
     assert len(later) == 4
@@ -135,7 +138,7 @@ def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, token
 def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: Path) -> None:
     """They come as they were told, and in their order."""
     found, passes = streams(system(micro_batch_size=6), examples, tokenizer)
-    batches = MixedBatches(found, lambda _: list(found), range(4), passes)
+    batches = MixedBatches(lambda _: found, range(4), passes)
     loaded = list(DataLoader(batches, batch_size=None, num_workers=2))
     assert len(loaded) == 8 and set(loaded[0]) == {"joint", "pairs", "contiguous", "sentences"}
     torch.testing.assert_close(loaded, list(batches), rtol=0, atol=0)

@@ -59,7 +59,7 @@ def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
         module._trainer = SimpleNamespace(accumulate_grad_batches=prepared.passes, global_step=0, global_rank=0)
         module._fabric = None
         module.log = lambda *_, **__: None  # type: ignore[method-assign]
-        batches = MixedBatches(prepared.streams, lambda _: told.active, range(6), prepared.passes)
+        batches = MixedBatches(lambda _: prepared.streams, range(6), prepared.passes)
         found = []
         for index in range(prepared.passes):
             loss = module.training_step(batches[index], index)

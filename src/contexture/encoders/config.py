@@ -78,6 +78,11 @@ class CrossConfig:
     embeddings: Literal["own", "one"] = "own"
     # own: a layer for each (paper). shared: one for all (released code).
     layers: Literal["own", "shared"] = "own"
+    # How the layers begin. random: as all new layers (paper). copy: queries equal keys, and values pass unchanged, so
+    # that a sequence begins by reading the mean of those that are like it, and attention ranks like a similarity before
+    # any training. It is for sequences that do not attend to themselves (attends: others), as they are most like
+    # themselves. The last layer of Cross-Thought's objective begins in the same way.
+    start: Literal["random", "copy"] = "random"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -111,7 +116,9 @@ class TransformerConfig(EncoderConfig):
     # The vector is the mean of so many projections of the pooled state, which CMLM trains (its section 5.1, proj);
     # null: that state itself.
     projections: Size | None = None
-    # Special tokens and layers across sequences, which Cross-Thought trains; pooling is cls with them. null: none.
+    # Special tokens and layers across sequences, which Cross-Thought trains. With pooling: cls a vector is made of the
+    # states of the special tokens (paper); with mean or idf, and one special token, it is the mean over all tokens.
+    # null: none.
     cross: CrossConfig | None = None
     has_states: ClassVar[bool] = True
 
@@ -123,11 +130,8 @@ class TransformerConfig(EncoderConfig):
     def __post_init__(self) -> None:
         if self.projections is not None and self.embedding_size is not None:
             raise ValueError("a vector is a layer on the pooled state, embedding_size, or the mean of its projections")
-        if self.cross is not None and (self.pooling != "cls" or self.embedding_size or self.projections):
-            raise ValueError(
-                "with cross a vector is the states of the special tokens: set pooling to cls, and embedding_size and "
-                "projections to null"
-            )
+        if self.cross is not None:
+            self._check_cross(self.cross)
         if self.init_from is not None and self.start != "new":
             raise ValueError(f"start is {self.start}, but the embeddings come from {self.init_from}: set it to new")
         if self.init_from is None and self.layers == 0:
@@ -137,6 +141,17 @@ class TransformerConfig(EncoderConfig):
             )
         if self.init_from is None and self.hidden_size % self.heads:
             raise ValueError(f"heads ({self.heads}) must divide hidden_size ({self.hidden_size})")
+
+    def _check_cross(self, cross: CrossConfig) -> None:
+        if self.embedding_size or self.projections:
+            raise ValueError("cross reads the pooled states themselves: set embedding_size and projections to null")
+        if self.pooling not in ("cls", "mean", "idf"):
+            raise ValueError(f"cross needs pooling: cls, mean or idf, not {self.pooling}")
+        if self.pooling != "cls" and cross.tokens > 1:
+            raise ValueError(
+                f"cross.tokens is {cross.tokens}, but pooling: {self.pooling} gives one vector: set pooling to cls, or "
+                "cross.tokens to 1"
+            )
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -1,7 +1,7 @@
 """Cross-Thought's layers across sequences, which read the states of their special tokens (section 3.2)."""
 
 import copy
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -22,25 +22,23 @@ class CrossLayers(nn.Module):
     def __init__(self, config: CrossConfig, model: Any, scaled: bool) -> None:
         """Layers like those of `model`, which has one at least, with weights of their own; see `new_layer`."""
         super().__init__()
-        self.tokens = config.tokens
+        self.tokens, self.start = config.tokens, config.start
         like = model.encoder.layer[-1]
         self.layers = nn.ModuleList(
-            new_layer(like, scaled) for _ in range(config.tokens if config.layers == "own" else 1)
+            new_layer(like, scaled, config.start) for _ in range(config.tokens if config.layers == "own" else 1)
         )
 
-    def forward(self, vectors: Tensor, present: Tensor, documents: Tensor | None = None) -> Tensor:
+    def forward(self, vectors: Tensor, present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
         """Vectors (B, M, N·H) of M sequences → [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
 
-        Every sequence attends to those that are `present` (B, M), itself among them; with the numbers of their
-        `documents` (B, M) to those of its own document alone. What stands for an absent one means nothing.
+        Args:
+            vectors: of the sequences of B samples.
+            present: (B, M), false for padding, whose output has no meaning.
+            groups: (B, M); a sequence attends only to those with its number. None: to all sequences of the sample.
+            to_itself: whether a sequence attends to itself. A sequence that may attend to no other always does.
         """
-        allowed = present[:, None].expand(-1, present.shape[1], -1)
-        if documents is not None:
-            allowed = allowed & (documents[:, :, None] == documents[:, None])
-        # A row that may attend to nothing would make not-a-number of everything.
-        allowed = allowed | torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
-        mask = allowed[:, None]
-        read = [layer(one, mask) for layer, one in zip(self._each(), self._split(vectors), strict=True)]
+        mask = attention_mask(present, groups, to_itself)[:, None]
+        read = [layer(states, mask) for layer, states in zip(self._each(), self._split(vectors), strict=True)]
         return torch.stack(read, dim=-2).flatten(-2)
 
     def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -103,11 +101,27 @@ class CrossLayers(nn.Module):
         return vectors.view(*vectors.shape[:-1], self.tokens, -1).unbind(-2)
 
 
-def new_layer(like: Any, scaled: bool) -> Any:
-    """A layer like another one, with new weights, of BERT's standard deviation or, `scaled`, one that fits the width.
+def attention_mask(present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
+    """Which sequences each sequence of a sample attends to, (B, M, M); see `CrossLayers.forward`."""
+    allowed = present[:, None].expand(-1, present.shape[1], -1)
+    if groups is not None:
+        allowed = allowed & (groups[:, :, None] == groups[:, None])
+    itself = torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
+    if not to_itself:
+        allowed = allowed & ~itself
+    # A softmax over nothing is not a number.
+    return allowed | (itself & ~allowed.any(dim=-1, keepdim=True))
 
-    Queries do not start equal to keys: a sequence, which matches itself best, would attend to itself, and nothing would
-    be learned of what others bring.
+
+def new_layer(like: Any, scaled: bool, start: Literal["random", "copy"] = "random") -> Any:
+    """A layer like another one, with new weights.
+
+    Args:
+        like: the layer whose modules and sizes it has.
+        scaled: whether the standard deviation of new weights fits the width; otherwise it is BERT's.
+        start: random: all weights are drawn. Queries do not begin equal to keys: a sequence, which matches itself best,
+            would attend to itself alone. copy: queries equal keys, attention returns the weighted mean of the states
+            themselves, and the feed-forward part adds nothing.
     """
     layer = copy.deepcopy(like)
     for module in layer.modules():
@@ -116,4 +130,13 @@ def new_layer(like: Any, scaled: bool) -> Any:
             nn.init.zeros_(module.bias)
         elif isinstance(module, nn.LayerNorm):
             module.reset_parameters()
+    if start == "copy":
+        attention = layer.attention
+        width = attention.self.query.in_features
+        nn.init.normal_(attention.self.query.weight, std=width**-0.5)
+        with torch.no_grad():
+            attention.self.key.weight.copy_(attention.self.query.weight)
+        nn.init.eye_(attention.self.value.weight)
+        nn.init.eye_(attention.output.dense.weight)
+        nn.init.zeros_(layer.output.dense.weight)
     return layer

@@ -89,10 +89,16 @@ class Transformer(Network):
         """The same → what its states are pooled to, (B, H)."""
         if self.reads_first_only:
             return first_states(self._reader(batch), self.leaders, **self._inputs(batch, words)).flatten(1)
-        weights, states = batch["attention_mask"], self.whole(batch, words)
+        return self.pool_states(self.whole(batch, words), batch)
+
+    def pool_states(self, states: Tensor, batch: Batch) -> Tensor:
+        """Hidden states (B, T, H) of a batch → what they are pooled to, (B, H), or (B, N·H) of N special tokens."""
+        if self.leaders > 1:
+            return states[:, : self.leaders].flatten(1)
+        weights = batch["attention_mask"]
         if self.token_weights is not None:
             weights = weights * self.token_weights[self._known(batch)]
-        return states[:, : self.leaders].flatten(1) if self.leaders > 1 else pool(states, weights, self.pooling)
+        return pool(states, weights, self.pooling)
 
     def read_out(self, pooled: Tensor) -> Tensor:
         """Pooled states (B, H) → vectors (B, D)."""

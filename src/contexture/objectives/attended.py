@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from contexture.encoders.base import Encoder
+from contexture.encoders.cross import attention_mask
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import StreamBatch
 
@@ -16,6 +17,8 @@ GAP = "▢"
 LETTERS = 4
 #: As many sequences are read, and those of the sample that the last of them is of.
 SEQUENCES = 512
+#: Sequences of a sample whose attention to one another is kept for a picture.
+SAMPLE_SEQUENCES = 64
 #: Words that are shown; the numbers are of all that were found.
 SHOWN = 8
 
@@ -32,11 +35,13 @@ def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict
         other, and `times`, how often as much as to the others on average it does. Both have their `chance`: 1 over the
         number of others, and 1. `cases`: some to look at, each with its `word`, its `place` and the place `with_word`
         in the sample, the `weights` of all sequences there (of itself none), and three texts. Nothing where no word is
-        like that.
+        like that. `sample`: attention within the first sample, see `sample_attention`.
     """
     found: list[dict[str, Any]] = []
+    sample: dict[str, Any] = {}
     read = 0
     for batch in batches:
+        sample = sample or sample_attention(encoder, batch)
         found += _of_batch(encoder, batch)
         read += len(batch["grid"])
         if read >= SEQUENCES:
@@ -53,6 +58,29 @@ def attended_sequences(encoder: Encoder, batches: Iterable[StreamBatch]) -> dict
         "chance": sum(1 / len(others) for others in among) / len(found),
         "times": sum(one * len(others) for one, others in zip(given, among, strict=True)) / len(found),
         "cases": shown,
+        "sample": sample,
+    }
+
+
+def sample_attention(encoder: Encoder, batch: StreamBatch) -> dict[str, Any]:
+    """How much the sequences of the first sample of a batch attend to one another.
+
+    Returns:
+        `documents`, the number of the document of each sequence, rising from 0; `weights`, a row for each sequence, of
+        its attention to each, itself left out, as a multiple of uniform attention. At most `SAMPLE_SEQUENCES` of both.
+    """
+    assert encoder.cross is not None
+    present, documents = batch["present"][0], batch["documents"][0]
+    count = int(present.sum())
+    vectors = encoder(batch["sequences"], "document")[:count]
+    mask = attention_mask(present[None, :count], to_itself=False)[0]
+    weights = encoder.cross.log_attention(vectors, vectors, mask).exp() * mask.sum(dim=1, keepdim=True)
+    numbers = {number: order for order, number in enumerate(dict.fromkeys(documents[:count].tolist()))}
+    return {
+        "documents": [numbers[number] for number in documents[:SAMPLE_SEQUENCES].tolist()][:count],
+        "weights": [
+            [round(float(weight), 3) for weight in row[:SAMPLE_SEQUENCES]] for row in weights[:SAMPLE_SEQUENCES]
+        ],
     }
 
 

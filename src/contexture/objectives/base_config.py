@@ -28,8 +28,15 @@ class ObjectiveConfig:
     title: ClassVar[str] = ""
     #: In plain words, for those who know none of the papers: "learns by …".
     explained: ClassVar[str] = ""
-    #: What else it measures, as shares: its name behind the objective's → how the curve is called.
+    #: What else it measures, as shares: its name behind the objective's → how the curve is called …
     measures: ClassVar[dict[str, str]] = {}
+    #: … and in nats.
+    nats: ClassVar[dict[str, str]] = {}
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """The streams that it can read with these settings."""
+        return self.streams
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """Raise ValueError, saying behind the objective's name what is wrong, where it cannot train such an encoder."""

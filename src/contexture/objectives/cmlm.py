@@ -37,19 +37,18 @@ class ConditionalMaskedLanguageModel(Objective):
         perceptrons = encoder.projections or self.projections
         assert perceptrons is not None
         self.per_row = 6.0 * sum(p.numel() for p in perceptrons.parameters())
-        joined = 0 if self.join is None else 6.0 * config.probability * self.join.weight.numel()
-        self.per_token = self.masking.per_token + joined
+        self.per_masked = self.masking.per_masked + (0 if self.join is None else 6.0 * self.join.weight.numel())
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Mask the second sequences and add `cmlm_targets` (B, T)."""
-        ids, targets = self.masking(batch["second"]["input_ids"], generator)
+        ids, targets = self.masking(batch["second"], generator)
         return {**batch, "second": {**batch["second"], "input_ids": ids}, "cmlm_targets": targets}
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Those of the second sequences with the projections before them, and of projections, head and logits."""
         lengths = row_lengths(batch["second"])
-        own = self.per_row * len(lengths) + self.per_token * lengths.sum()
-        return self.layer_flops(lengths + self.views) + own
+        heads = self.per_row * len(lengths) + self.per_masked * self.masking.expected(batch["second"]).sum()
+        return self.layer_flops(lengths + self.views) + heads
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the masked tokens; also, now and then, what share is guessed, and how much of it the vectors bring.

@@ -11,7 +11,7 @@ from contexture.objectives.bitext_config import BitextObjectiveConfig as BitextO
 from contexture.objectives.cmlm_config import CmlmConfig as CmlmConfig
 from contexture.objectives.cross_thought_config import CrossThoughtConfig as CrossThoughtConfig
 from contexture.objectives.lm_config import LmConfig as LmConfig
-from contexture.objectives.masking_config import MaskingConfig
+from contexture.objectives.masking_config import SequenceMaskingConfig
 from contexture.objectives.nli_config import NliConfig as NliConfig
 from contexture.objectives.simcse_config import SimcseConfig as SimcseConfig
 from contexture.objectives.tsdae_config import TsdaeConfig as TsdaeConfig
@@ -19,8 +19,8 @@ from contexture.strict import STRICT
 
 
 @dataclass(config=STRICT, frozen=True)
-class MlmConfig(MaskingConfig):
-    """How tokens are masked; nothing else to turn."""
+class MlmConfig(SequenceMaskingConfig):
+    """How tokens are masked. `starts` other than fixed is for `short_sequences` alone."""
 
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences", "short_sequences")
@@ -29,6 +29,11 @@ class MlmConfig(MaskingConfig):
     title: ClassVar[str] = "MLM"
     unit: ClassVar[str] = "nats per masked token"
     explained: ClassVar[str] = "guesses masked words"
+
+    @property
+    def readable(self) -> tuple[str, ...]:
+        """See `ObjectiveConfig.readable`."""
+        return self.streams if self.starts == "fixed" else ("short_sequences",)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.cross import new_layer
+from contexture.encoders.cross import CrossLayers, attention_mask, new_layer
 from contexture.encoders.first_states import BERT_LIKE, attend
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.attended import attended_sequences
@@ -16,6 +16,7 @@ from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import CrossThoughtConfig
 from contexture.objectives.devices import mean_of_all
 from contexture.objectives.masking import IGNORED, Masking
+from contexture.objectives.positions import Positions
 
 
 class CrossThought(Objective):
@@ -34,75 +35,73 @@ class CrossThought(Objective):
                 f"cross_thought has a last layer like those of {sorted(BERT_LIKE)}, not of {model.model_type}"
             )
         self.config, self.masking = config, Masking(config, encoder)
-        self.leaders, self.positions = network.leaders, model.max_position_embeddings - encoder.specials.first_position
-        self.last: Any = new_layer(network.base.encoder.layer[-1], encoder.config.scales_weights)
+        self.positions, self.leaders = Positions(config.starts, encoder), network.leaders
+        assert encoder.cross is not None
+        self.last: Any = new_layer(network.base.encoder.layer[-1], encoder.config.scales_weights, encoder.cross.start)
         attention = self.last.attention
         idle = [attention.self.query, attention.output, self.last.intermediate, self.last.output]
         asking = 6.0 * sum(p.numel() for module in idle for p in module.parameters())
-        read = 6.0 * sum(p.numel() for one in (attention.self.key, attention.self.value) for p in one.parameters())
-        self.per_token = read + config.probability * asking + self.masking.per_token
-        self.per_pair = 12.0 * config.probability * model.hidden_size
-        assert encoder.cross is not None
+        self.per_token = 6.0 * sum(
+            p.numel() for module in (attention.self.key, attention.self.value) for p in module.parameters()
+        )
+        self.per_masked = asking + self.masking.per_masked
+        self.per_pair = 12.0 * model.hidden_size
         self.across = encoder.cross.flops
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
-        """Mask every sequence, let its words begin where they are drawn to, and add `targets` (B, T) to its chunk."""
+        """Move the words of each sequence, mask them, and add `targets` (B, T) to each chunk."""
         texts = batch["sequences"]
-        chunks = texts["chunks"]
-        one = torch.rand(1, generator=generator, device=chunks[0]["input_ids"].device)
-        widest = max(chunk["input_ids"].shape[1] for chunk in chunks)
-        changed = [self._corrupted(chunk, one, widest, generator) for chunk in chunks]
-        return {**batch, "sequences": {**texts, "chunks": changed}}
-
-    def _corrupted(
-        self, chunk: Mapping[str, Tensor], one: Tensor, widest: int, generator: torch.Generator
-    ) -> dict[str, Tensor]:
-        ids, targets = self.masking(chunk["input_ids"], generator)
-        changed = {**chunk, "input_ids": ids, "targets": targets}
-        if self.config.starts == "fixed":
-            return changed
-        lengths = row_lengths(chunk)
-        drawn = one if self.config.starts == "one" else torch.rand(len(ids), generator=generator, device=ids.device)
-        room = self.positions - (lengths if self.config.starts == "each" else lengths.new_full((1,), widest))
-        shift = (drawn * (room + 1)).long().clamp_max(room)[:, None]
-        words = torch.arange(ids.shape[1], device=ids.device) >= self.leaders
-        there = chunk["attention_mask"].bool() & words
-        changed["position_ids"] = chunk["position_ids"] + shift * there
-        return changed
+        chunks = []
+        for chunk in self.positions.move(texts["chunks"], generator):
+            ids, targets = self.masking(chunk, generator)
+            chunks.append({**chunk, "input_ids": ids, "targets": targets})
+        return {**batch, "sequences": {**texts, "chunks": chunks}}
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Those of the layers across sequences, of the last layer, and of the logits of masked tokens."""
-        lengths = torch.cat([row_lengths(chunk) for chunk in batch["sequences"]["chunks"]]).double()
-        own = self.per_token * lengths.sum() + self.per_pair * lengths.square().sum()
-        found: Tensor = self.across(batch["present"].sum(dim=1)) + own
-        return found
+        chunks = batch["sequences"]["chunks"]
+        lengths = torch.cat([row_lengths(chunk) for chunk in chunks]).double()
+        masked = torch.cat([self.masking.expected(chunk) for chunk in chunks]).double()
+        last = self.per_token * lengths.sum() + self.per_masked * masked.sum() + self.per_pair * (masked @ lengths)
+        total: Tensor = self.across(batch["present"].sum(dim=1)) + last
+        return total
 
     def shown(self, encoder: Encoder, batches: Iterable[StreamBatch]) -> dict[str, Any]:
         """See `attended_sequences`."""
         return attended_sequences(encoder, batches)
 
     def forward(self, encoder: Encoder, states: list[Tensor], batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens; also, now and then, what share is guessed, and how much of it others bring.
+        """Mean over the masked tokens.
 
-        `cross_gain` is the share of masked tokens guessed rightly less that where every sequence sees itself alone.
+        Now and then also, in nats per masked token, `gain`: how much smaller the loss is than if each sequence attended
+        to itself alone; and `own_gain`: the same where sequences attend to those of their own document alone.
+        `accuracy` is the share of masked tokens predicted rightly; `own_share` that of the attention which goes to
+        other sequences of the same document, `own_chance` what it would be if attention were uniform.
         """
         assert encoder.cross is not None
+        network: Any = encoder.document
         chunks, rows = batch["sequences"]["chunks"], batch["sequences"]["rows"]
         grid, present, documents = batch["grid"], batch["present"], batch["documents"]
-        own = torch.cat([state[:, : self.leaders].flatten(1) for state in states])[rows]
-        placed = own.new_zeros(present.numel(), own.shape[1]).index_copy(0, grid, own).view(*present.shape, -1)
+        parts = zip(states, chunks, strict=True)
+        vectors = torch.cat([network.pool_states(state, chunk) for state, chunk in parts])[rows]
+        table = vectors.new_zeros(present.numel(), vectors.shape[1]).index_copy(0, grid, vectors)
+        table = table.view(*present.shape, -1)
 
-        def guessed(numbers: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            read = encoder.cross(placed, present, numbers).flatten(0, 1)[grid][rows.argsort()]  # type: ignore[misc]
-            return self._guessed(encoder, read, states, chunks)
+        def predict(groups: Tensor, to_itself: bool) -> tuple[Tensor, Tensor, Tensor]:
+            read = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
+            return self._guessed(encoder, read[grid][rows.argsort()], states, chunks)
 
-        loss, right, count = guessed(documents)
+        to_itself: bool = batch["to_itself"]
+        loss, right, count = predict(batch["groups"], to_itself)
         metrics = {}
         if self.watched:
-            with torch.no_grad(), torch.random.fork_rng([own.device] if own.is_cuda else []):
-                alone = torch.arange(present.shape[1], device=present.device).expand_as(present)
-                _, without, _ = guessed(alone)
-            metrics = {"accuracy": right / count.clamp_min(1), "cross_gain": (right - without) / count.clamp_min(1)}
+            with torch.no_grad(), torch.random.fork_rng([vectors.device] if vectors.is_cuda else []):
+                each = torch.arange(present.shape[1], device=present.device).expand_as(present)
+                without, within = predict(each, True)[0], predict(documents, to_itself)[0]
+                masked = count.clamp_min(1)
+                gains = {"gain": (without - loss) / masked, "own_gain": (without - within) / masked}
+                shares = document_shares(encoder.cross, table, present, documents, batch["groups"], to_itself)
+            metrics = {"accuracy": right / masked, **gains, **shares}
         return Loss(mean_of_all(loss, count), metrics)
 
     def _guessed(
@@ -130,6 +129,26 @@ class CrossThought(Objective):
         logits = encoder.token_logits(self.last.feed_forward_chunk(attended)).float()
         truth = targets.gather(1, places)[chosen]
         return nn.functional.cross_entropy(logits, truth, reduction="sum"), (logits.argmax(-1) == truth).sum()
+
+
+def document_shares(
+    cross: CrossLayers, vectors: Tensor, present: Tensor, documents: Tensor, groups: Tensor, to_itself: bool
+) -> dict[str, Tensor]:
+    """Attention to other sequences of the same document: `own_share`, and `own_chance` for uniform attention.
+
+    Both are means over the sequences of B samples; for the arguments see `CrossLayers.forward`.
+    """
+    allowed = attention_mask(present, groups, to_itself)
+    itself = torch.eye(present.shape[1], dtype=torch.bool, device=present.device)
+    same = allowed & ~itself & (documents[:, :, None] == documents[:, None])
+    weights = torch.stack(
+        [cross.log_attention(sample, sample, mask).exp() for sample, mask in zip(vectors, allowed, strict=True)]
+    )
+    uniform = allowed / allowed.sum(dim=-1, keepdim=True)
+    return {
+        name: (values * same).sum(dim=-1)[present].mean()
+        for name, values in (("own_share", weights), ("own_chance", uniform))
+    }
 
 
 def masked_places(targets: Tensor) -> tuple[Tensor, Tensor]:

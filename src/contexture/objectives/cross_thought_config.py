@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import CrossConfig, EncoderConfig, Lengths
-from contexture.objectives.masking_config import MaskingConfig
+from contexture.objectives.masking_config import SequenceMaskingConfig
 from contexture.strict import STRICT
 
 
 @dataclass(config=STRICT, frozen=True)
-class CrossThoughtConfig(MaskingConfig):
+class CrossThoughtConfig(SequenceMaskingConfig):
     """How tokens are masked, and where the words of a sequence begin; the defaults are the paper's."""
 
     implementation: ClassVar[str] = "contexture.objectives.cross_thought:CrossThought"
@@ -20,10 +20,16 @@ class CrossThoughtConfig(MaskingConfig):
     title: ClassVar[str] = "Cross-Thought"
     unit: ClassVar[str] = "nats per masked token"
     explained: ClassVar[str] = "guesses masked words with the help of the other sequences' vectors"
-    measures: ClassVar[dict[str, str]] = {"cross_gain": "guessed right with the other sequences, above without"}
+    measures: ClassVar[dict[str, str]] = {
+        "own_share": "attention to other sequences of the same document",
+        "own_chance": "the same if attention were uniform",
+    }
+    nats: ClassVar[dict[str, str]] = {
+        "gain": "gain from all other sequences",
+        "own_gain": "gain from the same document's sequences",
+    }
 
-    # Where in the table of positions the words of a sequence begin: somewhere else for each (paper), at one place for
-    # all sequences of a batch (released code), or right behind the special tokens, as in every other use.
+    # See `SequenceMaskingConfig`.
     starts: Literal["each", "one", "fixed"] = "each"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
@@ -32,7 +38,7 @@ class CrossThoughtConfig(MaskingConfig):
         cross: CrossConfig | None = getattr(encoder, "cross", None)
         if cross is None:
             raise ValueError(
-                "trains layers across sequences, which the encoder has not: give it pooling: cls and cross: {tokens: 1}"
+                "trains layers across sequences, which the encoder does not have: give it cross: {tokens: 1}"
             )
         most = min(lengths.query, lengths.document) - 2
         if cross.tokens > most:

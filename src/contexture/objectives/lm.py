@@ -1,5 +1,6 @@
 """Left-to-right language modelling (Radford et al., 2018), a baseline of Cross-Thought's."""
 
+import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
@@ -7,6 +8,7 @@ from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import LmConfig
 from contexture.objectives.masking import guessing_loss
+from contexture.objectives.positions import Positions
 
 
 class LanguageModel(Objective):
@@ -14,7 +16,13 @@ class LanguageModel(Objective):
 
     def __init__(self, config: LmConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
+        self.positions = Positions(config.starts, encoder)
         self.per_token = 6.0 * encoder.hidden_size * (encoder.hidden_size + encoder.document.words.num_embeddings)
+
+    def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
+        """Let the words of each row begin where `starts` says."""
+        (moved,) = self.positions.move([batch], generator)
+        return moved
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Those of the head and the logits."""

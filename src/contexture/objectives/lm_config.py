@@ -1,6 +1,6 @@
 """Settings of left-to-right language modelling."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from contexture.strict import STRICT
 
 @dataclass(config=STRICT, frozen=True)
 class LmConfig(ObjectiveConfig):
-    """Nothing to turn."""
+    """Where the words of a sequence begin."""
 
     implementation: ClassVar[str] = "contexture.objectives.lm:LanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("short_sequences",)
@@ -20,6 +20,9 @@ class LmConfig(ObjectiveConfig):
     title: ClassVar[str] = "LM"
     unit: ClassVar[str] = "nats per token"
     explained: ClassVar[str] = "guesses every next word"
+
+    # See `SequenceMaskingConfig`.
+    starts: Literal["each", "one", "fixed"] = "fixed"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""

@@ -1,9 +1,12 @@
 """Masked tokens and the loss of guessing them (BERT; Devlin et al., 2019, section 3.1)."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
+from contexture.encoders.layout import row_lengths
 from contexture.objectives.masking_config import MaskingConfig
 
 IGNORED = -100
@@ -16,8 +19,8 @@ class Masking(nn.Module):
         super().__init__()
         self.config, tokens = config, encoder.vocabulary.tokens
         self.mask_id = tokens.mask
-        #: FLOPs, forward and backward, of the head and the logits for each token that may be masked.
-        self.per_token = 6.0 * config.probability * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
+        #: FLOPs, forward and backward, of the head and the logits for each masked token.
+        self.per_masked = 6.0 * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
         trained = encoder.document.words.num_embeddings
         special = torch.zeros(max(tokens.vocab_size, trained), dtype=torch.bool)
         special[[tokens.cls, tokens.sep, tokens.pad, tokens.mask, tokens.unk]] = True
@@ -26,21 +29,46 @@ class Masking(nn.Module):
         self.register_buffer("special", special, persistent=False)
         self.special: Tensor
 
-    def forward(self, ids: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """See `mask_tokens`."""
-        return mask_tokens(ids, self.special, self.mask_id, self.config, generator)
+    def forward(self, batch: Mapping[str, Tensor], generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Mask `input_ids` of a batch of tokens, only those that are `maskable` if it says so: see `mask_tokens`."""
+        ids, eligible = batch["input_ids"], batch.get("maskable")
+        return mask_tokens(ids, self.special, self.mask_id, self.config, generator, eligible)
+
+    def expected(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """How many tokens of each row (B,) are masked on average, special ones counted as if they were words."""
+        eligible = batch["maskable"].sum(dim=1) if "maskable" in batch else row_lengths(batch)
+        return self.config.probability * eligible
 
 
 def mask_tokens(
-    ids: Tensor, special: Tensor, mask_id: int, config: MaskingConfig, generator: torch.Generator
+    ids: Tensor,
+    special: Tensor,
+    mask_id: int,
+    config: MaskingConfig,
+    generator: torch.Generator,
+    eligible: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Mask ids (B, T) at random, never the ids listed in `special`.
 
-    `special` (V,) is true for ids that are neither masked nor drawn as replacements. Returns the corrupted ids and the
-    targets, both (B, T); targets are −100 where nothing is to be predicted.
+    Args:
+        ids: (B, T).
+        special: (V,), true for ids that are neither masked nor drawn as replacements.
+        mask_id: of [MASK].
+        config: shares.
+        generator: of all random choices.
+        eligible: (B, T), the only tokens that may be masked. An eligible token that a row repeats is masked, or not,
+            wherever it stands in the row, so that it cannot be copied from there. None: all tokens, each for itself.
+
+    Returns:
+        The corrupted ids and the targets, both (B, T); targets are −100 where nothing is to be predicted.
     """
     draw = torch.rand((3, *ids.shape), generator=generator, device=ids.device)
+    if eligible is not None:
+        first = (ids[:, :, None] == ids[:, None, :]).int().argmax(dim=2)
+        draw = draw.gather(2, first.expand_as(draw))
     chosen = (draw[0] < config.probability) & ~special[ids]
+    if eligible is not None:
+        chosen = chosen & eligible
     targets = ids.masked_fill(~chosen, IGNORED)
     masked = chosen & (draw[1] < config.mask_share)
     replaced = chosen & ~masked & (draw[1] < config.mask_share + config.random_share)

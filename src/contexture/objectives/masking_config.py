@@ -1,6 +1,6 @@
 """How tokens are masked, for every objective that has them guessed."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -30,3 +30,12 @@ class MaskingConfig(ObjectiveConfig):
     def __post_init__(self) -> None:
         if self.mask_share + self.random_share > 1:
             raise ValueError("mask_share and random_share are parts of one whole: together at most 1")
+
+
+@dataclass(config=STRICT, frozen=True)
+class SequenceMaskingConfig(MaskingConfig):
+    """How the tokens of sequences are masked, and where their words begin."""
+
+    # Where in the table of positions the words of a sequence begin: somewhere else for each (Cross-Thought's paper), at
+    # one place for all sequences of a batch (its released code), or right behind the special tokens (BERT).
+    starts: Literal["each", "one", "fixed"] = "fixed"

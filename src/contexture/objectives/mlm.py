@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.config import MlmConfig
 from contexture.objectives.masking import Masking, guesses, guessing_loss
+from contexture.objectives.positions import Positions
 
 
 class MaskedLanguageModel(Objective):
@@ -15,16 +15,17 @@ class MaskedLanguageModel(Objective):
 
     def __init__(self, config: MlmConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.masking = Masking(config, encoder)
+        self.masking, self.positions = Masking(config, encoder), Positions(config.starts, encoder)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Mask the input anew and add `mlm_targets` (B, T)."""
-        ids, targets = self.masking(batch["input_ids"], generator)
-        return {**batch, "input_ids": ids, "mlm_targets": targets}
+        ids, targets = self.masking(batch, generator)
+        (moved,) = self.positions.move([batch], generator)
+        return {**moved, "input_ids": ids, "mlm_targets": targets}
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Those of the head and the logits of as many tokens as are masked on average."""
-        return self.masking.per_token * row_lengths(batch).sum()
+        return self.masking.per_masked * self.masking.expected(batch).sum()
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the masked tokens of the batch; 0 where none was masked."""

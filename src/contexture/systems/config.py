@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import AnyEncoderConfig, HeadKind, Lengths
+from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
 from contexture.strict import STRICT
 from contexture.systems.registry import STREAMS, TASKS
 from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, checked, with_run
@@ -83,6 +83,9 @@ class SystemConfig:
     seeds: Positive
     # Tokens at which texts are cut.
     lengths: Lengths
+    # Tokens at which the texts of pre-training examples (pairs, sentences) are cut; null: lengths. Shorter ones let an
+    # encoder read longer texts in tasks than in pre-training.
+    example_lengths: Lengths | None = Field(default=None, kw_only=True)
     # Name → encoder. The first is that of runs which name none.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
     # Stream → how its examples are sampled and read.
@@ -124,6 +127,12 @@ class SystemConfig:
             named = {*run.streams, *(run.batch_size if isinstance(run.batch_size, dict) else ())}
             if unknown := sorted(named - set(self.streams)):
                 raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
+        for role in ROLES:
+            if self.sampled_lengths.of(role) > self.lengths.of(role):
+                raise ValueError(
+                    f"example_lengths.{role}: {self.sampled_lengths.of(role)} is more than lengths.{role}, "
+                    f"{self.lengths.of(role)}: encoders would cut these texts again; lower it"
+                )
         order = self.order
         for name in self.pretrain.runs:
             start = self.before(name)
@@ -204,6 +213,11 @@ class SystemConfig:
         }
         encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.of_run(run)
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
+
+    @property
+    def sampled_lengths(self) -> Lengths:
+        """The lengths of the texts of pre-training examples."""
+        return self.example_lengths or self.lengths
 
     def examples(self) -> dict[str, StreamConfig]:
         """Folder of examples → the stream whose settings make them."""

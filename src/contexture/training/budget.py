@@ -14,6 +14,7 @@ from contexture.training.config import Budget, Precision, Pretraining, PretrainR
 from contexture.training.decisions import decided
 from contexture.training.precision import allow_tf32
 from contexture.training.prepare import Prepared
+from contexture.training.streams import Stream
 
 #: Steps whose mean cost is that of a step.
 TRIED = 8
@@ -33,12 +34,13 @@ def resolved(
     if all(stage.budget is None for stage in schedule):
         return config.recipe
 
-    def steps_of(stage: Stage) -> int | None:
+    def steps_of(number: int, stage: Stage) -> int | None:
         if stage.budget is None:
             return stage.steps
-        return _steps(stage, stage.budget, stream_of, prepared, config.settings.precision)
+        streams = prepared.stages[number]
+        return _steps(stage, stage.budget, stream_of, streams, prepared, config.settings.precision)
 
-    known = decided(file, rank, lambda: [steps_of(stage) for stage in schedule])
+    known = decided(file, rank, lambda: [steps_of(number, stage) for number, stage in enumerate(schedule)])
     stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, known, strict=True)]
     return replace(config.recipe, schedule=stages)
 
@@ -60,8 +62,14 @@ def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapp
     return tokens, flops
 
 
-def _steps(stage: Stage, budget: Budget, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision) -> int:
-    streams = {stream_of[name]: prepared.streams[stream_of[name]] for name in stage.weights}
+def _steps(
+    stage: Stage,
+    budget: Budget,
+    stream_of: Mapping[str, str],
+    streams: Mapping[str, Stream],
+    prepared: Prepared,
+    precision: Precision,
+) -> int:
     ranks = max(stream.steps.ranks for stream in streams.values())
     batches = [
         {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}

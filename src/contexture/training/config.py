@@ -151,8 +151,12 @@ class Stage:
     weights: dict[str, Annotated[float, Field(gt=0)]]
     # Optimizer steps of this stage …
     steps: Positive | None = None
-    # … or what it may spend; null, as steps: what pretrain.budget says.
+    # … or what it may spend; null, as steps: what pretrain.budget says …
     budget: Budget | None = None
+    # … or this share of it.
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
+    # Stream → how it is read in this stage, where not as in the rest of the run.
+    streams: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.weights:
@@ -161,6 +165,8 @@ class Stage:
             raise ValueError(f"no objective {sorted(unknown)}; there are {sorted(OBJECTIVES)}")
         if self.steps is not None and self.budget is not None:
             raise ValueError("a stage has either steps or a budget")
+        if self.share is not None and (self.steps is not None or self.budget is not None):
+            raise ValueError("share is of pretrain.budget: a stage with steps or a budget of its own has none")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -200,17 +206,17 @@ class PretrainRun:
         """The objectives of all stages."""
         return list(dict.fromkeys(name for stage in self.schedule for name in stage.weights))
 
-    def stage_at(self, step: int) -> Stage:
-        """The stage in force at an optimizer step, counted from 0."""
-        for stage in self.schedule:
+    def stage_at(self, step: int) -> int:
+        """The number of the stage in force at an optimizer step, both counted from 0."""
+        for number, stage in enumerate(self.schedule):
             if step < (stage.steps or 0):
-                return stage
+                return number
             step -= stage.steps or 0
         raise IndexError(f"the schedule ends {step + 1} steps before this one")
 
     def weights_at(self, step: int) -> dict[str, float]:
         """The weights in force at an optimizer step, counted from 0."""
-        return self.stage_at(step).weights
+        return self.schedule[self.stage_at(step)].weights
 
     def objective(self, name: str) -> ObjectiveConfig:
         """The settings of an objective."""
@@ -220,13 +226,13 @@ class PretrainRun:
     def stream_of(self, name: str, there: Mapping[str, Any]) -> str:
         """The stream that an objective reads, among those that are there; ValueError where it can read none."""
         settings = self.objective(name)
-        readable = [stream for stream in settings.streams if stream in there]
+        readable = [stream for stream in settings.readable if stream in there]
         if settings.stream is None and readable:
             return readable[0]
         if settings.stream in readable:
             return str(settings.stream)
         raise ValueError(
-            f"{name} reads {' or '.join(settings.streams)}; "
+            f"{name} reads {' or '.join(settings.readable)}; "
             + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(there)}")
         )
 
@@ -272,11 +278,13 @@ class PretrainConfig:
     def recipe(self, run: str) -> PretrainRun:
         """A run, its stages with what they may spend."""
         found = self.runs[run]
-        stages = [
-            replace(stage, budget=self.budget) if stage.steps is None and stage.budget is None else stage
-            for stage in found.schedule
-        ]
-        return replace(found, schedule=stages)
+        return replace(found, schedule=[self._with_budget(stage) for stage in found.schedule])
+
+    def _with_budget(self, stage: Stage) -> Stage:
+        if stage.steps is not None or stage.budget is not None or self.budget is None:
+            return stage
+        amount = self.budget.amount * (stage.share or 1.0)
+        return replace(stage, budget=replace(self.budget, amount=amount), share=None)
 
     def of_run(self, run: str) -> "PretrainConfig":
         """The same with the learning rate of a run."""
@@ -321,11 +329,22 @@ class Pretraining:
                 raise ValueError(
                     f"run {self.run}: batch_size {size} must be a multiple of devices, {self.settings.devices}"
                 )
+        for number in range(len(self.recipe.schedule)):
+            self.stage_streams(number)
 
     @property
     def active(self) -> list[str]:
         """The streams that the run reads."""
         return list(dict.fromkeys(self.recipe.stream_of(name, self.streams) for name in self.recipe.names))
+
+    def stage_streams(self, number: int) -> dict[str, Any]:
+        """The streams that a stage reads, with their settings there."""
+        stage = self.recipe.schedule[number]
+        active = list(dict.fromkeys(self.recipe.stream_of(name, self.streams) for name in stage.weights))
+        if unread := sorted(set(stage.streams) - set(active)):
+            raise ValueError(f"run {self.run}, schedule.{number}.streams: no objective of the stage reads {unread}")
+        location = ("pretrain", "runs", self.run, "schedule", str(number), "streams")
+        return {name: with_run(self.streams[name], stage.streams.get(name, {}), *location, name) for name in active}
 
 
 def with_run(config: StreamConfig, changed: Mapping[str, Any], *place: str) -> Any:

@@ -61,10 +61,17 @@ def _seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtyp
         start = time.perf_counter()
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             encoded = [module.streams[name].encode(module.encoder, part) for name, part in batch.items()]
-            tensors = [one for found in encoded for one in (found.values() if isinstance(found, dict) else [found])]
+            tensors = [tensor for states in encoded for tensor in _list_tensors(states)]
             loss = torch.stack([tensor.float().square().mean() for tensor in tensors]).sum()
         loss.backward()  # type: ignore[no-untyped-call]
         if device.type == "cuda":
             torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
     return min(times[1:])
+
+
+def _list_tensors(states: Any) -> list[torch.Tensor]:
+    """The tensors of what a stream encodes: one, one by role, or one for each chunk."""
+    if isinstance(states, dict):
+        return list(states.values())
+    return states if isinstance(states, list) else [states]

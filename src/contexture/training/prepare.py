@@ -8,10 +8,11 @@ from pathlib import Path
 import torch
 
 from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.config import Needs
 from contexture.encoders.files import load_encoder
 from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.objectives.base import Objective
-from contexture.training.config import Pretraining
+from contexture.training.config import Pretraining, StreamConfig
 from contexture.training.data import NothingToReadError
 from contexture.training.places import resolve
 from contexture.training.seeding import mix
@@ -40,12 +41,24 @@ class Files:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that is trained, and what it is trained on; no streams where the text gives nothing to train on."""
+    """All that is trained, and what it is trained on.
+
+    Attributes:
+        encoder: with the weights to begin with.
+        objectives: by name; none if the text gives nothing to train on.
+        stages: of each stage of the schedule, the streams that it reads, by name.
+        passes: forward passes of an optimizer step.
+    """
 
     encoder: Encoder
     objectives: dict[str, Objective]
-    streams: dict[str, Stream]
+    stages: list[dict[str, Stream]]
     passes: int = 1
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The streams of all stages, each as the last stage reads it."""
+        return {name: stream for stage in self.stages for name, stream in stage.items()}
 
 
 def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prepared:
@@ -61,41 +74,64 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
     else:
         # A head that no objective of this run trains may be trained by one that continues it.
         keeps = head or not config.recipe.names
-        needs = needs_of(config.streams, config.lengths)
-        encoder = build_encoder(config.encoder, config.lengths, vocabulary, needs, keeps)
+        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_rows(config), keeps)
     encoder.recompute = config.settings.recompute
     try:
-        streams, passes = open_streams(config, seed, files, encoder, rank)
+        stages, passes = open_stages(config, seed, files, encoder, rank)
     except NothingToReadError as error:
         LOG.warning("%s is not trained: %s", config.run, error)
-        return Prepared(encoder, {}, {})
+        return Prepared(encoder, {}, [])
+    prepared = Prepared(encoder, {}, stages, passes)
     if files.start is None and head and config.encoder.scales_weights:
-        counted(encoder, streams)
-    objectives: dict[str, Objective] = {}
+        counted(encoder, prepared.streams)
     for name in config.recipe.names:
         settings = config.recipe.objective(name)
-        objectives[name] = resolve(settings.implementation)(settings, encoder)
-    return Prepared(encoder, objectives, streams, passes)
+        prepared.objectives[name] = resolve(settings.implementation)(settings, encoder)
+    return prepared
 
 
-def open_streams(
+def required_rows(config: Pretraining) -> Needs:
+    """Return the positions and token types that the tables of the run's new encoder need, in addition to its lengths.
+
+    These are the needs of all streams of the system, as other runs may continue the encoder. Published weights that the
+    run does not train need positions for `lengths` alone: their table has a fixed size, and a run that continues them
+    checks it against its streams.
+    """
+    needs = needs_of(config.streams, config.lengths)
+    published = getattr(config.encoder, "init_from", None) is not None
+    return Needs(types=needs.types) if published and not config.recipe.names else needs
+
+
+def open_stages(
     config: Pretraining, seed: int, files: Files, encoder: Encoder, rank: int
-) -> tuple[dict[str, Stream], int]:
-    """The streams that the run reads, and the forward passes of an optimizer step."""
-    pretrain, streams = config.settings, {name: config.streams[name] for name in config.active}
-    sizes = pretrain.batch_sizes(config.run, streams)
-    kinds = {name: resolve(settings.implementation) for name, settings in streams.items()}
+) -> tuple[list[dict[str, Stream]], int]:
+    """The streams that each stage of a run reads, and the forward passes of an optimizer step.
+
+    Stages that read a stream with the same settings share it.
+    """
+    pretrain, active = config.settings, {name: config.streams[name] for name in config.active}
+    sizes = pretrain.batch_sizes(config.run, active)
+    kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
     passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].splits})
-    found = {}
-    for name, settings in streams.items():
-        if kinds[name].splits and sizes[name] % (passes * pretrain.devices):
+    for name, kind in kinds.items():
+        if kind.splits and sizes[name] % (passes * pretrain.devices):
             raise ValueError(
                 f"run {config.run}, stream {name}: batch_size {sizes[name]} must be a multiple of {passes} passes × "
                 f"{pretrain.devices} devices"
             )
+    opened: list[tuple[str, StreamConfig, Stream]] = []
+
+    def open_stream(name: str, settings: StreamConfig) -> Stream:
+        for same_name, same_settings, same_stream in opened:
+            if (same_name, same_settings) == (name, settings):
+                return same_stream
         steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
-        found[name] = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
-    return found, passes
+        stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
+        opened.append((name, settings, stream))
+        return stream
+
+    stages = [config.stage_streams(number) for number in range(len(config.recipe.schedule))]
+    return [{name: open_stream(name, settings) for name, settings in stage.items()} for stage in stages], passes
 
 
 def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:

@@ -19,7 +19,7 @@ from contexture.training.ranks import own_rank
 from contexture.training.recorder import Recorder, totals_of
 from contexture.training.seeding import mix
 from contexture.training.snapshots import Snapshots
-from contexture.training.streams import MixedBatches
+from contexture.training.streams import MixedBatches, Stream
 from contexture.training.trainer import fit
 
 LOG = logging.getLogger(__name__)
@@ -65,10 +65,10 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
     if load_checkpoint(module, folder):
         LOG.info("resuming %s, seed %d, at step %d of %d", config.run, seed, module.first_step, module.steps)
 
-    def active(step: int) -> list[str]:
-        return list(dict.fromkeys(stream_of[name] for name in recipe.weights_at(step)))
+    def streams_at(step: int) -> dict[str, Stream]:
+        return prepared.stages[recipe.stage_at(step)]
 
-    batches = MixedBatches(prepared.streams, active, range(module.first_step, module.steps), prepared.passes)
+    batches = MixedBatches(streams_at, range(module.first_step, module.steps), prepared.passes)
     fit(
         module,
         batches,

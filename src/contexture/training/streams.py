@@ -5,7 +5,7 @@ devices; a batch whose texts are negatives of one another stays whole on its dev
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -146,10 +146,9 @@ def both_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_
 class MixedBatches(Dataset[dict[str, Any]]):
     """A run's batches `{stream: batch}`; item i is forward pass i, counted from the first of `steps`."""
 
-    def __init__(
-        self, streams: Mapping[str, Stream], active: Callable[[int], Sequence[str]], steps: range, passes: int
-    ) -> None:
-        self.streams, self.active, self.steps, self.passes = streams, active, steps, passes
+    def __init__(self, streams_at: Callable[[int], Mapping[str, Stream]], steps: range, passes: int) -> None:
+        """`streams_at`: optimizer step → the streams that are read there."""
+        self.streams_at, self.steps, self.passes = streams_at, steps, passes
 
     def __len__(self) -> int:
         return len(self.steps) * self.passes
@@ -158,8 +157,8 @@ class MixedBatches(Dataset[dict[str, Any]]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         step, part = self.steps[index // self.passes], index % self.passes
-        names = [name for name in self.active(step) if part == 0 or self.streams[name].splits]
-        return {name: self.streams[name].batch(step, part) for name in names}
+        streams = self.streams_at(step).items()
+        return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.splits}
 
 
 def dealt(lengths: Ints, place: int, places: int) -> Ints:

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from pyspark.sql import DataFrame, SparkSession
 
 from contexture.encoders.config import Lengths
 from contexture.sampling.tokens import sentences_alone, tokenize_paragraphs
-from contexture.systems.cross_thought.batches import cut_sequences
-from contexture.systems.cross_thought.config import SampleSampling, SequenceSamplesConfig
-from contexture.systems.cross_thought.examples import _sampler, count_samples, sequence_samples, tables
+from contexture.systems.cross_thought.batches import cut_samples, frequent_tokens, shared_tokens
+from contexture.systems.cross_thought.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
+from contexture.systems.cross_thought.examples import _sampler, count_samples, group_runs, sequence_samples, tables
 from tests.sampling.make import WORDS, Made, settings, table
 
 FILES = 3
@@ -83,7 +84,7 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     assert {name: counts[name] for name in ("documents", "samples", "sequences", "tokens", "samples_padded")} == {
         "documents": 3, "samples": 3, "sequences": 8, "tokens": 13, "samples_padded": 1
     }  # fmt: skip
-    assert counts["sequences_padded"] == 3 and counts["samples_of_several_documents"] >= 1
+    assert counts["sequences_padded"] == 3 and counts["documents_per_sample_max"] >= 2
 
 
 def test_samples_of_a_file_by_hand() -> None:
@@ -122,7 +123,9 @@ def test_samples_of_a_file_by_hand() -> None:
 def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: int) -> None:
     tokens = iter(range(1000))
     samples = [[[next(tokens) for _ in range(size)] for size in of_sample] for of_sample in sizes]
-    found, sample, piece = cut_sequences(pa.array(samples, pa.list_(pa.list_(pa.int32()))), length)
+    config = ShortSequencesConfig(sampling=SampleSampling(sequences=8, tokens=length))
+    cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
+    found, sample, piece = cut.sequences, cut.samples, cut.documents
     expected = [
         (number, one[i : i + length])
         for number, of_sample in enumerate(samples)
@@ -135,12 +138,113 @@ def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: 
     assert piece.max() + 1 == sum(map(len, sizes)) and (np.diff(piece) >= 0).all()
 
 
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 4))
+def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owners: list[int], documents: int) -> None:
+    runs = [(str(owner), start, np.array([start], np.int32)) for start, owner in enumerate(owners)]
+    samples = list(group_runs(runs, documents))
+    names = [(sample, owners[int(piece[0])]) for sample, one in enumerate(samples) for piece in one.pieces]
+    assert sorted(int(piece[0]) for one in samples for piece in one.pieces) == list(range(len(owners)))
+    assert len(set(names)) == len(names)
+    sizes = [len(one.pieces) for one in samples]
+    assert max(sizes, default=1) <= documents and min(sizes, default=1) >= 1
+    # A sample that is not full lacks no document that a later sample has twice over: no two could be merged into one
+    # without a document that both have, or too many runs.
+    for first, one in enumerate(samples):
+        for other in samples[first + 1 :]:
+            assert len(one.pieces) == documents or other.names & one.names
+
+
+def test_runs_of_a_file_by_hand() -> None:
+    """Documents a, b and c with three, two and one run, two documents a sample."""
+    runs = [("a", 0, [1]), ("a", 8, [2]), ("b", 0, [3]), ("a", 16, [4]), ("c", 0, [5]), ("b", 8, [6])]
+    samples = group_runs([(name, start, np.array(tokens, np.int32)) for name, start, tokens in runs], 2)
+    rows = [(name, count, [piece.tolist() for piece in pieces]) for name, count, pieces in (s.row() for s in samples)]
+    assert rows == [("a@0", 2, [[1], [3]]), ("a@8", 2, [[2], [5]]), ("a@16", 2, [[4], [6]])]
+
+
+def test_runs_are_of_different_documents_and_do_not_depend_on_partitions(documents: DataFrame) -> None:
+    config = SampleSampling(sequences=6, tokens=7, run_length=2, files=FILES)
+    texts, tables_of_rows = texts_of(documents), []
+    for partitions, shuffles in ((1, "1"), (5, "7")):
+        with settings(documents.sparkSession, spark__sql__shuffle__partitions=shuffles):
+            samples = sequence_samples(documents.repartition(partitions, "sentence_count"), config, 5)
+            assert samples.rdd.getNumPartitions() == FILES
+            tables_of_rows.append(samples.collect())
+    rows = tables_of_rows[0]
+    assert rows == tables_of_rows[1] and rows != sequence_samples(documents, config, 6).collect()
+    assert max(row["documents"] for row in rows) == 3 and len({row["sample"] for row in rows}) == len(rows)
+    assert all(row["documents"] == len(row["pieces"]) for row in rows)
+    cut = [text[start : start + 14] for text in texts.values() for start in range(0, len(text), 14)]
+    assert sorted(list(piece) for row in rows for piece in row["pieces"]) == sorted(cut)
+    counts = count_samples(sequence_samples(documents, config, 5), documents, config)
+    per_sample = sorted(row["documents"] for row in rows)
+    assert counts["documents_per_sample_max"] == 3 and counts["documents_per_sample_min"] == per_sample[0]
+    assert counts["samples_padded"] == sum(number < 3 for number in per_sample)
+
+
+TOKENS = st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=7), min_size=1, max_size=6)
+
+
+@given(st.lists(TOKENS, min_size=1, max_size=4), st.integers(1, 3), st.sampled_from([None, 1, 2, 3]))
+def test_shared_tokens_and_parts_are_those_of_a_loop(
+    samples: list[list[list[int]]], length: int, documents: int | None
+) -> None:
+    """Tokens 0 and 1 are frequent."""
+    sampling = SampleSampling(sequences=6, tokens=length, run_length=1)
+    config = SequenceSamplesConfig(sampling=sampling, documents=documents)
+    cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
+    size = documents or 6
+    parts = [one[i : i + size] for one in samples for i in range(0, len(one), size)]
+    sequences = [[p[i : i + length] for p in part for i in range(0, len(p), length)] for part in parts]
+    assert cut.samples.tolist() == [number for number, part in enumerate(sequences) for _ in part]
+    expected = [
+        token > 1 and any(token in other for j, other in enumerate(part) if j != i)
+        for part in sequences
+        for i, sequence in enumerate(part)
+        for token in sequence
+    ]
+    assert shared_tokens(cut, np.arange(9) < 2).tolist() == expected
+
+
+class Pieces:
+    """Rows of samples in memory."""
+
+    def __init__(self, samples: list[list[list[int]]]) -> None:
+        self.samples, self.rows = samples, len(samples)
+
+    def take(self, start: int, count: int) -> pa.Table:
+        pieces = pa.array(self.samples[start : start + count], pa.list_(pa.list_(pa.int32())))
+        return pa.table({"pieces": pieces})
+
+
+def test_frequent_tokens_are_counted_by_sampled_sequences() -> None:
+    """Of 100 sequences of two tokens token 1 is in all, token 2 in three, each other in at most two."""
+    samples = [[[1, 2 if number < 3 else 10 + number // 2]] for number in range(100)]
+    frequent = frequent_tokens(Pieces(samples), SampleSampling(sequences=1, tokens=2), 70)
+    assert np.flatnonzero(frequent).tolist() == [1, 2]
+
+
+def test_samples_that_cannot_be_made_raise_errors() -> None:
+    with pytest.raises(ValidationError, match="run_length is 3: it must divide sequences, 8"):
+        SampleSampling(sequences=8, run_length=3)
+    with pytest.raises(ValidationError, match="runs are of one document each: set boundaries to documents"):
+        SampleSampling(sequences=8, run_length=2, boundaries="cross")
+    with pytest.raises(ValidationError, match=r"documents splits samples of runs: set sampling\.run_length"):
+        SequenceSamplesConfig(documents=2)
+    with pytest.raises(ValidationError, match="documents is 3: it must divide the 4 documents of a sample"):
+        SequenceSamplesConfig(sampling=SampleSampling(sequences=8, run_length=2), documents=3)
+
+
 @pytest.mark.parametrize(
     ("sampling", "said"),
     [
         (
             {"tokens": 9},
             r"no document fills a sequence of 9 tokens, the longest has 5: lower sampling\.tokens to at mo",
+        ),
+        (
+            {"tokens": 2, "sequences": 8, "run_length": 1},
+            r"no sample has runs of 8 documents, the fullest has 2: lower sampling\.sequences to at most 2",
         ),
         ({"tokens": 2, "sequences": 9}, r"does not fill a sample of 9 sequences, the fullest of its 1 files has 4: "),
     ],

@@ -7,7 +7,7 @@ import pytest
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.reporting.report import render_report
-from contexture.systems.cross_thought.page import NOTE, PICTURE, TABLE_4, TITLE, page
+from contexture.systems.cross_thought.page import NOTE, PICTURE, SAMPLE, TABLE_4, TITLE, attention_findings, page
 from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2
 from tests.reporting.make import TRAINING
 from tests.reporting.make import measured as measure
@@ -37,6 +37,22 @@ def test_gains_are_told_set_by_set() -> None:
     assert any("+10.0" in one and "SNLI" in one and "fine-tuned" in one for one in rendered.findings)
 
 
+def test_attention_is_compared_with_chance_and_the_better_cosine() -> None:
+    place = ("ranking", "demo")
+    records = [
+        *measured("ct_1_64", [0.2, 0.3, 0.4], *place, "by_attention", "recall_at_20"),
+        *measured("mlm_64", [0.1, 0.1, 0.1], *place, "by_cosine", "recall_at_20"),
+        *measured("random", [0.3, 0.2, 0.4], *place, "by_cosine", "recall_at_20"),
+    ]
+    over = {"variants": {"ct_1_64": {"over_chance": {"recall_at_20": [0.28, 0.25, 0.31]}}}}
+    confidence = {"demo": {"by_attention": {"chance": {"recall_at_20": 0.02}} | over}}
+    (sentence,) = attention_findings(records, confidence)
+    assert "R@20 30.0, significantly above chance (2.0); by cosine untrained has 30.0" in sentence
+    over["variants"]["ct_1_64"]["over_chance"]["recall_at_20"][1] = -0.01
+    assert "not significantly above chance" in attention_findings(records, confidence)[0]
+    assert attention_findings(records[:3], confidence) == []
+
+
 def test_the_papers_table_has_ours_of_every_set_in_its_column() -> None:
     sections = render_report(RECORDS, [], CONTEXT, page).page.sections
     tables = {section.title: section.table for section in sections if section.table is not None}
@@ -50,6 +66,21 @@ def test_the_papers_table_has_ours_of_every_set_in_its_column() -> None:
     assert "Answer ranking" in " ".join(tables)
 
 
+def test_the_published_masked_language_model_has_a_row_of_ours_only_if_it_was_measured() -> None:
+    def find_rows(records: list[Record]) -> dict[str, list[str]]:
+        sections = render_report(records, [], CONTEXT, page).page.sections
+        tables = {section.title: section.table for section in sections if section.table is not None}
+        return {
+            title: [row[1] for row in table.rows if row[0] == "Masked LM (160G)"]
+            for title, table in tables.items()
+            if any(row[0] == "Masked LM (160G)" for row in table.rows)
+        }
+
+    assert find_rows(RECORDS) == {TABLE_2.title: ["paper"]}
+    published = measured("mlm_160g", [0.71], "pairs", "snli", "finetuned", "accuracy")
+    assert find_rows([*RECORDS, *published])[TABLE_2.title] == ["paper", "ours, 1 seed"]
+
+
 CASE = {
     "word": "castle", "place": 1, "with_word": 2, "weights": [0.25, None, 0.65, 0.1],
     "masked": "near the ▢", "most": "a castle", "holder": "a castle",
@@ -60,6 +91,7 @@ SHOWN = {
     "chance": 1 / 3,
     "times": 1.95,
     "cases": [CASE, CASE | {"with_word": 0, "holder": "castles"}],
+    "sample": {"documents": [0, 0, 1], "weights": [[0, 1.5, 0.5], [1.8, 0, 0.2], [1, 1, 0]]},
 }
 
 
@@ -80,11 +112,16 @@ def test_what_masked_words_attend_to_is_seen() -> None:
     rings = axes.lines[0].get_xdata()
     assert list(rings) == [2, 0]
     assert f"{PICTURE}.png" in found.figures
+    (axes, _) = found.page.figures[SAMPLE].axes
+    assert [(box.get_x(), box.get_width()) for box in axes.patches] == [(-0.5, 2), (1.5, 1)]  # type: ignore[attr-defined]
+    cells = axes.images[0].get_array()
+    assert cells is not None and cells[1].compressed().tolist() == [1.8, 0.2]
 
 
 def test_what_is_compared_is_there() -> None:
     assert {name for pair in COMPARISONS for name in pair} <= set(LABELS)
-    assert {row.variant for row in TABLE_2.rows if row.variant} == set(LABELS) - {"random"}
+    ours = {"random", "ct_1_64_cls", "ct_1_64_paper", "mlm_64_paper"}
+    assert {row.variant for row in TABLE_2.rows if row.variant} == set(LABELS) - ours
 
 
 def test_multi_hop_answers_stand_beside_the_paper() -> None:

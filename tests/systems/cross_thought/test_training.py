@@ -4,19 +4,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from pydantic import ValidationError
+from safetensors.torch import load_file
+from transformers import RobertaConfig, RobertaForMaskedLM
 
+from contexture.encoders.config import Needs
 from contexture.encoders.files import load_encoder
 from contexture.objectives.cross_thought import CrossThought
 from contexture.systems.config import SystemConfig
+from contexture.systems.cross_thought import batches
+from contexture.train import files_of
 from contexture.training.curves import read_curves
 from contexture.training.data import ShuffledRows
+from contexture.training.prepare import prepare, required_rows
 from contexture.training.pretrain import shown_of
 from tests.training.runs import Killed, assert_same, killed_at, launch, train
 from tests.training.toys import PRETRAIN, STEADY, STREAMS, configured, schedule, transformer
 
 
-def system(dropout: float = 0.1, streams: dict[str, Any] | None = None, **pretrain: Any) -> SystemConfig:
+def system(
+    dropout: float = 0.1,
+    streams: dict[str, Any] | None = None,
+    encoders: dict[str, Any] | None = None,
+    **pretrain: Any,
+) -> SystemConfig:
     """The smallest system of samples."""
     runs = {
         "ct": schedule(cross_thought=1),
@@ -27,7 +39,8 @@ def system(dropout: float = 0.1, streams: dict[str, Any] | None = None, **pretra
     }
     return configured(
         lengths={"query": 12, "document": 24},
-        encoders={
+        encoders=encoders
+        or {
             "ct": transformer(dropout, pooling="cls", cross={"tokens": 2}),
             "plain": transformer(dropout, pooling="cls"),
         },
@@ -48,6 +61,113 @@ def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
     assert any(name.startswith("cross.safetensors") for name in whole)
     assert any(name.startswith("objectives.safetensors:cross_thought.last") for name in whole)
     assert load_encoder(tmp_path / "whole").cross is not None
+
+
+@pytest.fixture(autouse=True)
+def no_token_is_frequent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toys' vocabulary is so small that every token is in more sequences than a shared one may be."""
+    monkeypatch.setattr(batches, "MAX_SHARE", 1.0)
+
+
+RUNS = {"sequences": 4, "tokens": 8, "run_length": 2}
+STAGES = [
+    {"steps": 3, "weights": {"cross_thought": 1}, "streams": {"sequence_samples": {"documents": 1}}},
+    {"steps": 3, "weights": {"cross_thought": 1}},
+]
+
+
+def staged() -> SystemConfig:
+    """A run whose samples grow, with words masked that other sequences show, and vectors that are means."""
+    stream = {"sampling": RUNS, "positions": 40, "attends": "others", "maskable": "shared"}
+    short = {name: value for name, value in stream.items() if name != "attends"}
+    objectives = {"cross_thought": {"probability": 0.5, "starts": "fixed"}}
+    return system(
+        encoders={
+            "ct": transformer(0.1, pooling="mean", cross={"tokens": 1, "start": "copy"}),
+            "plain": transformer(0.1, pooling="mean"),
+        },
+        streams={"sequence_samples": stream, "short_sequences": short},
+        runs={"ct": {"schedule": STAGES, "objectives": objectives}, "mlm": schedule(mlm=1) | {"encoder": "plain"}},
+    )
+
+
+@pytest.mark.parametrize("step", [2, 4])
+def test_a_run_whose_samples_grow_is_resumed_in_either_stage(
+    step: int, examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(staged(), "ct", examples, tokenizer, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        killed_at(step, patch)
+        with pytest.raises(Killed):
+            train(staged(), "ct", examples, tokenizer, tmp_path / "again")
+    assert_same(whole, train(staged(), "ct", examples, tokenizer, tmp_path / "again"))
+    chance = read_curves(tmp_path / "whole")["train/cross_thought_own_chance"]
+    assert read_curves(tmp_path / "whole")["train/cross_thought"].min() > 0
+    # In parts of one document all other sequences are of the same document.
+    assert chance.iloc[:3].mean() > chance.iloc[3:].mean()
+
+
+def batch_of(run: str, examples: Path, tokenizer: Path, config: SystemConfig) -> dict[str, Any]:
+    """The first batch of a run's last stage."""
+    files = files_of(config, examples, tokenizer, None)
+    (stream,) = prepare(config.pretraining(run), 0, files).stages[-1].values()
+    return stream.batch(0, 0)
+
+
+def test_both_objectives_of_the_same_samples_may_mask_the_same_words(examples: Path, tokenizer: Path) -> None:
+    samples, short = (batch_of(run, examples, tokenizer, staged()) for run in ("ct", "mlm"))
+    chunks, rows = samples["sequences"]["chunks"], samples["sequences"]["rows"].tolist()
+    flat = [(ids[there], words[there]) for chunk in chunks for ids, words, there in rows_of(chunk)]
+    expected = [(ids[there], words[there]) for ids, words, there in rows_of(short)]
+    assert len(rows) == len(expected)
+    for row, (ids, words) in zip(rows, expected, strict=True):
+        assert flat[row][0].equal(ids) and flat[row][1].equal(words)
+    assert any(bool(words.any()) for _, words in expected)
+    assert samples["to_itself"] is False
+
+
+def rows_of(batch: dict[str, Any]) -> Any:
+    return zip(batch["input_ids"], batch["maskable"], batch["attention_mask"].bool(), strict=True)
+
+
+def test_parts_of_a_batch_have_the_maskable_words_of_the_whole(examples: Path, tokenizer: Path) -> None:
+    files, config = files_of(staged(), examples, tokenizer, None), staged()
+    (stream,) = prepare(config.pretraining("mlm"), 0, files).stages[0].values()
+    table = stream.rows.take(0, 6)
+    whole = stream.collate(table, 0, 1)
+    parts = [stream.collate(table, place, 3) for place in range(3)]
+    assert sum(int(part["maskable"].sum()) for part in parts) == int(whole["maskable"].sum()) > 0
+
+
+def test_precision_is_measured_on_samples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    train(system(precision="auto"), "ct", examples, tokenizer, tmp_path / "run")
+    assert load_encoder(tmp_path / "run").cross is not None
+
+
+def test_stages_share_one_budget(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    stages = [{"share": share, "weights": {"cross_thought": 1}} for share in (0.25, 0.75)]
+    runs = {"ct": {"schedule": stages}, "whole": {"schedule": [{"weights": {"cross_thought": 1}}]}}
+    config = system(runs=runs, budget={"unit": "tokens", "amount": 6000})
+    budgets = [stage.budget.amount for stage in config.pretraining("ct").recipe.schedule if stage.budget]
+    assert budgets == [1500, 4500]
+    spent = {}
+    for run in ("ct", "whole"):
+        train(config, run, examples, tokenizer, tmp_path / run)
+        spent[run] = float(read_curves(tmp_path / run)["spent/tokens"].iloc[-1])
+    assert spent["ct"] == pytest.approx(spent["whole"], rel=0.2)
+
+
+def test_settings_of_a_stage_are_checked() -> None:
+    stage = {"steps": 1, "weights": {"cross_thought": 1}}
+    for streams, said in (
+        ({"sequence_samples": {"positions": 9}}, r"a run can set .*, not \['positions'\]"),
+        ({"short_sequences": {"documents": 1}}, r"schedule\.0\.streams: no objective of the stage reads"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            system(runs={"ct": {"schedule": [stage | {"streams": streams}]}})
+    for wrong in ({"share": 0.5}, {"share": 0.5, "steps": None, "budget": {"unit": "flops", "amount": 1}}):
+        with pytest.raises(ValidationError, match=r"share is of pretrain\.budget"):
+            system(runs={"ct": {"schedule": [stage | wrong]}})
 
 
 def test_what_is_shown_is_of_every_sample_once(
@@ -73,7 +193,7 @@ def test_several_passes_read_the_same_samples(examples: Path, tokenizer: Path, t
         train(config, "ct", examples, tokenizer, tmp_path / str(micro))
     whole, parts = (read_curves(tmp_path / str(micro)) for micro in (6, 2))
     assert whole["spent/tokens"].tolist() == parts["spent/tokens"].tolist()
-    assert not parts["train/cross_thought_cross_gain"].isna().any()
+    assert not parts["train/cross_thought_gain"].isna().any()
 
 
 def test_language_models_read_the_same_text(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -84,6 +204,50 @@ def test_language_models_read_the_same_text(examples: Path, tokenizer: Path, tmp
         spent[run] = int(read_curves(tmp_path / run)["spent/tokens"].iloc[-1])
     assert spent["ct"] == spent["apart"] > spent["longer"]
     assert spent["ct"] > spent["mlm"]  # of two special tokens one more
+
+
+def published_system(folder: Path) -> SystemConfig:
+    """A system with published weights of 24 positions and samples whose words begin anywhere in 40."""
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    model = RobertaForMaskedLM(RobertaConfig(**sizes, vocab_size=300, max_position_embeddings=26, type_vocab_size=1))
+    model.save_pretrained(folder)
+    published = {"kind": "transformer", "init_from": str(folder), "pooling": "cls"}
+    runs = {
+        "ct": schedule(cross_thought=1),
+        "random": {"schedule": []},
+        "published": {"schedule": [], "encoder": "published"},
+        "more": schedule(mlm=1) | {"encoder": "published"},
+        "continued": schedule(mlm=1) | {"start": "published"},
+    }
+    encoders = {"ct": transformer(pooling="cls", cross={"tokens": 2}), "published": published}
+    return system(runs=runs, encoders=encoders)
+
+
+def test_published_weights_without_training_need_the_positions_of_texts_alone(
+    examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    config = published_system(tmp_path / "roberta")
+    train(config, "published", examples, tokenizer, tmp_path / "run")
+    expected = load_file(tmp_path / "roberta/model.safetensors")
+    saved = load_file(tmp_path / "run/model.safetensors")
+    assert set(expected) <= set(saved) and all(torch.equal(saved[name], expected[name]) for name in expected)
+    encoder = load_encoder(tmp_path / "run")
+    assert encoder.embed(["kana lodi " * 30]).any()  # cut at 24 tokens
+    assert required_rows(config.pretraining("published")) == Needs()
+    # New weights, trained or not, have rows for all streams, and so must published weights that are trained.
+    for run in ("ct", "random", "more"):
+        assert required_rows(config.pretraining(run)) == Needs(positions=40)
+
+
+def test_published_weights_with_too_few_positions_are_not_trained(
+    examples: Path, tokenizer: Path, tmp_path: Path
+) -> None:
+    config = published_system(tmp_path / "roberta")
+    with pytest.raises(ValueError, match="roberta has 26 positions, the layout needs 42"):
+        launch(config, "more", examples, tokenizer, tmp_path / "more")
+    launch(config, "published", examples, tokenizer, tmp_path / "run")
+    with pytest.raises(ValueError, match="run has 26 positions and 1 token types, run continued needs 42 and 1"):
+        launch(config, "continued", examples, tokenizer, tmp_path / "continued", start=tmp_path / "run")
 
 
 def test_sequences_that_do_not_fit_the_positions_are_refused(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -100,5 +264,7 @@ def test_text_that_runs_on_has_no_documents_to_attend_to_alone() -> None:
 
 def test_what_belongs_to_the_sampling_is_not_for_a_run() -> None:
     runs = {"ct": schedule(cross_thought=1) | {"streams": {"sequence_samples": {"positions": 9}}}}
-    with pytest.raises(ValidationError, match=r"a run can set \['tokens', 'attends'\], not \['positions'\]"):
+    with pytest.raises(
+        ValidationError, match=r"a run can set \['tokens', 'documents', 'maskable', 'attends'\], not \['positions'\]"
+    ):
         system(runs=runs)

@@ -20,7 +20,7 @@ from contexture.systems.config import SystemConfig
 from contexture.train import files_of
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
-from contexture.training.prepare import open_streams
+from contexture.training.prepare import open_stages
 from contexture.training.pretrain import summary_of
 from contexture.training.snapshots import snapshots, time_of
 from contexture.training.streams import MixedBatches
@@ -61,7 +61,7 @@ def batches(
 ) -> list[dict[str, Any]]:
     told = config.pretraining(run)
     encoder = build_encoder(told.encoder, told.lengths, Vocabulary.load(words))
-    found, _ = open_streams(told, 0, files_of(config, word_examples, words, None), encoder, rank)
+    (found,), _ = open_stages(told, 0, files_of(config, word_examples, words, None), encoder, rank)
     return [found[CONTIGUOUS].batch(step, 0) for step in range(steps)]
 
 

@@ -137,7 +137,7 @@ def test_a_batch_is_a_function_of_the_step_alone(
 
 
 def mixed(tables: Path, encoder: Encoder, steps: range) -> MixedBatches:
-    return MixedBatches({"pairs": batches(tables, encoder)}, lambda _: ["pairs"], steps, 1)
+    return MixedBatches(lambda _: {"pairs": batches(tables, encoder)}, steps, 1)
 
 
 def test_processes_that_load_give_the_same_batches(tables: Path, encoder: Encoder) -> None:

@@ -26,7 +26,7 @@ def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
 
 def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
     corpus = CORPUS[config.vocabulary]
-    made = resolve(stream.tables)(stream, config.lengths, config.sampling_seed)
+    made = resolve(stream.tables)(stream, config.sampled_lengths, config.sampling_seed)
     nodes, read, observed = [], [], []
     for table in made.tables:
         inputs = [corpus.get(name, f"{name}-examples@spark") for name in table.reads]

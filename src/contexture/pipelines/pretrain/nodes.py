@@ -81,10 +81,11 @@ def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
 
 
 def described(stage: Stage) -> str:
-    """A stage of a schedule: "300 steps of 1 mlm + 1 mspp"."""
+    """A stage of a schedule: "300 steps of 1 mlm + 1 mspp", and how it reads its streams, if otherwise than others."""
     weights = " + ".join(f"{weight:g} {name}" for name, weight in stage.weights.items())
     spent = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
-    return f"{spent} of {weights}"
+    changes = [f"{key} {value}" for settings in stage.streams.values() for key, value in settings.items()]
+    return f"{spent} of {weights}" + (f" ({', '.join(changes)})" if changes else "")
 
 
 def seed_folder(place: Path, run: str, seed: int) -> Path:

@@ -2,12 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import mean
 from typing import Any
 
-from contexture.reporting.attended_sequences import attention_picture, attention_table, cases_table
+from matplotlib.figure import Figure
+
+from contexture.reporting.attended_sequences import (
+    attention_picture,
+    attention_table,
+    cases_table,
+    sample_picture,
+)
 from contexture.reporting.default_page import every_table
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, sections
+from contexture.reporting.phrases import within_sentence
 from contexture.reporting.published import PublishedTable
 from contexture.reporting.records import Record, data_of
 from contexture.reporting.tables import Comparison, compare, comparison_table
@@ -19,15 +28,21 @@ TITLE = "Cross-Thought: sequences that help each other guess their masked words"
 NOTE = (
     "Ours: encoders of the sizes above, trained on the text above. The paper's have RoBERTa-base's size, are trained "
     "on Wikipedia for 125,000 steps of 128 samples of 500 sequences, and are fine-tuned on each set's whole training "
-    "part. Unless the configuration says the same, the numbers are not comparable; what can be compared is the order "
-    "of the rows."
+    "part. The second number in a name is the paper's length of sequences, not ours. Unless the configuration says the "
+    "same, the numbers are not comparable; what can be compared is the order of the rows."
 )
 TABLE_4 = "Table 4: which other sequences a masked word attends to"
-PICTURE = "attended_sequences"
+PICTURE, SAMPLE = "attended_sequences", "attention_over_a_sample"
+SAMPLE_TEXT = (
+    "Each row is a sequence of one sample, each column a sequence that it can attend to. Boxes frame the sequences of "
+    "one document. If training has found which sequences help, the boxes are darker than the rest."
+)
 TO_READ = (
     "The deeper the colour, the more the sequence with the masked word attends to another. Where training has found "
     "what helps, that is the one with the ring."
 )
+#: Variants whose cosines attention is compared with: the better one.
+COSINES = ("mlm_64", "random")
 #: What is compared seed by seed on every set that was measured: task, protocol, metric, and how it is said.
 MEASURED = (
     ("ranking", "frozen", "recall_at_1", "ranking without fine-tuning"),
@@ -49,9 +64,12 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     shown = {run: context.shown[run]["cross_thought"] for run in runs}
     return Page(
         findings=[
-            f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
-            for gain in gains
-            if gain.variant == LABELS["ct_1_64"]
+            *attention_findings(records, context.facts.get("ranking", {}).get("confidence", {})),
+            *(
+                f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
+                for gain in gains
+                if gain.variant == LABELS["ct_1_64"]
+            ),
         ],
         sections=[
             *sections(task_tables(records, TABLE_2)),
@@ -61,9 +79,59 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             *_attended(shown, labels),
             *sections([trainings_table(context.trainings, labels, "Samples")]),
         ],
-        figures={PICTURE: attention_picture(next(iter(shown.values()))["cases"])} if shown else {},
+        figures=_figures(next(iter(shown.values()))) if shown else {},
         variants=(*LABELS,),
     )
+
+
+def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any]) -> list[str]:
+    """For each set, how well attention ranks without fine-tuning: compared with chance, itself untrained, and cosines.
+
+    Args:
+        records: of all tasks.
+        confidence: set → protocol → the chance of each metric and the intervals of each variant; see
+            `tasks.ranking.confidence`.
+    """
+    sentences = []
+    measured = [r for r in records if (r["task"], r["metric"]) == ("ranking", "recall_at_20")]
+    for data in data_of(measured):
+        attention = _seed_values(measured, data, "ct_1_64", "by_attention")
+        cosines = {name: _seed_values(measured, data, name, "by_cosine") for name in COSINES}
+        cosines = {name: values for name, values in cosines.items() if values}
+        if not attention or not cosines:
+            continue
+        best = max(cosines, key=lambda name: mean(cosines[name]))
+        untrained = _seed_values(measured, data, "random", "by_attention")
+        start = f", untrained {mean(untrained):.1f}" if untrained else ""
+        chance = _compare_with_chance(confidence.get(data, {}).get("by_attention", {}))
+        sentences.append(
+            f"Ranking without fine-tuning, {DATA.get(data, data)}: by attention {LABELS['ct_1_64']} has R@20 "
+            f"{mean(attention):.1f}{chance}{start}; by cosine {within_sentence(LABELS[best])} has "
+            f"{mean(cosines[best]):.1f}."
+        )
+    return sentences
+
+
+def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:
+    """The scores of a variant on the test questions of a set, seed by seed, in percent."""
+    wanted = (data, variant, protocol, "test")
+    return [100 * r["value"] for r in records if (r["data"], r["variant"], r["protocol"], r["split"]) == wanted]
+
+
+def _compare_with_chance(confidence: Mapping[str, Any]) -> str:
+    """What chance gives, and whether ct_1_64 is above it with 95% confidence."""
+    if not confidence:
+        return ""
+    lower = confidence["variants"]["ct_1_64"]["over_chance"]["recall_at_20"][1]
+    verdict = "significantly above" if lower > 0 else "not significantly above"
+    return f", {verdict} chance ({100 * confidence['chance']['recall_at_20']:.1f})"
+
+
+def _figures(shown: Mapping[str, Any]) -> dict[str, Figure]:
+    figures = {PICTURE: attention_picture(shown["cases"])}
+    if shown.get("sample"):  # encoders that were trained before it was kept have none
+        figures[SAMPLE] = sample_picture(shown["sample"])
+    return figures
 
 
 def _attended(shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Section]:
@@ -71,9 +139,11 @@ def _attended(shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str])
     if not shown:
         return []
     first = next(iter(shown))
+    sample = Section(f"Attention of {labels.get(first, first)} over a sample", figures=[SAMPLE], text=SAMPLE_TEXT)
     return [
         *sections([attention_table(TABLE_4, shown, labels)]),
         Section(f"Masked words of {labels.get(first, first)}", figures=[PICTURE], text=TO_READ),
+        *([sample] if shown[first].get("sample") else []),
         *sections([cases_table("What these sequences say", shown[first]["cases"])]),
     ]
 
