@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.stats import bootstrap
 
-from contexture.metrics.bootstrap import interval
+from contexture.metrics.bootstrap import interval, intervals
 
 
 @pytest.mark.parametrize(("level", "deviations"), [(0.95, 1.96), (0.5, 0.674)])
@@ -35,3 +36,18 @@ def test_the_seed_decides_and_memory_does_not() -> None:
 def test_without_values_there_is_none(values: list[float]) -> None:
     with pytest.raises(ValueError, match="one or more are needed"):
         interval(values)
+
+
+def test_it_is_scipys_interval_for_each_column() -> None:
+    values = np.random.default_rng(4).random((37, 3))
+    for column, ends in zip(values.T, intervals(values, 0.9, 500, seed=6), strict=True):
+        expected = bootstrap(
+            (column,),
+            np.mean,
+            n_resamples=500,
+            confidence_level=0.9,
+            method="percentile",
+            rng=np.random.default_rng(6),
+        ).confidence_interval
+        assert ends == pytest.approx([expected.low, expected.high])
+        assert ends == pytest.approx(interval(column, 0.9, 500, seed=6))

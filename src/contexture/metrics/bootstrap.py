@@ -1,8 +1,7 @@
 """How far a mean over queries is to be trusted."""
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import bootstrap
+from numpy.typing import ArrayLike, NDArray
 
 #: Numbers that are drawn at a time.
 _DRAWN = 2**22
@@ -23,18 +22,36 @@ def interval(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: in
     Raises:
         ValueError: for no values, or one that is not finite.
     """
-    found = np.asarray(values, np.float64)
-    if not found.size or not np.isfinite(found).all():
-        raise ValueError(f"{found.size} values: one or more are needed, and all of them finite")
-    if found.size == 1:  # of which SciPy has no interval
-        return float(found[0]), float(found[0])
-    low, high = bootstrap(
-        (found,),
-        np.mean,
-        n_resamples=draws,
-        batch=max(1, _DRAWN // found.size),
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
+    ((low, high),) = intervals(np.asarray(values, np.float64)[:, None], level, draws, seed)
     return float(low), float(high)
+
+
+def intervals(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+    """Return the `interval` of each column; all columns share the samples of queries.
+
+    Args:
+        values: (queries, columns).
+        level: see `interval`.
+        draws: see `interval`.
+        seed: see `interval`.
+
+    Returns:
+        Lower and upper ends (columns, 2).
+
+    Raises:
+        ValueError: for no queries, or a value that is not finite.
+    """
+    table = np.asarray(values, np.float64)
+    queries = len(table)
+    if not table.size or not np.isfinite(table).all():
+        raise ValueError(f"{queries} values: one or more are needed, and all of them finite")
+    rng = np.random.default_rng(seed)
+    batch = max(1, _DRAWN // queries)
+    means = []
+    for start in range(0, draws, batch):
+        samples = rng.integers(0, queries, (min(batch, draws - start), queries))
+        # How often each query is drawn in each sample.
+        counts = np.stack([np.bincount(sample, minlength=queries) for sample in samples])
+        means.append(counts.astype(np.float64) @ table / queries)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    return np.asarray(np.quantile(np.concatenate(means), ends, axis=0).T, np.float64)

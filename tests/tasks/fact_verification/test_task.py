@@ -11,12 +11,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.tasks.base import Contestant, Results
+from contexture.tasks.fact_verification import evaluation
 from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.evaluation import mean_evidence, measure_baselines
 from contexture.tasks.fact_verification.task import FactVerificationTask
 from tests.tasks.answer_selection.toys import new_encoder
 from tests.tasks.fact_verification import toys
 from tests.tasks.fact_verification.test_files import TEXTS, put
+from tests.tasks.pairs import toys as pair_toys
 
 TASK = FactVerificationTask()
 SETTINGS = toys.settings(epochs=1, heads=["max_pool", "ie_1", "ae_1"])
@@ -85,6 +87,24 @@ def test_some_claims_are_to_be_read(results: Results) -> None:
     assert shown["variant"] in ("joint", "pairwise") and shown["protocol"] in ("ie_1", "ae_1", "max_pool")
     assert all(row["found"] == row["right"] for row in shown["answered"])
     assert all(row["found"] != row["right"] for row in shown["missed"]) and shown["answered"] + shown["missed"]
+
+
+def test_frozen_features_are_the_same_for_encoders_with_cross_sequence_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[u, v, |u−v|, u∗v] of claim and mean evidence, and u alone."""
+    widths = []
+
+    def record_width(inputs: Any, labels: Any, classes: int) -> Any:
+        widths.append(inputs["train"].shape[1])
+        return {}
+
+    config = pair_toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
+    start = pair_toys.new_encoder(tmp_path / "start", pair_toys.vocabulary(tmp_path / "words"), config)
+    toys.write_data(tmp_path / "data")
+    monkeypatch.setattr(evaluation, "classify", record_width)
+    evaluation.measure_frozen([str(start)], tmp_path / "data" / "claims.parquet", tmp_path / "vectors")
+    assert widths == [4 * 32, 32]
 
 
 def test_words_in_common_tell_what_is_supported_and_the_majority_is_that_of_training(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.tasks.pairs import features as module
-from contexture.tasks.pairs.features import STRENGTHS, classify, cross_of, features_of, frozen_features
+from contexture.tasks.pairs.features import STRENGTHS, classify, features_of, frozen_features, select_cross_layers
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.pairs import toys
 
@@ -42,8 +42,9 @@ def test_layers_across_sequences_are_all_that_is_read_of_both(
 ) -> None:
     """C of the first, then C of the second sentence: each pair is a sample of two sequences."""
     encoder = build(vocabulary, CROSS)
-    cross = cross_of(encoder)
+    cross = select_cross_layers(encoder, "cross")
     assert cross is not None and encoder.dimension == 32
+    assert select_cross_layers(encoder, "vectors") is None
     texts = ["kana lodi", "mipo", "sega tove kana"]
     vectors = torch.from_numpy(encoder.embed(texts))
     first, second = vectors[[0, 1, 2]], vectors[[1, 1, 0]]
@@ -60,7 +61,7 @@ def test_layers_across_sequences_are_all_that_is_read_of_both(
 
 @pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.BAG, CROSS | {"shared": False}])
 def test_other_encoders_have_no_such_layers(config: dict[str, Any], vocabulary: Vocabulary) -> None:
-    assert cross_of(build(vocabulary, config)) is None
+    assert select_cross_layers(build(vocabulary, config), "cross") is None
 
 
 def test_vectors_of_no_role_are_those_that_are_embedded(vocabulary: Vocabulary) -> None:

@@ -1,5 +1,6 @@
 """Fine-tuning on labelled pairs."""
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.evaluation import measure_finetuned
 from contexture.tasks.pairs.features import coded
 from contexture.tasks.pairs.finetune import PairBatches, finetune_pairs
-from contexture.tasks.pairs.model import PairTexts, load_pair_model
+from contexture.tasks.pairs.model import PairModel, PairTexts, load_pair_model
 from contexture.training.curves import read_curves
 from tests.tasks.pairs import toys
 
@@ -48,7 +49,10 @@ def test_fine_tuning_learns_the_relation(kind: str, words: Path, tmp_path: Path)
     assert any(not torch.equal(moved[name], tensor) for name, tensor in weights(start).items())
 
 
-def test_layers_across_sequences_are_fine_tuned_with_the_rest(words: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("features", "width"), [("cross", 2 * 32), ("vectors", 4 * 32)])
+def test_cross_sequence_layers_are_fine_tuned_only_if_they_are_classified(
+    features: str, width: int, words: Path, tmp_path: Path
+) -> None:
     """From which half of the words the second sentence is."""
     draw = random.Random(1)
     halves = {"same": toys.WORDS[:15], "other": toys.WORDS[15:]}
@@ -56,15 +60,40 @@ def test_layers_across_sequences_are_fine_tuned_with_the_rest(words: Path, tmp_p
     rows.to_parquet(tmp_path / "toys.parquet")
     config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
     start = toys.new_encoder(tmp_path / "start", words, config)
-    settings = toys.settings(steps=20, optimizer={"learning_rate": 5e-3, "warmup_steps": 5})
+    settings = toys.settings(steps=20, optimizer={"learning_rate": 5e-3, "warmup_steps": 5}, features=features)
     (tmp_path / "tuned").mkdir()
     finetune_pairs(settings, Contestant("toy", 0, (str(start),)), rows, tmp_path / "tuned")
     assert measure_finetuned(tmp_path / "tuned", tmp_path / "toys.parquet")[""] > 0.8
-    assert load_pair_model(tmp_path / "tuned").task.linear.in_features == 2 * 2 * 16
+    assert load_pair_model(tmp_path / "tuned").task.linear.in_features == width
     old, new = (load_encoder(folder).cross for folder in (start, tmp_path / "tuned"))
     assert old is not None and new is not None
-    for one, other in zip(old.layers, new.layers, strict=True):
-        assert any(not torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    for before, after in zip(old.layers, new.layers, strict=True):
+        moved = any(not torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
+        assert moved == (features == "cross")
+
+
+def test_a_saved_model_keeps_its_features(words: Path, tmp_path: Path) -> None:
+    config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
+    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words, config))
+    for features, width in (("vectors", 4 * 32), ("cross", 2 * 32)):
+        folder = tmp_path / features
+        PairModel(encoder, ["no", "yes"], features=features).save(folder)
+        assert json.loads((folder / "pairs.json").read_text()) == {"classes": ["no", "yes"], "features": features}
+        task = load_pair_model(folder).task
+        assert (task.features, task.linear.in_features) == (features, width)
+
+
+def test_a_model_saved_without_features_read_its_cross_sequence_layers(words: Path, tmp_path: Path) -> None:
+    config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
+    for name, size, width in (("layers", config, 2 * 32), ("none", toys.TRANSFORMER, 4 * 8)):
+        encoder = load_encoder(toys.new_encoder(tmp_path / "start", words, size))
+        PairModel(encoder, ["no", "yes"], features="cross").save(tmp_path / name)
+        (tmp_path / name / "pairs.json").write_text('{"classes": ["no", "yes"]}')
+        task = load_pair_model(tmp_path / name).task
+        assert (task.features, task.linear.in_features) == ("cross", width)
+    (tmp_path / "none" / "pairs.json").write_text('{"classes": ["no", "yes"], "features": "both"}')
+    with pytest.raises(ValueError, match=r"none holds no whole pair classifier \(pairs\.json: features is 'both', not"):
+        load_pair_model(tmp_path / "none")
 
 
 def test_the_best_weights_are_those_that_were_measured(words: Path, tmp_path: Path) -> None:

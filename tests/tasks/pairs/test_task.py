@@ -86,6 +86,26 @@ def test_an_encoder_embeds_each_sentence_once(project: Path, tmp_path: Path, mon
     assert one == other
 
 
+@pytest.mark.parametrize(("features", "width"), [("vectors", 4 * 32), ("cross", 2 * 32)])
+def test_frozen_vectors_are_classified_by_the_configured_features(
+    features: str, width: int, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widths: dict[str, int] = {}
+
+    def record_width(inputs: Any, labels: Any, classes: int) -> Any:
+        widths[features] = max(widths.get(features, 0), inputs["train"].shape[1])
+        return {"test": np.zeros(60, np.int64)}
+
+    config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
+    start = toys.new_encoder(tmp_path / "start", toys.vocabulary(tmp_path / "words"), config)
+    toys.write_data(tmp_path / "data", toys=toys.rows())
+    monkeypatch.setattr(evaluation, "classify", record_width)
+    encoders = [Contestant("ct", 0, (str(start),))]
+    results = TASK.evaluate(toys.settings(features=features), encoders, tmp_path / "data", tmp_path / "vectors")
+    assert widths == {features: width}
+    assert results.facts == {"notes": [evaluation.FEATURE_NOTES[features]]}
+
+
 def test_fewer_training_rows_are_learned_from(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[dict[str, int]] = []
 
@@ -171,7 +191,12 @@ def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("bad", "said"),
-    [({"finetune": ["a", "a"]}, "twice"), ({"finetune": ["../a"]}, "pattern"), ({"dropout": 1.0}, "less than 1")],
+    [
+        ({"finetune": ["a", "a"]}, "twice"),
+        ({"finetune": ["../a"]}, "pattern"),
+        ({"dropout": 1.0}, "less than 1"),
+        ({"features": "both"}, "'vectors' or 'cross'"),
+    ],
 )
 def test_impossible_settings_are_named(bad: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
@@ -183,4 +208,5 @@ def test_the_paper_s_fine_tuning_is_the_default() -> None:
 
     settings = PairSettings()
     assert (settings.batch_size, settings.steps, settings.dropout) == (32, 123_873, 0.1)
+    assert settings.features == "vectors"  # conf/paper and conf/released_code set cross
     assert (settings.optimizer.learning_rate, settings.optimizer.warmup_steps) == (1e-5, 7_432)

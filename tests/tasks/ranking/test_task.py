@@ -84,7 +84,12 @@ def test_every_contestant_set_protocol_and_metric_is_recorded(results: Results) 
         ("both", 1),
         *((name, seed) for name in ("bm25", "random_order") for seed in (0, 1)),
     }
+    by_score = {
+        *(("cross", 0, f"by_{score}") for score in ("attention", "cosine", "dot")),
+        *((name, seed, f"by_{score}") for name, seed in (("bag", 0), ("both", 1)) for score in ("cosine", "dot")),
+    }
     assert set(cells.index) == {
+        *((data, *cell) for data in ("mine", "hotpot") for cell in by_score),
         *((data, *one, "frozen") for data in ("mine", "hotpot") for one in frozen),
         ("mine", "cross", 0, "finetuned"),
         ("mine", "bag", 0, "finetuned"),
@@ -158,6 +163,30 @@ def test_ranks_are_those_of_slow_scores(results: Results, project: Path) -> None
             assert (scores > best + 1e-6).sum() < rank <= (scores > best - 1e-6).sum() + 1
 
 
+def test_each_score_of_a_frozen_encoder_is_that_of_all_candidates_at_a_time(results: Results, project: Path) -> None:
+    """Cosines and inner products as matrix products; the default score is one of them."""
+    questions, texts = read_split(project / "data/mine", "test"), read_texts(project / "data/mine")
+    table = results.tables["ranks"].query("data == 'mine' and seed == 0").set_index(["variant", "question_id"])
+    for variant, default in (("cross", "by_attention"), ("bag", "by_cosine")):
+        model = load_encoder(project / variant)
+        queries, documents = model.embed(questions.texts, "query"), model.embed(texts, "document")
+        products = queries.astype(np.float64) @ documents.astype(np.float64).T
+        lengths = np.outer(np.linalg.norm(queries, axis=1), np.linalg.norm(documents, axis=1))
+        for protocol, scores in (("by_dot", products), ("by_cosine", products / lengths)):
+            ranks = table[table["protocol"] == protocol]["rank"].loc[variant]
+            for number, name in enumerate(questions.ids):
+                values, right = scores[number], questions.right[number]
+                others = np.setdiff1d(questions.candidates[number], right)
+                best = values[right].max()
+                low, high = ((values[others] > best + margin).sum() for margin in (1e-5, -1e-5))
+                assert low + 1 <= ranks[name] <= high + 1
+        same = table.loc[[variant]].reset_index(drop=True)
+        left, right_part = (same[same["protocol"] == name]["rank"].tolist() for name in ("frozen", default))
+        assert left == right_part
+    assert value(results, "cross", "by_attention") == value(results, "cross", "frozen")
+    assert value(results, "cross", "by_attention") != value(results, "cross", "by_dot")
+
+
 def test_inner_products_on_request(project: Path) -> None:
     model = load_encoder(project / "cross")
     assert score_of(model, "cross", False, toys.settings(scores={"cross": "dot"})) == ("dot", "")
@@ -173,6 +202,21 @@ def test_examples_show_attention_beside_the_text(results: Results, project: Path
     assert rows and all(len(row["question"].split()) == 4 for row in rows)
     said = "attention" if shown["mine"]["variant"] == "cross" else "inner product"
     assert all(f"({said} " in row["found"] and f"({said} " in row["right"] for row in rows)
+
+
+def test_confidence_agrees_with_the_records(results: Results, project: Path) -> None:
+    """The means over questions are the recorded values; 20 paragraphs with one right: chance is 1 of 20."""
+    blocks = results.facts["confidence"]["mine"]
+    assert list(blocks) == ["frozen", "by_attention", "by_cosine", "by_dot", "finetuned"]
+    for protocol, variant in (("frozen", "cross"), ("by_dot", "bag"), ("finetuned", "bag"), ("frozen", "bm25")):
+        for metric in METRICS:
+            mean, low, high = blocks[protocol]["variants"][variant]["means"][metric]
+            assert mean == pytest.approx(value(results, variant, protocol, metric)) and low <= mean <= high
+    candidates = [len(rows) for rows in read_split(project / "data/mine", "test").candidates]
+    assert blocks["frozen"]["chance"]["recall_at_1"] == pytest.approx(np.mean([1 / count for count in candidates]))
+    assert blocks["frozen"]["variants"]["bm25"]["over_chance"]["mrr"][1] > 0
+    assert blocks["finetuned"]["variants"]["cross"]["over_bm25"]["mrr"][2] <= 0  # BM25 is always right
+    assert json.loads(json.dumps(blocks)) == blocks
 
 
 def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:

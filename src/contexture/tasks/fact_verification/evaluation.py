@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from contexture.encoders.base import Encoder
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
 from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.splits import SPLITS, labels_of
 from contexture.tasks.pairs.evaluation import overlap
-from contexture.tasks.pairs.features import Labels, classify, coded, cross_of, frozen_features
+from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "fact_verification"
@@ -75,18 +74,12 @@ def measure_frozen(encoders: Sequence[str], file: Path, place: Path) -> Found:
     """
     parts, labels, classes = _parts(file)
     texts = sorted({text for rows in parts.values() for found in _texts(rows) for text in found})
-    store, cross = VectorStore(place), None
-    if len(encoders) == 1:
-        model = store.load(encoders[0])
-        cross = cross_of(model) if isinstance(model, Encoder) else None
-        lookup: Any = store.embed(model, encoders[0], texts, NAME)
-    else:
-        lookup = store(encoders, texts, NAME)
+    lookup = VectorStore(place)(encoders, texts, NAME)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     claims, both = {}, {}
     for part, rows in parts.items():
         said = torch.from_numpy(lookup(rows["claim"].tolist())).to(device)
-        claims[part], both[part] = said, frozen_features(said, mean_evidence(rows, lookup).to(device), cross)
+        claims[part], both[part] = said, frozen_features(said, mean_evidence(rows, lookup).to(device))
     try:
         return {
             FROZEN: classify(both, labels, len(classes)),

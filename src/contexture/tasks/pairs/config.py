@@ -1,7 +1,7 @@
 """Where sets of labelled sentence pairs come from, and how encoders are fine-tuned on them."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -14,6 +14,9 @@ from contexture.training.config import OptimizerConfig, Positive
 #: What a set can be called; its models and its vectors have a folder of that name.
 NAME = r"[a-z0-9_]+"
 
+
+#: Features of a pair: [u, v, |u−v|, u∗v] of its vectors, or the output of the cross-sequence layers.
+FeatureKind = Literal["vectors", "cross"]
 
 #: A language as the files of a set call it.
 Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
@@ -54,6 +57,10 @@ class PairSettings(FinetuneSettings):
 
     # Sets that encoders are fine-tuned on, too; none: all are measured frozen alone.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
+    # Input of the classifier, frozen and fine-tuned. vectors: [u, v, |u−v|, u∗v] for all encoders, so that encoders are
+    # compared by the same features. cross: [C_0; C_1] for encoders with cross-sequence layers (Cross-Thought, equation
+    # 11), as vectors for all others.
+    features: FeatureKind = "vectors"
     # Training rows of a set at most, drawn by a hash of their texts; null: all.
     train_rows: Positive | None = None
     # Pairs per optimizer step, over all devices.

@@ -11,12 +11,18 @@ import torch
 from contexture.encoders.base import Encoder
 from contexture.tasks.answer_selection.baselines import words
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.pairs.features import Labels, classify, coded, cross_of, frozen_features
+from contexture.tasks.pairs.config import FeatureKind
+from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features, select_cross_layers
 from contexture.tasks.pairs.model import PairTexts, load_pair_model
 from contexture.tasks.pairs.splits import PARTS, first_rows
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "pairs"
+#: How a page describes the input of the classifier.
+FEATURE_NOTES: dict[FeatureKind, str] = {
+    "vectors": "Features of a pair: [u, v, |u−v|, u∗v] for all encoders",
+    "cross": "Features of a pair: [C_0; C_1] for encoders with cross-sequence layers, [u, v, |u−v|, u∗v] for others",
+}
 #: Genres ("" where a set has none) → accuracy on the test pairs of these.
 Accuracies = dict[str, float]
 
@@ -27,8 +33,11 @@ def evaluate_pairs(
     train_rows: int | None,
     place: Path,
     each: Each = one_by_one,
+    features: FeatureKind = "vectors",
 ) -> Results:
     """The accuracy of all contestants and of the baselines on the test part of every set.
+
+    The fact `notes` names the features.
 
     Args:
         contestants: the seeds of the baselines are theirs, too.
@@ -36,11 +45,12 @@ def evaluate_pairs(
         train_rows: so many pairs at most are learned from.
         place: vectors of the sentences are kept here.
         each: how encoders are measured, side by side or one by one.
+        features: input of the classifier of frozen vectors; fine-tuned models remember theirs.
     """
     records: list[dict[str, Any]] = []
     for name, file in files.items():
         encoders = list(dict.fromkeys(one.encoders for one in contestants))
-        frozen = each(measure_frozen, [(names, name, file, train_rows, place) for names in encoders])
+        frozen = each(measure_frozen, [(names, name, file, train_rows, place, features) for names in encoders])
         known = dict(zip(encoders, frozen, strict=True))
         tuned = [one for one in contestants if one.finetuned is not None and (one.finetuned / name).exists()]
         finetuned = each(measure_finetuned, [(one.finetuned / name, file) for one in tuned if one.finetuned])
@@ -51,27 +61,34 @@ def evaluate_pairs(
         for variant, found in measure_baselines(file, train_rows).items():
             for seed in sorted({one.seed for one in contestants}):
                 records += _records(name, variant, seed, "frozen", found)
-    return Results(records)
+    return Results(records, {"notes": [FEATURE_NOTES[features]]} if records else {})
 
 
-def measure_frozen(encoders: Sequence[str], name: str, file: Path, train_rows: int | None, place: Path) -> Accuracies:
+def measure_frozen(
+    encoders: Sequence[str],
+    name: str,
+    file: Path,
+    train_rows: int | None,
+    place: Path,
+    features: FeatureKind = "vectors",
+) -> Accuracies:
     """Embed every sentence of a set once, as one of no role, and classify its pairs by `frozen_features`."""
     parts, labels, classes = _parts(file, train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
     store, cross = VectorStore(place), None
     if len(encoders) == 1:
         model = store.load(encoders[0])
-        cross = cross_of(model) if isinstance(model, Encoder) else None
+        cross = select_cross_layers(model, features) if isinstance(model, Encoder) else None
         lookup: Any = store.embed(model, encoders[0], texts, name)
     else:
         lookup = store(encoders, texts, name)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    features = {}
+    inputs = {}
     for part, rows in parts.items():
         first, second = (torch.from_numpy(lookup(rows[side].tolist())).to(device) for side in ("first", "second"))
-        features[part] = frozen_features(first, second, cross)
+        inputs[part] = frozen_features(first, second, cross)
     try:
-        predicted = classify(features, labels, classes)["test"]
+        predicted = classify(inputs, labels, classes)["test"]
     except ValueError as error:
         raise ValueError(f"{'+'.join(encoders)} on {name}: {error}") from error
     return _accuracies(parts["test"], labels["test"] == predicted)

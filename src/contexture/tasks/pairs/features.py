@@ -1,4 +1,4 @@
-"""What a linear classifier reads of the vectors of two sentences, and what it makes of frozen ones."""
+"""Features of sentence pairs for a linear classifier, and the classifier of frozen features."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,6 +10,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.cross import CrossLayers
 from contexture.metrics.logistic import Design, fit_path, log_probabilities
+from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.sentences.probe_protocols import pair_features
 
 Labels = npt.NDArray[np.int64]
@@ -19,15 +20,18 @@ STRENGTHS = tuple(4.0**power for power in range(-2, 5))
 ROWS = 4096
 
 
-def cross_of(encoder: Encoder) -> CrossLayers | None:
-    """The layers that read an encoder's vectors of no role, where it has such; of two networks each has its own."""
-    return encoder.cross if encoder.config.shared else None
+def select_cross_layers(encoder: Encoder, features: FeatureKind) -> CrossLayers | None:
+    """Return the cross-sequence layers whose output is classified, or None if the vectors are classified.
+
+    An encoder of two networks has no layers that read the vectors of both.
+    """
+    return encoder.cross if features == "cross" and encoder.config.shared else None
 
 
 def features_of(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
-    """Vectors u, v (B, D) → [u, v, |u−v|, u∗v] (B, 4D).
+    """Compute the features [u, v, |u−v|, u∗v] (B, 4D) of vectors u, v (B, D).
 
-    With cross-sequence layers: what they make of both, C flattened (B, 2D; Cross-Thought, equation 11).
+    With cross-sequence layers, the features are their output [C_0; C_1] (B, 2D; Cross-Thought, equation 11).
     """
     if cross is None:
         return pair_features(first, second, with_vectors=True)
@@ -38,7 +42,7 @@ def features_of(first: Tensor, second: Tensor, cross: CrossLayers | None = None)
 
 @torch.inference_mode()
 def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = None) -> Tensor:
-    """The same of many pairs, without dropout, a part at a time."""
+    """Compute the features of many pairs in chunks of `ROWS`, without dropout."""
     if cross is None:
         return features_of(first, second)
     cross.eval()

@@ -75,7 +75,7 @@ def finetune_pairs(settings: PairSettings, contestant: Contestant, rows: pd.Data
     train, dev = (rows[rows["part"] == part] for part in ("train", "dev"))
     classes = sorted(train["label"].unique())
     train = first_rows(train, settings.train_rows)
-    model = PairModel(encoder, classes, settings.dropout)
+    model = PairModel(encoder, classes, settings.dropout, settings.features)
     texts, dev_texts = (PairTexts(part["first"].tolist(), part["second"].tolist(), encoder) for part in (train, dev))
     labels, dev_labels = (coded(part["label"].tolist(), classes) for part in (train, dev))
     batches = PairBatches(texts, labels, encoder, settings, mix(seed, 4), own_rank())

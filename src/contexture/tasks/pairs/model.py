@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -14,17 +14,21 @@ from contexture.encoders.layout import Ints, select
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
-from contexture.tasks.pairs.features import ROWS, cross_of, features_of
+from contexture.tasks.pairs.config import FeatureKind
+from contexture.tasks.pairs.features import ROWS, features_of, select_cross_layers
 
 SETTINGS = "pairs.json"
+#: Features of models whose settings do not name any: before the key existed, cross-sequence layers were always read.
+UNNAMED_FEATURES: FeatureKind = "cross"
 
 
 class PairClassification(Objective):
     """Cross-entropy of a linear softmax on `features_of` the vectors of two sentences."""
 
-    def __init__(self, encoder: Encoder, classes: int, dropout: float = 0.0) -> None:
+    def __init__(self, encoder: Encoder, classes: int, dropout: float = 0.0, features: FeatureKind = "vectors") -> None:
         super().__init__(ObjectiveConfig(), encoder)
-        width = (4 if cross_of(encoder) is None else 2) * encoder.dimension
+        self.features = features
+        width = (4 if select_cross_layers(encoder, features) is None else 2) * encoder.dimension
         self.dropout = nn.Dropout(dropout)
         self.linear = nn.Linear(width, classes)
         nn.init.normal_(self.linear.weight, std=0.02)
@@ -36,7 +40,8 @@ class PairClassification(Objective):
 
     def logits(self, encoder: Encoder, first: Tensor, second: Tensor) -> Tensor:
         """Vectors (B, D) of both sentences → (B, classes)."""
-        logits: Tensor = self.linear(self.dropout(features_of(first, second, cross_of(encoder))))
+        cross = select_cross_layers(encoder, self.features)
+        logits: Tensor = self.linear(self.dropout(features_of(first, second, cross)))
         return logits.float()
 
 
@@ -74,23 +79,31 @@ class PairTexts:
 class PairModel(nn.Module):
     """Encoder and linear layer of one fine-tuned variant, and the names of the classes."""
 
-    def __init__(self, encoder: Encoder, classes: list[str], dropout: float = 0.0) -> None:
+    def __init__(
+        self, encoder: Encoder, classes: list[str], dropout: float = 0.0, features: FeatureKind = "vectors"
+    ) -> None:
         super().__init__()
         self.encoder, self.classes = encoder, classes
-        self.task = PairClassification(encoder, len(classes), dropout)
+        self.task = PairClassification(encoder, len(classes), dropout, features)
 
     def save(self, folder: Path) -> None:
-        """The encoder as all encoders are saved, the linear layer and, last, the classes beside it."""
-        save_finetuned(self, folder, SETTINGS, {"classes": self.classes})
+        """Write the encoder, the linear layer and, last, the classes and the kind of features."""
+        save_finetuned(self, folder, SETTINGS, {"classes": self.classes, "features": self.task.features})
 
 
 def load_pair_model(folder: str | Path) -> PairModel:
-    """A model that `PairModel.save` wrote, ready to predict, on the GPU where there is one.
+    """Load a model that `PairModel.save` wrote, ready to predict, onto the GPU if the machine has one.
 
-    Raises ValueError, naming the folder, where something is missing or damaged.
+    A model that was saved without the key `features` is loaded with `UNNAMED_FEATURES`.
+
+    Raises ValueError, naming the folder, if a file is missing or damaged.
     """
 
-    def made(encoder: Encoder, settings: bytes) -> PairModel:
-        return PairModel(encoder, json.loads(settings)["classes"])
+    def build_model(encoder: Encoder, settings: bytes) -> PairModel:
+        saved = json.loads(settings)
+        features = saved.get("features", UNNAMED_FEATURES)
+        if features not in get_args(FeatureKind):
+            raise ValueError(f"{SETTINGS}: features is {features!r}, not one of {get_args(FeatureKind)}")
+        return PairModel(encoder, saved["classes"], features=features)
 
-    return load_finetuned(Path(folder), SETTINGS, made, "pair classifier")
+    return load_finetuned(Path(folder), SETTINGS, build_model, "pair classifier")

@@ -81,7 +81,7 @@ class PairsTask:
 
         report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
         files = {name: data / f"{name}.parquet" for name in report["sets"]}
-        return evaluate_pairs(contestants, files, settings.train_rows, place, each)
+        return evaluate_pairs(contestants, files, settings.train_rows, place, each, settings.features)
 
 
 def _read(name: str, given: str | list[str] | SetInLanguages) -> PairSet:

@@ -15,9 +15,40 @@ from contexture.training.config import OptimizerConfig, Positive
 POOL = 1000
 Split = Literal["train", "dev", "test"]
 Format = Literal["quasar_t", "hotpotqa", "wikiqa", "squad"]
+#: How an encoder is measured: as pre-training left it, or fine-tuned on the set.
+Protocol = Literal["frozen", "finetuned"]
 #: Attention of the question to the candidates, cosine, inner product.
 Score = Literal["alpha", "cosine", "dot"]
 Name = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
+
+
+@dataclass(config=STRICT, frozen=True)
+class Pools:
+    """Number of candidates that each protocol ranks for a question."""
+
+    # Frozen encoders.
+    frozen: Positive
+    # Fine-tuned encoders; wrong candidates for fine-tuning are drawn from these.
+    finetuned: Positive
+
+    @property
+    def largest(self) -> int:
+        """Number of candidates that are stored for a question."""
+        return max(self.frozen, self.finetuned)
+
+    @property
+    def smallest(self) -> int:
+        """Number of candidates that all protocols rank."""
+        return min(self.frozen, self.finetuned)
+
+    @property
+    def differ(self) -> bool:
+        """Whether the protocols rank different candidates."""
+        return self.frozen != self.finetuned
+
+    def size(self, protocol: Protocol) -> int:
+        """Number of candidates that a protocol ranks."""
+        return self.frozen if protocol == "frozen" else self.finetuned
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -29,20 +60,26 @@ class RankingSet:
     # quasar_t and wikiqa: the folder of all splits. hotpotqa and squad: a file or a folder, whose questions are then
     # split by a hash of their ids; or one by split, {train: …, dev: …, test: …}, of which some may be left out.
     files: str | dict[Split, str]
-    # Candidates of a question: null: its own, where the format gives some. A number: as many as BM25 finds first among
-    # all texts of the set, for squad 1,000 where nothing is said.
-    pool: Positive | None = None
+    # Number of candidates of a question. null: the question's candidates in the files; squad has none, so 1,000.
+    # A number: for frozen and for fine-tuned encoders. {frozen: 200, finetuned: 1000}: one number for each protocol.
+    pool: Positive | Pools | None = None
+    # Where the candidates of a pool come from. bm25: the first texts of the set that BM25 finds. random: the question's
+    # right texts and others drawn at random from the set; needs `pool`.
+    candidates: Literal["bm25", "random"] = "bm25"
 
     def __post_init__(self) -> None:
         if isinstance(self.files, dict) and self.format in ("quasar_t", "wikiqa"):
             raise ValueError(f"files: {self.format} is a folder with the files of all splits, not one by split")
         if self.files == {}:
             raise ValueError("files: none is named")
+        if self.candidates == "random" and self.pool is None:
+            raise ValueError("candidates: random needs `pool`, the number of candidates of a question")
 
     @property
-    def searched(self) -> int | None:
-        """How many candidates BM25 finds; None where questions have their own."""
-        return self.pool or (POOL if self.format == "squad" else None)
+    def pools(self) -> Pools | None:
+        """Number of candidates by protocol; None if questions keep their candidates of the files."""
+        pool = self.pool or (POOL if self.format == "squad" else None)
+        return Pools(pool, pool) if isinstance(pool, int) else pool
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -1,28 +1,28 @@
 """A set of questions with its candidates, as tables in a folder: made once of the raw files, then read."""
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from contexture.folders import work_folder
-from contexture.metrics.top import NOTHING
-from contexture.tasks.ranking.config import RankingSet, Split
+from contexture.reporting.names import protocol_name
+from contexture.tasks.ranking.candidates import Rows, check_random_pool, draw_candidates, search_candidates
+from contexture.tasks.ranking.config import Pools, Protocol, RankingSet, Split
 from contexture.tasks.ranking.files import READERS, Asked, Texts
 from contexture.tasks.retrieval.reqa import stable_id
 
 QUESTIONS, TEXTS, WORDS = "questions.parquet", "texts.parquet", "bm25"
+#: Number of candidates by protocol; written only if the protocols rank different numbers.
+POOLS_FILE = "pools.json"
 #: One question in so many is dev where only train and test are given (Cross-Thought, section 4.1); of one file two in
 #: so many are dev, two test.
 PARTS = 20
-#: Questions that BM25 answers at a time.
-SEARCHED_AT_ONCE = 1000
-
-Rows = npt.NDArray[np.integer]
+PROTOCOLS: tuple[Protocol, ...] = ("frozen", "finetuned")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
 
     Raises:
         BenchmarkMissing: a file is absent.
-        ValueError: a file is not in the format, two questions have one id, or there is no text.
+        ValueError: a file is not in the format, two questions have one id, there is no text, or a pool of random
+            candidates does not fit.
     """
     from contexture.metrics.bm25 import write_bm25  # training goes without
 
@@ -57,37 +58,88 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
     twice = table.duplicated("question_id")
     if twice.any():
         raise ValueError(f"question {table[twice]['question_id'].iloc[0]} is in the files twice: {given.files}")
+    pools, drawn = given.pools, given.candidates == "random"
     folder.mkdir(parents=True)
     try:
+        if pools and drawn:
+            check_random_pool(table["right"].tolist(), len(texts.rows), pools)
         with work_folder(folder / WORDS) as work:
             write_bm25(texts.rows, work)
     except ValueError as error:
         raise ValueError(f"{given.files}: {error}") from error
-    counts: dict[str, Any] = {"texts": len(texts.rows)}
-    if given.searched:
-        found = list(_searched(table["question"].tolist(), folder / WORDS, given.searched))
-        table["candidates"] = pd.Series(found, table.index, "object")
-        notes.append(f"the candidates of a question are the first {given.searched:,} of all texts that BM25 finds")
+    if pools:
+        if drawn:
+            rows = draw_candidates(table["question_id"].tolist(), table["right"].tolist(), list(texts.rows), pools)
+        else:
+            rows = search_candidates(table["question"].tolist(), folder / WORDS, pools.largest)
+        table["candidates"] = pd.Series(list(rows), table.index, "object")
+        notes += _describe_pools(pools, drawn)
+        if pools.differ:
+            (folder / POOLS_FILE).write_text(json.dumps(asdict(pools)), encoding="utf-8")
     table.to_parquet(folder / QUESTIONS)
     pd.DataFrame({"title": texts.titles, "text": list(texts.rows)}).to_parquet(folder / TEXTS)
+    counts: dict[str, Any] = {"texts": len(texts.rows)}
     for split in ("train", "dev", "test"):
-        part = table[table["split"] == split]
-        answered = part["right"].map(len) > 0
-        lost = sum(len(set(gold) - set(found)) for gold, found in zip(part["right"], part["candidates"], strict=True))
-        counts[f"{split} questions"] = int(answered.sum())
-        others = {
-            f"{split} questions without a right candidate, left out": int((~answered).sum()),
-            f"right candidates of {split} questions that are not among theirs": lost,
-        }
-        counts |= {name: count for name, count in others.items() if count}
+        counts |= _count_questions(table[table["split"] == split], split, pools)
     return counts, notes
 
 
-def read_split(folder: Path, split: Split) -> Questions:
-    """The questions of a split that have a right candidate."""
+def _describe_pools(pools: Pools, drawn: bool) -> list[str]:
+    """Notes on which candidates each protocol ranks; `drawn`: at random."""
+    if drawn:
+        what = "its right texts and others drawn at random from all texts"
+        if not pools.differ:
+            return [f"the candidates of a question are {what}, {pools.largest:,} in total"]
+        sizes = f"{pools.frozen:,} in total for frozen encoders, {pools.finetuned:,} for fine-tuned encoders"
+        return [f"the candidates of a question are {what}: {sizes}, from which their training draws wrong candidates"]
+    if not pools.differ:
+        return [f"the candidates of a question are the first {pools.largest:,} of all texts that BM25 finds"]
+    return [
+        f"frozen encoders rank the first {pools.frozen:,} of all texts that BM25 finds, "
+        f"fine-tuned encoders the first {pools.finetuned:,}, from which their training draws wrong candidates"
+    ]
+
+
+def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> dict[str, int]:
+    """Number of questions of a split, and of what is missing, if any is."""
+    answered = table["right"].map(len) > 0
+    missing = {f"{split} questions without a right candidate, left out": int((~answered).sum())}
+    name = f"right candidates of {split} questions that are not among theirs"
+    if pools is None or not pools.differ:
+        missing[name] = _count_lost(table, None)
+    else:
+        for protocol in PROTOCOLS:
+            missing[f"{name}, {protocol_name(protocol)}"] = _count_lost(table, pools.size(protocol))
+    return {f"{split} questions": int(answered.sum())} | {key: count for key, count in missing.items() if count}
+
+
+def _count_lost(table: pd.DataFrame, pool: int | None) -> int:
+    """Number of right candidates that are not among the first `pool` candidates of their questions."""
+    pairs = zip(table["right"], table["candidates"], strict=True)
+    return sum(len(set(right) - set(candidates[:pool])) for right, candidates in pairs)
+
+
+def read_split(folder: Path, split: Split, protocol: Protocol | None = None) -> Questions:
+    """Return the questions of a split that have a right candidate.
+
+    Args:
+        folder: what `write_set` wrote.
+        split: train, dev or test.
+        protocol: each question has the candidates that this protocol ranks; None: all that are stored.
+    """
     table = pd.read_parquet(folder / QUESTIONS, filters=[("split", "==", split)])
     table = table[table["right"].map(len) > 0]
+    pools = read_pools(folder)
+    if pools is not None and protocol is not None:
+        pool = pools.size(protocol)
+        table["candidates"] = table["candidates"].map(lambda rows: rows[:pool])
     return Questions(*(table[name].tolist() for name in ("question_id", "question", "candidates", "right")))
+
+
+def read_pools(folder: Path) -> Pools | None:
+    """Return the number of candidates by protocol; None if all protocols rank the same candidates."""
+    file = folder / POOLS_FILE
+    return Pools(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
 def trainable(questions: Questions) -> Rows:
@@ -112,7 +164,7 @@ def check_set(data: Path) -> None:
     """Raise ValueError where a set has no question to train on, or none to choose the best weights by."""
     splits: tuple[Split, ...] = ("train", "dev")
     for split in splits:
-        if not len(trainable(read_split(data, split))):
+        if not len(trainable(read_split(data, split, "finetuned"))):
             raise ValueError(
                 f"{data.name} has no {split} question with a right and a wrong candidate: leave it out of ranking's "
                 "finetune, or give more questions"
@@ -148,13 +200,3 @@ def _split(asked: list[Asked], files: str | dict[Split, str]) -> tuple[list[Aske
 def _moved(one: Asked, splits: dict[int, Split], otherwise: Split) -> Asked:
     part = int(stable_id(one.question_id), 16) % PARTS
     return Asked(splits.get(part, otherwise), one.question_id, one.question, one.candidates, one.right)
-
-
-def _searched(questions: list[str], index: Path, pool: int) -> Iterator[npt.NDArray[np.int32]]:
-    """The rows that BM25 finds for each question."""
-    from contexture.metrics.bm25 import Bm25
-
-    words = Bm25(index)
-    for start in range(0, len(questions), SEARCHED_AT_ONCE):
-        _, found = words.search(questions[start : start + SEARCHED_AT_ONCE], pool)
-        yield from (rows[rows != NOTHING].astype(np.int32) for rows in found)

@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,21 @@ from contexture.metrics.scores import RUN, to_records
 from contexture.metrics.vectors import Vectors, unit, write_vectors
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
-from contexture.tasks.ranking.config import RankingSettings, Score
-from contexture.tasks.ranking.data import WORDS, Questions, Rows, read_split, read_texts
+from contexture.tasks.ranking.candidates import Rows
+from contexture.tasks.ranking.confidence import describe_confidence, expect_by_chance
+from contexture.tasks.ranking.config import Protocol, RankingSettings, Score
+from contexture.tasks.ranking.data import PROTOCOLS, WORDS, Questions, read_pools, read_split, read_texts
 from contexture.tasks.ranking.ranks import METRICS, Numbers, measures, right_ranks
 from contexture.tasks.retrieval.reqa import stable_id
 
 LOG = logging.getLogger(__name__)
 NAME = "ranking"
-FROZEN, FINETUNED = "frozen", "finetuned"
+FROZEN: Protocol = "frozen"
+FINETUNED: Protocol = "finetuned"
 #: What a score is called to readers.
 SAID: dict[Score, str] = {"alpha": "attention", "cosine": "cosine", "dot": "inner product"}
+#: The protocols that report one score of a frozen encoder each, whichever its default score is.
+SCORE_PROTOCOLS: dict[Score, str] = {"alpha": "by_attention", "cosine": "by_cosine", "dot": "by_dot"}
 #: The columns of the table of ranks.
 COLUMNS = [*RUN, "data", "question_id", "rank", *METRICS]
 
@@ -60,7 +65,7 @@ class Measured:
         return (str(self.contestant.finetuned / self.data.name),)
 
     @property
-    def protocol(self) -> str:
+    def protocol(self) -> Protocol:
         """As the records have it."""
         return FINETUNED if self.tuned else FROZEN
 
@@ -83,9 +88,37 @@ class Scored:
 
 
 @dataclass(frozen=True)
+class EmbeddedQuestions:
+    """The test questions of a set and their candidates, embedded by one model."""
+
+    model: TextEncoder
+    questions: Questions
+    texts: list[str]
+    #: Rows of the texts that are candidates, ascending; `vectors` has their vectors in this order.
+    rows: Rows
+    vectors: Vectors
+    queries: Array
+
+    def score(self, scores: Collection[Score]) -> dict[Score, list[Numbers]]:
+        """Return the scores of each question's candidates, by each kind of score."""
+        keys = _keys(self.model, self.vectors) if "alpha" in scores else None
+        compare = {score: scorer(self.model, score) for score in scores}
+        results: dict[Score, list[Numbers]] = {score: [] for score in scores}
+        for query, rows in zip(self.queries, self.questions.candidates, strict=True):
+            positions = np.searchsorted(self.rows, rows)
+            vectors = self.vectors.take(positions) if any(score != "alpha" for score in scores) else None
+            for score in scores:
+                candidates = vectors if keys is None or score != "alpha" else keys.take(positions)
+                assert candidates is not None
+                results[score].append(compare[score](query, candidates) if len(rows) else np.empty(0, np.float32))
+        return results
+
+
+@dataclass(frozen=True)
 class Found:
     """What came of one model."""
 
+    #: A row for each question and protocol: that of the model and, of a frozen encoder, `SCORE_PROTOCOLS`.
     table: pd.DataFrame
     score: Score
     #: Why another score was taken than the one that was asked for.
@@ -102,10 +135,14 @@ def evaluate_ranking(
 ) -> Results:
     """R@1, R@20 and MRR of all contestants, of BM25 and of chance, which have their seeds, on all sets.
 
+    Frozen encoders are measured by their default score, the protocol `frozen`, and by each score that they can have
+    (`SCORE_PROTOCOLS`).
+
     The facts `scores` (protocol → variant → what its vectors are compared by) and `notes` (where that is not what was
     asked for) say how candidates were scored; `examples` has some questions of each set to read, of the model with the
-    best MRR among those fine-tuned, or among the frozen ones where there is none. The table `ranks` has where each
-    question's first right candidate stands.
+    best MRR among those fine-tuned, or among the frozen ones where there is none. `confidence` has intervals by set and
+    protocol, see `describe_confidence`. The table `ranks` has each question's rank of its first right candidate and
+    `METRICS`.
     """
     empty = [one for one in sets if not any(map(len, read_split(one.folder, "test").candidates))]
     notes = [f"{one.name}: nothing is measured, as no test question has candidates" for one in empty]
@@ -115,7 +152,13 @@ def evaluate_ranking(
     models = [one for data in sets for contestant in contestants for one in models_of(contestant, data, settings)]
     found: list[Found] = each(_measure, [(one, settings, vectors) for one in models])
     seeds = sorted({one.seed for one in contestants})
-    tables = [one.table for one in found] + [table for data in sets for table in _baselines(data, seeds)]
+    baselines = [
+        table
+        for data in sets
+        for protocol in _baseline_protocols(data, models)
+        for table in _baselines(data, seeds, protocol)
+    ]
+    tables = [*(one.table for one in found), *baselines]
     table = pd.concat(tables, ignore_index=True)[COLUMNS]
     records = [
         record for data in sets for record in to_records(table[table["data"] == data.name], METRICS, NAME, data.name)
@@ -130,6 +173,7 @@ def evaluate_ranking(
         "scores": scores,
         "notes": notes,
         "examples": [_best(data, models, found) for data in sets],
+        "confidence": {data.name: _describe_confidence(data, table[table["data"] == data.name]) for data in sets},
     }
     return Results(records, facts, {"ranks": table})
 
@@ -147,6 +191,12 @@ def score_of(model: TextEncoder, variant: str, tuned: bool, settings: RankingSet
     if asked == "alpha" and not crossing:
         return "cosine", f"{variant} has no cross-sequence layers: its score is the cosine instead of attention"
     return asked or ("alpha" if crossing else "cosine"), ""
+
+
+def list_scores(model: TextEncoder) -> list[Score]:
+    """Return the scores that a model can have: attention only with cross-sequence layers."""
+    crossing = isinstance(model, Encoder) and model.cross is not None
+    return ["alpha", "cosine", "dot"] if crossing else ["cosine", "dot"]
 
 
 def keys_of(model: TextEncoder) -> Callable[[Array], Array]:
@@ -196,31 +246,35 @@ def models_of(contestant: Contestant, data: RankedSet, settings: RankingSettings
         yield Measured(contestant, data, tuned=True)
 
 
-def score_candidates(measured: Measured, settings: RankingSettings, place: Path) -> Scored:
-    """The scores of one model on the test questions of one set: each text is embedded once, and its vector kept."""
-    one, data = measured.contestant, measured.data
+def embed_questions(measured: Measured, vectors_dir: Path) -> EmbeddedQuestions:
+    """Embed the test questions of a set; each candidate is embedded once, and its vector is kept in `vectors_dir`."""
+    data = measured.data
     model = load_models(measured.encoders)
-    score, fell_back = score_of(model, one.variant, measured.tuned, settings)
-    questions, texts = read_split(data.folder, "test"), read_texts(data.folder)
-    used = np.unique(np.concatenate(questions.candidates))
-    vectors = _vectors(model, [texts[row] for row in used], place / measured.place)
-    if score == "alpha":
-        vectors = _keys(model, vectors)
-    queries, compare = model.embed(questions.texts, "query"), scorer(model, score)
-    scores = [
-        compare(query, vectors.take(np.searchsorted(used, rows))) if len(rows) else np.empty(0, np.float32)
-        for query, rows in zip(queries, questions.candidates, strict=True)
-    ]
-    return Scored(questions, texts, scores, score, fell_back)
+    questions, texts = read_split(data.folder, "test", measured.protocol), read_texts(data.folder)
+    rows = np.unique(np.concatenate(questions.candidates))
+    vectors = _vectors(model, [texts[row] for row in rows], vectors_dir / measured.place)
+    return EmbeddedQuestions(model, questions, texts, rows, vectors, model.embed(questions.texts, "query"))
 
 
-def _measure(measured: Measured, settings: RankingSettings, place: Path) -> Found:
-    """The ranks of one model on one set."""
-    one, data, found = measured.contestant, measured.data, score_candidates(measured, settings, place)
-    ranked = _ranked(found.questions, found.scores, data)
-    table = ranked.assign(variant=one.variant, seed=one.seed, split="test", protocol=measured.protocol)
-    example = _example(measured, found.questions, found.texts, found.scores, found.score)
-    return Found(table, found.score, found.fell_back, example)
+def score_candidates(measured: Measured, settings: RankingSettings, vectors_dir: Path) -> Scored:
+    """Return the scores of one model on the test questions of one set; see `embed_questions`."""
+    embedded = embed_questions(measured, vectors_dir)
+    score, fell_back = score_of(embedded.model, measured.contestant.variant, measured.tuned, settings)
+    return Scored(embedded.questions, embedded.texts, embedded.score([score])[score], score, fell_back)
+
+
+def _measure(measured: Measured, settings: RankingSettings, vectors_dir: Path) -> Found:
+    """Rank the candidates of one set by one model; by each score that a frozen encoder can have."""
+    variant, data, embedded = measured.contestant.variant, measured.data, embed_questions(measured, vectors_dir)
+    default, fell_back = score_of(embedded.model, variant, measured.tuned, settings)
+    scores = embedded.score([default] if measured.tuned else list_scores(embedded.model))
+    ranked = {score: _ranked(embedded.questions, values, data) for score, values in scores.items()}
+    tables = [ranked[default].assign(protocol=measured.protocol)]
+    if not measured.tuned:
+        tables += [table.assign(protocol=SCORE_PROTOCOLS[score]) for score, table in ranked.items()]
+    table = pd.concat(tables, ignore_index=True).assign(variant=variant, seed=measured.contestant.seed, split="test")
+    example = _example(measured, embedded.questions, embedded.texts, scores[default], default)
+    return Found(table, default, fell_back, example)
 
 
 def _vectors(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
@@ -257,17 +311,23 @@ def _ranked(questions: Questions, scores: Sequence[Numbers], data: RankedSet) ->
     return pd.DataFrame(rows, columns=["question_id", "rank", *METRICS]).assign(data=data.name)
 
 
-def _baselines(data: RankedSet, seeds: Sequence[int]) -> Iterator[pd.DataFrame]:
-    """BM25 among each question's candidates, and a random order of them."""
-    questions = read_split(data.folder, "test")
+def _baseline_protocols(data: RankedSet, models: Sequence[Measured]) -> list[Protocol]:
+    """Return the protocols that baselines are measured under: one for each pool that some encoder ranks."""
+    tuned = any(model.tuned for model in models if model.data == data)
+    return [FROZEN, FINETUNED] if tuned and read_pools(data.folder) else [FROZEN]
+
+
+def _baselines(data: RankedSet, seeds: Sequence[int], protocol: Protocol) -> Iterator[pd.DataFrame]:
+    """Rank the candidates of a protocol by BM25 and at random."""
+    questions = read_split(data.folder, "test", protocol)
     words = Bm25(data.folder / WORDS)
-    asked = zip(words.scores(questions.texts), questions.candidates, strict=True)
-    by_words = _ranked(questions, [found[rows] for found, rows in asked], data)
+    pairs = zip(words.scores(questions.texts), questions.candidates, strict=True)
+    by_words = _ranked(questions, [scores[rows] for scores, rows in pairs], data)
     for seed in seeds:
         named = zip(questions.ids, questions.candidates, strict=True)
         by_chance = _ranked(questions, [_random(name, rows, seed) for name, rows in named], data)
-        for name, table in (("bm25", by_words), ("random_order", by_chance)):
-            yield table.assign(variant=name, seed=seed, split="test", protocol=FROZEN)
+        for variant, table in (("bm25", by_words), ("random_order", by_chance)):
+            yield table.assign(variant=variant, seed=seed, split="test", protocol=protocol)
 
 
 def _random(name: str, rows: Rows, seed: int) -> Numbers:
@@ -299,7 +359,20 @@ def _example(
     return to_read(measured.contestant.variant, measured.protocol, right, row)
 
 
+def _describe_confidence(data: RankedSet, table: pd.DataFrame) -> dict[str, Any]:
+    """Return the confidence intervals of one set; see `describe_confidence`."""
+    chance = {
+        protocol: expect_by_chance(read_split(data.folder, "test", protocol), data.all_needed) for protocol in PROTOCOLS
+    }
+    return describe_confidence(table, chance)
+
+
 def _best(data: RankedSet, models: Sequence[Measured], found: Sequence[Found]) -> dict[str, Any]:
     """The questions to read of a set, of its best model."""
     of_set = [(model, one) for model, one in zip(models, found, strict=True) if model.data == data]
-    return max(of_set, key=lambda pair: (pair[0].tuned, float(pair[1].table["mrr"].mean())))[1].example
+    return max(of_set, key=lambda pair: (pair[0].tuned, _mean_mrr(*pair)))[1].example
+
+
+def _mean_mrr(model: Measured, found: Found) -> float:
+    """Return the MRR under the protocol of the model."""
+    return float(found.table.loc[found.table["protocol"] == model.protocol, "mrr"].mean())

@@ -14,8 +14,9 @@ from contexture.encoders.config import ROLES
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import select
 from contexture.tasks.base import Contestant
+from contexture.tasks.ranking.candidates import Rows
 from contexture.tasks.ranking.config import RankingSettings
-from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
+from contexture.tasks.ranking.data import Questions, check_set, read_split, read_texts, trainable
 from contexture.tasks.ranking.loss import EMPTY, AnswerRanking, log_probabilities
 from contexture.training.finetune import finetune
 from contexture.training.ranks import own_rank
@@ -136,11 +137,11 @@ def finetune_ranking(settings: RankingSettings, contestant: Contestant, data: Pa
     torch.manual_seed(mix(seed, 3))
     encoder = load_encoder(Path(contestant.encoders[0]), head=False)
     encoder.recompute = settings.recompute
-    held_out = HeldOut(read_split(data, "dev"), texts, settings.negatives, mix(seed, 6))
+    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(seed, 6))
     best = finetune(
         encoder,
         AnswerRanking(encoder),
-        RankingBatches(read_split(data, "train"), texts, encoder, settings, mix(seed, 4), own_rank()),
+        RankingBatches(read_split(data, "train", "finetuned"), texts, encoder, settings, mix(seed, 4), own_rank()),
         steps=settings.steps,
         evaluate_every=settings.evaluate_every,
         patience=settings.patience,
