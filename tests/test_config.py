@@ -12,7 +12,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from contexture.config import ConfigurationError, Parameters, check_parameters, merged
-from contexture.objectives.config import OBJECTIVES, MsppConfig, QuickThoughtsConfig
+from contexture.objectives.config import OBJECTIVES, CrossThoughtConfig, MsppConfig, QuickThoughtsConfig
 from contexture.packages import PACKAGES
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
@@ -74,6 +74,17 @@ def test_presets_of_paper_and_released_code() -> None:
             assert isinstance(objective, MsppConfig) and objective.style == style and objective.masked_input
 
 
+def test_pairs_are_classified_by_the_same_features_unless_the_paper_s_are_set() -> None:
+    """Cross-Thought's equation 11 is a preset of the paper and of the released code."""
+    for environment, features in {
+        "base": "vectors",
+        "wikipedia": "vectors",
+        "paper": "cross",
+        "released_code": "cross",
+    }.items():
+        assert checked(environment).systems["cross_thought"].tasks["pairs"].features == features
+
+
 def test_presets_of_quick_thoughts_of_paper_and_released_code() -> None:
     """Section 3 and 4.3 of the paper, and where the released code parts from them."""
     for environment, self_score, context, boundaries, clip, unit, expansion in (
@@ -116,6 +127,41 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     one, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
     assert one.shared and not pair.shared
     assert (one.word_size, one.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("environment", ["wikipedia", "paper"])
+def test_cross_thought_reads_long_texts_where_their_positions_are_trained(environment: str) -> None:
+    """Section 4.2: words begin anywhere in 0 … 564, "thus, the model can be used to encode longer sequences"."""
+    config = checked(environment).systems["cross_thought"]
+    assert (config.lengths.query, config.lengths.document) == (512, 512)
+    assert (config.sampled_lengths.query, config.sampled_lengths.document) == (64, 70)
+    for run in ("ct_1_64", "ct_3_64", "ct_5_64", "ct_1_512"):
+        objective = config.pretrain.runs[run].objective("cross_thought")
+        assert isinstance(objective, CrossThoughtConfig) and objective.starts == "each"
+    assert max(config.lengths.query, config.lengths.document) < config.streams["sequence_samples"].positions
+
+
+@pytest.mark.parametrize("environment", ["base", "released_code"])
+def test_cross_thought_at_demo_size_cuts_texts_at_the_length_of_its_sequences(environment: str) -> None:
+    config = checked(environment).systems["cross_thought"]
+    assert (config.lengths.query, config.lengths.document) == (64, 70) and config.example_lengths is None
+    assert config.sampled_lengths == config.lengths
+
+
+def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    from contexture.pipelines.examples import pipeline
+    from contexture.sampling.examples import ExampleTables
+
+    lengths = []
+
+    def record_lengths(stream: Any, sampled: Any, seed: int) -> ExampleTables:
+        lengths.append((sampled.query, sampled.document))
+        return ExampleTables([], lambda *_: {})
+
+    monkeypatch.setattr(pipeline, "resolve", lambda _: record_lengths)
+    config = checked("paper").systems["cross_thought"]
+    pipeline.create_pipeline("cross_thought", config)
+    assert set(lengths) == {(64, 70)} and len(lengths) == len(config.examples())
 
 
 def test_two_towers_of_the_paper() -> None:
@@ -312,6 +358,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
+        ("cross_thought.example_lengths", {"query": 64, "document": 71}, r"71 is more than lengths\.document, 70"),
         ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-b"),
         ("mspp.encoders.transformer.init_from", "roberta-base", "start is word_vectors, but the embeddings come from"),
         ("cleaning.main_content", 0.5, "list_items"),

@@ -11,13 +11,15 @@ from transformers import RobertaConfig, RobertaForMaskedLM
 
 from contexture.config import Parameters
 from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, Lengths, TransformerConfig
+from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, Lengths, Needs, TransformerConfig
 from contexture.encoders.heads import EvidenceHead
 from contexture.encoders.transformer import Transformer, check_fits, resize_token_types
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.config import SkipThoughtConfig
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.skip_thought import SkipThought
+from contexture.systems.cross_thought.published import LABELS, TABLE_2
+from contexture.training.prepare import required_rows
 from contexture.training.streams import needs_of
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -148,6 +150,23 @@ def test_parameters_of_cross_thought(run: str, special: int, paper: Parameters) 
     assert (optimizer.learning_rate, optimizer.warmup_steps) == (5e-4, 10_000)
     assert config.settings.batch_sizes(run, config.streams)["sequence_samples"] == 128
     assert config.recipe.steps == 125_000
+
+
+def test_masked_lm_160g_is_roberta_base_as_published(paper: Parameters) -> None:
+    """Section 4.3. Its table has 512 positions, fewer than the 565 of the encoders that the system trains."""
+    config = paper.systems["cross_thought"]
+    run = config.pretraining("mlm_160g")
+    assert isinstance(run.encoder, TransformerConfig) and run.encoder.init_from == config.tokenizer == "roberta-base"
+    assert (run.encoder.pooling, run.recipe.steps, run.recipe.start) == ("cls", 0, None)
+    assert required_rows(config.pretraining("random")) == required_rows(config.pretraining("mlm_64")) == Needs(565)
+    needs = required_rows(run) | Needs(max(run.lengths.query, run.lengths.document))
+    assert needs == Needs(512)
+    check_fits(RobertaConfig(**ROBERTA_BASE), needs.positions, ROBERTA_TOKENS, "roberta-base")
+    for task in ("pairs", "ranking"):
+        assert "mlm_160g" in config.variants_of(task)
+    assert config.measured["mlm_160g"].finetuned
+    [row] = [row for row in TABLE_2.rows if row.variant == "mlm_160g"]
+    assert row.label == LABELS["mlm_160g"] == "Masked LM (160G)"
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,19 @@ def test_tasks_of_several_metrics_share_a_table_under_their_names() -> None:
     ]
 
 
+def test_scores_of_frozen_encoders_have_a_table_of_their_own() -> None:
+    ways = {"frozen": 0.5, "finetuned": 0.75, "by_attention": 0.5, "by_dot": 0.25}
+    rows = [r for protocol, v in ways.items() for r in measured("ct", [v], "ranking", "demo", protocol, "mrr")]
+    rows += measured("bm25", [1.0], "ranking", "demo", "frozen", "mrr")
+    whole, by_score = every_table(rows, {"bm25": "BM25"})
+    assert whole.title == "Answer ranking (the demo's made-up world)"
+    assert [column.group for column in whole.columns[2:]] == ["frozen", "fine-tuned"]
+    assert [row[0] for row in whole.rows] == ["BM25", "ct"]
+    assert by_score.title == "Answer ranking: frozen encoders by score (the demo's made-up world)"
+    assert [column.group for column in by_score.columns[2:]] == ["frozen, by attention", "frozen, by inner product"]
+    assert by_score.rows == (("ct", "ours, 1 seed", "50.0", "25.0"),)
+
+
 def test_the_page_and_what_another_page_leaves_over() -> None:
     made = page(RECORDS, ReportContext("some", "Some", "A note.", trainings={"mlm": TRAINING}))
     assert [section.title for section in made.sections] == [

@@ -153,3 +153,9 @@ def test_a_mean_that_nobody_has_is_no_column() -> None:
 def test_fine_tuned_alone() -> None:
     (column,) = League(league("mlm", [0.5], TUNED)).columns
     assert (column.frozen, column.name) == (False, "fine-tuned on 80%")
+
+
+def test_single_scores_of_frozen_encoders_are_no_columns() -> None:
+    protocols = ("by_attention", "by_cosine", "frozen", "by_dot")
+    records = [r for name in protocols for r in league("mlm", [0.5], ("ranking", "demo", name, "mrr"))]
+    assert [column.places[0].protocol for column in League(records).columns] == ["frozen"]

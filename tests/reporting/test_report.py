@@ -12,7 +12,7 @@ from contexture.reporting.curves import History, Series
 from contexture.reporting.page import Bar, Card, Page, ReportContext, Section, section, sections
 from contexture.reporting.published import PublishedTable, Row, Score
 from contexture.reporting.records import Record
-from contexture.reporting.report import intervals_tables, render_report
+from contexture.reporting.report import confidence_tables, intervals_tables, render_report
 from contexture.reporting.tables import Column, Table, compare, results_tables
 from tests.reporting.make import measured
 from tests.reporting.pages import Page as Html
@@ -180,3 +180,48 @@ def test_intervals_stand_in_a_table_for_each_data() -> None:
     )
     report = render_report(RECORDS, HISTORIES, context, page)
     assert "BEIR: how sure it is, SciFact" in report.html and "62.5 [50.0, 70.0]" in report.markdown
+
+
+def test_confidence_intervals_have_a_block_for_each_protocol() -> None:
+    def numbers(mean: float, low: float, high: float) -> dict[str, list[float]]:
+        return {"recall_at_1": [mean, low, high], "mrr": [mean, low, high]}
+
+    chance = {"recall_at_1": 0.02, "mrr": 0.09}
+    ct = {"means": numbers(0.5, 0.4, 0.6), "over_bm25": numbers(-0.25, -0.3, -0.2)}
+    mixed = {"recall_at_1": [0.01, -0.01, 0.03], "mrr": [0.2, 0.1, 0.3]}
+    bm25 = {"means": numbers(0.75, 0.7, 0.8), "over_chance": numbers(0.7, 0.6, 0.8)}
+    blocks = {
+        "frozen": {
+            "questions": 1200,
+            "chance": chance,
+            "variants": {"bm25": bm25, "ct": ct | {"over_chance": mixed}},
+        },
+        "by_dot": {
+            "questions": 1200,
+            "chance": chance,
+            "variants": {"ct": ct | {"over_chance": numbers(-0.01, -0.02, -0.001)}},
+        },
+        "finetuned": {
+            "questions": 1200,
+            "chance": chance,
+            "variants": {"ct": ct | {"over_chance": numbers(0.0, -0.1, 0.1)}},
+        },
+    }
+    context = replace(CONTEXT, facts={"ranking": {"confidence": {"hotpotqa": blocks}}}, labels={"ct": "Ours"})
+    table, by_score = confidence_tables(context)
+    assert table.title == "Answer ranking: confidence intervals, HotpotQA"
+    assert [column.name for column in table.columns] == ["Model", "R@1", "MRR", "R@1", "MRR", "Above chance"]
+    assert table.headings == {0: "frozen", 3: "fine-tuned"}
+    mean, gain = "50.0 [40.0, 60.0]", "-25.0 [-30.0, -20.0]"
+    assert table.rows == (
+        ("Chance", "2.0", "9.0", "–", "–", "–"),
+        ("Ours", mean, mean, gain, gain, "MRR"),
+        ("bm25", "75.0 [70.0, 80.0]", "75.0 [70.0, 80.0]", "–", "–", "R@1, MRR"),
+        ("Chance", "2.0", "9.0", "–", "–", "–"),
+        ("Ours", mean, mean, gain, gain, "no"),
+    )
+    assert "1,200 questions" in table.caption
+    assert by_score.title == "Answer ranking: confidence intervals, frozen encoders by score, HotpotQA"
+    assert by_score.headings == {0: "frozen, by inner product"}
+    assert by_score.rows[1][-1] == "no; below: R@1, MRR"
+    assert table.title in render_report(RECORDS, HISTORIES, context, page).html

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from contexture.reporting.curves import COLOURS, INK, legend_columns
@@ -71,6 +72,31 @@ def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
         fontsize=10,
         labelcolor=INK,
     )
+    return figure
+
+
+def sample_picture(sample: Mapping[str, Any]) -> Figure:
+    """How much each sequence of a sample (rows) attends to each other (columns); boxes frame the documents."""
+    weights = np.array(sample["weights"])
+    np.fill_diagonal(weights, np.nan)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    figure = Figure(figsize=(WIDTH, 0.85 * WIDTH), layout=layout, facecolor="white")
+    axes = figure.subplots()
+    drawn = axes.imshow(weights, cmap="Blues", vmin=0, vmax=max(2.0, float(np.nanpercentile(weights, 99))))
+    documents = np.array(sample["documents"])
+    for document in np.unique(documents):
+        rows = np.flatnonzero(documents == document)
+        corner, side = rows[0] - 0.5, len(rows)
+        axes.add_patch(Rectangle((corner, corner), side, side, fill=False, edgecolor=COLOURS[1], linewidth=1.5))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("sequence that is attended to", color=INK)
+    axes.set_ylabel("sequence that attends", color=INK)
+    axes.tick_params(colors=INK, labelsize=9, length=0)
+    axes.spines[:].set_visible(False)
+    bar = figure.colorbar(drawn, ax=axes, pad=0.02)
+    bar.set_label("times uniform attention", color=INK)
+    bar.outline.set_visible(False)
     return figure
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from contexture.reporting.names import PROTOCOLS, TASKS, in_order, protocol_name
+from contexture.reporting.names import BY_SCORE, PROTOCOLS, TASKS, in_order, protocol_name
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.published import TaskColumn, TaskTable
 from contexture.reporting.records import METRICS, Record, data_of
@@ -31,7 +31,8 @@ def further(records: Sequence[Record], shown: Iterable[str], labels: Mapping[str
 def every_table(records: Sequence[Record], labels: Mapping[str, str]) -> list[Table]:
     """A table for each data and task with all protocols and metrics; tasks measured alike share one.
 
-    Parts of a task's data are left out. The numbers are those of the test split.
+    Parts of a task's data are left out. The numbers are those of the test split. The protocols `BY_SCORE` have a table
+    of their own.
 
     Args:
         records: of one system.
@@ -41,17 +42,20 @@ def every_table(records: Sequence[Record], labels: Mapping[str, str]) -> list[Ta
     tables = []
     for data in data_of(whole):
         columns = _columns([r for r in whole if r["data"] == data])
-        alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        alike: dict[tuple[tuple[str, str], ...], dict[str, list[TaskColumn]]] = {}
         for task, of_task in columns.items():
-            alike.setdefault(tuple((c.protocol, c.metric) for c in of_task), []).append(task)
-        for measured, tasks in alike.items():
-            several = len(tasks) > 1
+            for part in _split_by_score(of_task):
+                alike.setdefault(tuple((c.protocol, c.metric) for c in part), {})[task] = part
+        for measured, parts in alike.items():
+            several = len(parts) > 1
             chosen = tuple(
                 TaskColumn(c.task, c.protocol, c.metric, *_heading(c, several, len(measured) > 1))
-                for task in tasks
-                for c in columns[task]
+                for part in parts.values()
+                for c in part
             )
-            head = "Sentence tasks" if several else TASKS.get(tasks[0], tasks[0])
+            head = "Sentence tasks" if several else TASKS.get(chosen[0].task, chosen[0].task)
+            if measured[0][0] in BY_SCORE:
+                head += ": frozen encoders by score"
             tables.append(task_table(whole, TaskTable(head, "", "", chosen, labels=labels), data))
     return tables
 
@@ -65,6 +69,12 @@ def _columns(records: Sequence[Record]) -> dict[str, list[TaskColumn]]:
         for protocol, metric in sorted(places, key=lambda place: (_rank(place[0]), metrics.index(place[1]))):
             found.setdefault(task, []).append(TaskColumn(task, protocol, metric, ""))
     return found
+
+
+def _split_by_score(columns: list[TaskColumn]) -> list[list[TaskColumn]]:
+    """Split the columns of a task into those of its protocols and those of single scores; empty parts are left out."""
+    parts = [[c for c in columns if (c.protocol in BY_SCORE) == by_score] for by_score in (False, True)]
+    return [part for part in parts if part]
 
 
 def _rank(protocol: str) -> tuple[int, float, str]:

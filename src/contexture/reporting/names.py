@@ -78,6 +78,9 @@ DATA = {
 PROTOCOLS = {
     "claim_only": "frozen, the claim alone",
     "frozen": "frozen",
+    "by_attention": "frozen, by attention",
+    "by_cosine": "frozen, by cosine",
+    "by_dot": "frozen, by inner product",
     "pcr": "frozen, PCR",
     "finetuned": "fine-tuned",
     "grouped": "fine-tuned",
@@ -93,6 +96,8 @@ PROTOCOLS = {
     "nearest": "nearest",
     "ranking": "ranking",
 }
+#: Protocols that report one score of a frozen encoder each; the protocol `frozen` reports its default score.
+BY_SCORE = ("by_attention", "by_cosine", "by_dot")
 #: Between a protocol and the data from which was learned before.
 AFTER = "_after_"
 #: What costs no training of an encoder: the least that one must beat.

@@ -3,13 +3,14 @@
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from contexture.reporting.curves import History, learning_curves, to_png
-from contexture.reporting.names import DATA, TASKS, in_order, protocol_name
+from contexture.reporting.names import BY_SCORE, DATA, TASKS, in_order, protocol_name
 from contexture.reporting.page import MakePage, Page, ReportContext, section
-from contexture.reporting.records import check_records
+from contexture.reporting.records import METRICS, check_records
 from contexture.reporting.tables import NOTHING, Column, Table, counts_table, to_markdown
 
 
@@ -38,7 +39,7 @@ def render_report(records: object, histories: Sequence[History], context: Report
     """
     own = [record for record in check_records(records) if record["system"] == context.system]
     made = page(own, context)
-    told = [*intervals_tables(context), *scores_tables(context), *examples_tables(context)]
+    told = [*intervals_tables(context), *confidence_tables(context), *scores_tables(context), *examples_tables(context)]
     made = replace(made, sections=[*made.sections, *(section(table) for table in told)])
     curves = learning_curves(histories, made.variants, context.series, context.labels)
     figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
@@ -90,6 +91,61 @@ def intervals_tables(context: ReportContext) -> list[Table]:
             caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
             tables.append(Table(title, columns, rows, caption))
     return tables
+
+
+def confidence_tables(context: ReportContext) -> list[Table]:
+    """Confidence intervals of a task's measures and of their differences to BM25, compared with chance.
+
+    The single scores of frozen encoders (`BY_SCORE`) have a table of their own.
+    """
+    tables = []
+    for task, facts in context.facts.items():
+        for data, protocols in facts.get("confidence", {}).items():
+            for suffix, by_score in (("", False), (", frozen encoders by score", True)):
+                blocks = {name: block for name, block in protocols.items() if (name in BY_SCORE) == by_score}
+                title = f"{TASKS.get(task, task)}: confidence intervals{suffix}, {DATA.get(data, data)}"
+                tables += [_confidence_table(title, blocks, context.labels)] if blocks else []
+    return tables
+
+
+def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
+    """Variants by protocol, each protocol headed by its name and beginning with the expectation by chance."""
+    first = next(iter(blocks.values()))
+    metrics = list(first["chance"])
+    names = [METRICS[metric].label for metric in metrics]
+    columns = (
+        Column("Model"),
+        *(Column(name, numeric=True) for name in names),
+        *(Column(name, "difference to BM25", numeric=True) for name in names),
+        Column("Above chance"),
+    )
+    rows: list[tuple[str, ...]] = []
+    headings = {}
+    for protocol, block in blocks.items():
+        headings[len(rows)] = protocol_name(protocol)
+        chance = [f"{100 * block['chance'][metric]:.1f}" for metric in metrics]
+        rows.append(("Chance", *chance, *[NOTHING] * len(metrics), NOTHING))
+        variants = block["variants"]
+        order = [*(name for name in labels if name in variants), *(name for name in variants if name not in labels)]
+        for variant in order:
+            parts = variants[variant]
+            means = [_interval(parts["means"][metric]) for metric in metrics]
+            over = parts.get("over_bm25")
+            gains = [_interval(over[metric], signed=True) if over else NOTHING for metric in metrics]
+            rows.append((labels.get(variant, variant), *means, *gains, _compare_with_chance(parts["over_chance"])))
+    caption = (
+        f"Percent, {first['questions']:,} questions, mean over seeds. In brackets: the 95% bootstrap interval over "
+        "questions. Chance: the exact mean of a random order of the same candidates. Above chance: the measures whose "
+        "difference to chance has an interval above 0."
+    )
+    return Table(title, columns, tuple(rows), caption, headings=headings)
+
+
+def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
+    """The measures that are above chance, then those below: "R@1, MRR", "no" or "no; below: R@20"."""
+    above = [METRICS[metric].label for metric, (_, low, _) in differences.items() if low > 0]
+    below = [METRICS[metric].label for metric, (_, _, high) in differences.items() if high < 0]
+    return "; ".join([", ".join(above) or "no", *([f"below: {', '.join(below)}"] if below else [])])
 
 
 def _interval(told: Sequence[float], signed: bool = False) -> str:

@@ -237,6 +237,7 @@ def series() -> "dict[str, Series]":
         found |= {
             f"{name}_{key}": Series(f"{config.title}: {what}", "points", 100) for key, what in config.measures.items()
         }
+        found |= {f"{name}_{key}": Series(f"{config.title}: {what}", config.unit) for key, what in config.nats.items()}
     return found
 
 
