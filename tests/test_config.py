@@ -16,6 +16,7 @@ from contexture.objectives.config import OBJECTIVES, CrossThoughtConfig, MsppCon
 from contexture.packages import PACKAGES
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
+from contexture.systems.cross_thought.config import SequenceSamplesConfig
 from contexture.systems.mspp.config import MsppSampling
 from contexture.systems.registry import STREAMS, SYSTEMS, TASKS
 from contexture.tasks.base import Task
@@ -142,10 +143,30 @@ def test_cross_thought_reads_long_texts_where_their_positions_are_trained(enviro
 
 
 @pytest.mark.parametrize("environment", ["base", "released_code"])
-def test_cross_thought_at_demo_size_cuts_texts_at_the_length_of_its_sequences(environment: str) -> None:
+def test_cross_thought_at_demo_size_cuts_texts_at_64_and_70_tokens(environment: str) -> None:
     config = checked(environment).systems["cross_thought"]
     assert (config.lengths.query, config.lengths.document) == (64, 70) and config.example_lengths is None
     assert config.sampled_lengths == config.lengths
+
+
+@pytest.mark.parametrize(("environment", "run_length", "attends", "maskable", "probability", "pooling", "start"), [
+    ("base", 16, "others", "shared", 0.5, "idf", "copy"),
+    ("wikipedia_sample", 4, "others", "shared", 0.5, "idf", "copy"),
+    ("published_weights", 4, "others", "shared", 0.5, "mean", "copy"),
+    ("paper", None, "sample", "any", 0.15, "cls", "random"),
+    ("released_code", None, "sample", "any", 0.15, "cls", "random"),
+])  # fmt: skip
+def test_cross_thought_has_our_recipe_or_that_of_the_paper(
+    environment: str, run_length: int | None, attends: str, maskable: str, probability: float, pooling: str, start: str
+) -> None:
+    run = checked(environment).systems["cross_thought"].pretraining("ct_1_64")
+    stream, objective = run.streams["sequence_samples"], run.recipe.objective("cross_thought")
+    assert isinstance(stream, SequenceSamplesConfig) and isinstance(objective, CrossThoughtConfig)
+    assert (stream.sampling.run_length, stream.attends, stream.maskable) == (run_length, attends, maskable)
+    assert objective.probability == probability
+    assert (run.encoder.pooling, run.encoder.cross.start) == (pooling, start)  # type: ignore[union-attr]
+    growing = [stage.streams for stage in run.recipe.schedule]
+    assert growing[0] == ({} if run_length is None else {"sequence_samples": {"documents": 2}})
 
 
 def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:

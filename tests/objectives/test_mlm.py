@@ -103,6 +103,16 @@ def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
     assert float(found) == pytest.approx(6 * 0.5 * 7 * 8 * (8 + subwords().tokens.vocab_size))
 
 
+def test_flops_of_the_logits_of_maskable_tokens_alone() -> None:
+    encoder = build("transformer_mean", head=True, vocabulary=subwords())
+    batch = text_layout(sentences([20, 21], [22]), encoder.specials, 10)
+    maskable = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
+    maskable[0, 1:3] = True
+    objective = MaskedLanguageModel(MlmConfig(probability=0.5), encoder)
+    per_masked = 6 * 8 * (8 + subwords().tokens.vocab_size)
+    assert float(objective.flops({**batch, "maskable": maskable})) == pytest.approx(0.5 * 2 * per_masked)
+
+
 def test_shares_that_exceed_the_whole_are_refused() -> None:
     with pytest.raises(ValueError, match="together at most 1"):
         MlmConfig(mask_share=0.9, random_share=0.2)

@@ -98,18 +98,24 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
         attention = _seed_values(measured, data, "ct_1_64", "by_attention")
         cosines = {name: _seed_values(measured, data, name, "by_cosine") for name in COSINES}
         cosines = {name: values for name, values in cosines.items() if values}
-        if not attention or not cosines:
+        if not attention:
             continue
-        best = max(cosines, key=lambda name: mean(cosines[name]))
         untrained = _seed_values(measured, data, "random", "by_attention")
         start = f", untrained {mean(untrained):.1f}" if untrained else ""
         chance = _compare_with_chance(confidence.get(data, {}).get("by_attention", {}))
         sentences.append(
             f"Ranking without fine-tuning, {DATA.get(data, data)}: by attention {LABELS['ct_1_64']} has R@20 "
-            f"{mean(attention):.1f}{chance}{start}; by cosine {within_sentence(LABELS[best])} has "
-            f"{mean(cosines[best]):.1f}."
+            f"{mean(attention):.1f}{chance}{start}{_best_cosine(cosines)}."
         )
     return sentences
+
+
+def _best_cosine(cosines: Mapping[str, Sequence[float]]) -> str:
+    """What the best of the variants has by cosine, to be appended to a sentence."""
+    if not cosines:
+        return ""
+    best = max(cosines, key=lambda name: mean(cosines[name]))
+    return f"; by cosine {within_sentence(LABELS[best])} has {mean(cosines[best]):.1f}"
 
 
 def _seed_values(records: Sequence[Record], data: str, variant: str, protocol: str) -> list[float]:
