@@ -35,11 +35,11 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.bitext.files import read_pairs
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.metrics.cosine_search import nearest
 from contexture.objectives.bitext import additive_margin
-from contexture.training.bitext_stream import SIDES, Bitext
-from contexture.training.config import BitextStreamConfig
-from contexture.training.streams import Steps
+from contexture.retrieval.cosine_search import nearest
+from contexture.streams.base import Steps
+from contexture.streams.bitext.batches import SIDES, Bitext
+from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 
 _SCALE = 20.0

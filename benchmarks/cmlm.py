@@ -34,9 +34,9 @@ from contexture.encoders.config import Lengths, Needs
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.config import CmlmConfig
-from contexture.systems.cmlm.batches import SequencePairs
-from contexture.systems.cmlm.config import SequencePairsConfig
-from contexture.training.streams import Steps
+from contexture.streams.base import Steps
+from contexture.streams.sequence_pairs.batches import SequencePairs
+from contexture.streams.sequence_pairs.config import SequencePairsConfig
 
 #: Batches that are measured one after the other.
 BATCHES = 4

@@ -28,13 +28,13 @@ import torch
 from made_up import LENGTHS, PEAKS, transformer, vocabulary, write_examples
 from torch import Tensor
 
+from contexture.cli.train import read_config
 from contexture.encoders.base import build_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer, layer_flops
-from contexture.systems.registry import STREAMS
-from contexture.train import read_config
-from contexture.training.places import resolve
-from contexture.training.streams import Steps, Stream
+from contexture.imports import resolve
+from contexture.streams.base import Steps, Stream
+from contexture.streams.config import STREAMS
 
 _UTILISATION = 0.5
 _GPUS = ("H100", "A100")

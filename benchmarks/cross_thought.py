@@ -43,12 +43,12 @@ from contexture.encoders.layout import row_lengths
 from contexture.objectives.config import CrossThoughtConfig
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.masking import IGNORED
-from contexture.systems.cross_thought.batches import SequenceSamples
-from contexture.systems.cross_thought.config import SampleSampling, SequenceSamplesConfig
+from contexture.streams.base import Steps
+from contexture.streams.sequence_samples.batches import SequenceSamples
+from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig
 from contexture.tasks.ranking.evaluation import keys_of, scorer
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
-from contexture.training.streams import Steps
 
 #: Batches that are measured one after the other.
 BATCHES = 2

@@ -31,14 +31,14 @@ from made_up import LENGTHS, PEAKS, SIZES, transformer, vocabulary, write_exampl
 from pydantic import TypeAdapter
 
 from contexture.encoders.base import Encoder, build_encoder
+from contexture.imports import resolve
+from contexture.streams.base import needs_of
 from contexture.systems.config import SystemConfig
 from contexture.training.config import Pretraining
 from contexture.training.curves import read_curves
-from contexture.training.places import resolve
 from contexture.training.prepare import Files, Prepared, open_stages
 from contexture.training.pretrain import train
 from contexture.training.recorder import SPENT
-from contexture.training.streams import needs_of
 
 #: Of each system: its stream, its objectives, its encoder, the length of a document, and rows of a step.
 SYSTEMS: dict[str, tuple[str, dict[str, float], dict[str, Any], int, int]] = {

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from tokenizers import Tokenizer, models
 
 from contexture.encoders.config import Lengths, TransformerConfig
-from contexture.systems.mspp.config import JointConfig
-from contexture.systems.two_tower.config import PAIR_TASKS
+from contexture.streams.joint.config import JointConfig
+from contexture.streams.pairs.config import PAIR_TASKS
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 

@@ -83,8 +83,8 @@ def pairs(folder: Path, count: int) -> None:
 
 
 def embedding(folder: Path, _: int) -> None:
-    from contexture.tasks.retrieval.candidates import Retriever
-    from contexture.tasks.retrieval.parquet_rows import ParquetRows
+    from contexture.retrieval.candidates import Retriever
+    from contexture.retrieval.parquet_rows import ParquetRows
 
     retriever = Retriever([str(folder / "encoder")])
     retriever.candidates(ParquetRows(folder / "open_domain" / "candidates.parquet"), folder / "vectors")
@@ -101,9 +101,9 @@ def ivf(folder: Path, _: int) -> None:
 def _search(folder: Path, kind: str) -> None:
     from contexture.encoders.saved import saved
     from contexture.encoders.static_queries import StaticQueries
-    from contexture.metrics.config import IndexConfig
-    from contexture.metrics.search_index import open_index
-    from contexture.metrics.vectors import open_vectors
+    from contexture.retrieval.config import IndexConfig
+    from contexture.retrieval.search_index import open_index
+    from contexture.retrieval.vectors import open_vectors
 
     embed = StaticQueries(folder / "encoder", saved(folder / "encoder")).embed
     vectors = open_vectors(folder / "vectors", read_all=False)
@@ -113,9 +113,9 @@ def _search(folder: Path, kind: str) -> None:
 
 def bm25(folder: Path, _: int) -> None:
     from contexture.folders import work_folder
-    from contexture.metrics.bm25 import Bm25, write_bm25
-    from contexture.tasks.retrieval.candidates import PARTS
-    from contexture.tasks.retrieval.parquet_rows import ParquetRows
+    from contexture.retrieval.bm25 import Bm25, write_bm25
+    from contexture.retrieval.candidates import PARTS
+    from contexture.retrieval.parquet_rows import ParquetRows
 
     candidates = ParquetRows(folder / "open_domain" / "candidates.parquet")
     with work_folder(folder / "bm25") as work:

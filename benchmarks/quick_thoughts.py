@@ -38,9 +38,9 @@ from contexture.objectives.base import Objective
 from contexture.objectives.config import QuickThoughtsConfig, SkipThoughtConfig
 from contexture.objectives.quick_thoughts import QuickThoughts
 from contexture.objectives.skip_thought import SkipThought
-from contexture.training.config import ContiguousConfig
-from contexture.training.sentence_streams import Contiguous
-from contexture.training.streams import Steps
+from contexture.streams.base import Steps
+from contexture.streams.sentences.batches import Contiguous
+from contexture.streams.sentences.config import ContiguousConfig
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 

@@ -43,15 +43,15 @@ from contexture.encoders.config import Lengths as Limits
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import row_lengths
-from contexture.metrics.bm25 import Bm25, write_bm25
-from contexture.metrics.config import IndexConfig
-from contexture.metrics.search_index import compare_indexes
-from contexture.metrics.vectors import write_vectors
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
-from contexture.systems.two_tower.batches import Pairs
-from contexture.systems.two_tower.config import PairsConfig
-from contexture.training.streams import Steps
+from contexture.retrieval.bm25 import Bm25, write_bm25
+from contexture.retrieval.config import IndexConfig
+from contexture.retrieval.search_index import compare_indexes
+from contexture.retrieval.vectors import write_vectors
+from contexture.streams.base import Steps
+from contexture.streams.pairs.batches import Pairs
+from contexture.streams.pairs.config import PairsConfig
 from contexture.vocabulary.tokenizers import CONFIG_FILE, SPECIALS, TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 

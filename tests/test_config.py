@@ -12,15 +12,16 @@ import yaml
 from pydantic import TypeAdapter
 
 from contexture.config import ConfigurationError, Parameters, check_parameters, merged
+from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES, CrossThoughtConfig, MsppConfig, QuickThoughtsConfig
 from contexture.packages import PACKAGES
+from contexture.streams.config import STREAMS
+from contexture.streams.joint.config import MsppSampling
+from contexture.streams.sequence_samples.config import SequenceSamplesConfig
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
-from contexture.systems.cross_thought.config import SequenceSamplesConfig
-from contexture.systems.mspp.config import MsppSampling
-from contexture.systems.registry import STREAMS, SYSTEMS, TASKS
+from contexture.systems.registry import SYSTEMS, TASKS
 from contexture.tasks.base import Task
-from contexture.training.places import resolve
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.environments import CONF, ENVIRONMENTS, checked, parameters
 from tests.training.toys import schedule
@@ -171,7 +172,7 @@ def test_cross_thought_has_our_recipe_or_that_of_the_paper(
 
 def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     from contexture.pipelines.examples import pipeline
-    from contexture.sampling.examples import ExampleTables
+    from contexture.streams.tables import ExampleTables
 
     lengths = []
 

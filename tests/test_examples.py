@@ -25,11 +25,11 @@ from kedro.config import OmegaConfigLoader
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import configure_project, pipelines
 
-from contexture import train
+from contexture.cli.main import build_parser
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig
-from contexture.pipelines.asked import check_asked
-from contexture.pipelines.console import QUIET
+from contexture.pipelines.hooks.arguments import check_asked
+from contexture.pipelines.hooks.console import QUIET
 from contexture.pipelines.parameters import check, current
 from contexture.settings import CONFIG_LOADER_ARGS
 from tests.corpus.make import read_all
@@ -198,8 +198,8 @@ def test_what_commands_name_is_there(command: str, monkeypatch: pytest.MonkeyPat
     elif words[0] == ".venv/bin/kedro":
         assert words[1] == "run"
         check_kedro(words[2:])
-    elif "contexture.train" in words:
-        check_training(words[words.index("contexture.train") + 1 :])
+    elif words[:2] == ["contexture", "train"] or "contexture train" in command:
+        check_training(words[words.index("train") :])
     else:
         assert words[0] in LEFT_OUT or "scontrol" in command, f"nobody checks {command}"
 
@@ -231,11 +231,11 @@ def check_kedro(words: list[str]) -> None:
 
 
 def check_training(words: list[str]) -> None:
-    """The same of `python -m contexture.train`, whose run or variant has to be one of the system's."""
-    given = train.parse(words)
+    """The same of `contexture train`, whose run or variant has to be one of the system's."""
+    given = build_parser().parse_args(words)
     check(OmegaConfigLoader(str(PROJECT / "conf"), **CONFIG_LOADER_ARGS))
     system = current().systems[given.config.parent.name]
-    if given.command == "pretrain":
+    if given.training == "pretrain":
         assert given.run in system.pretrain.runs
     else:
         assert given.variant in system.measured and given.task in system.tasks

@@ -18,9 +18,9 @@ from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.config import SkipThoughtConfig
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.skip_thought import SkipThought
+from contexture.streams.base import needs_of
 from contexture.systems.cross_thought.published import LABELS, TABLE_2
 from contexture.training.prepare import required_rows
-from contexture.training.streams import needs_of
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.environments import checked

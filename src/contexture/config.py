@@ -20,7 +20,7 @@ from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive, placed
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
@@ -37,7 +37,6 @@ from contexture.tasks.ranking.config import RankingConfig
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.reviews.config import ReviewsConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
-from contexture.training.config import Positive, placed
 from contexture.vocabulary.tokenizers import VocabularyConfig, same_tokens
 from contexture.vocabulary.words import WordsConfig
 

@@ -14,7 +14,7 @@ from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.bitext.files import Pair, check, read_pairs
 from contexture.corpus.bitext.table import clean, kept, read, report
 from contexture.corpus.errors import SourceError, explain
-from tests.sampling.make import settings
+from tests.streams.make import settings
 
 TMX = """<?xml version="1.0" encoding="{encoding}"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">

@@ -22,7 +22,7 @@ from contexture.encoders.config import (
     TransformerConfig,
 )
 from contexture.encoders.layout import Sentences
-from contexture.training.sentence_streams import sentence_batch
+from contexture.streams.sentences.batches import sentence_batch
 from contexture.vocabulary.idf import save_idf
 from contexture.vocabulary.tokenizers import SpecialTokens, VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary

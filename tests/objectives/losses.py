@@ -12,10 +12,10 @@ from contexture.objectives.bitext import BitextRetrieval
 from contexture.objectives.config import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
-from contexture.systems.two_tower.batches import pair_batch
-from contexture.training.bitext_stream import Bitext
-from contexture.training.sentence_streams import sentence_batch
-from contexture.training.streams import TextStream, both_sides
+from contexture.streams.base import TextStream, both_sides
+from contexture.streams.bitext.batches import Bitext
+from contexture.streams.pairs.batches import pair_batch
+from contexture.streams.sentences.batches import sentence_batch
 from tests.encoders.toys import TRAINED, build
 
 LENGTHS = Lengths(query=12, document=24)

@@ -12,7 +12,7 @@ from contexture.encoders.layout import Sentences
 from contexture.objectives.devices import first_row, gathered, several
 from contexture.objectives.simcse import Simcse, contrast
 from contexture.objectives.simcse_config import SimcseConfig
-from contexture.training.sentence_streams import sentence_batch
+from contexture.streams.sentences.batches import sentence_batch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 

@@ -12,7 +12,7 @@ from contexture.encoders.config import BagOfWordsConfig, Lengths
 from contexture.encoders.layout import Sentences
 from contexture.objectives.tsdae import Tsdae, delete
 from contexture.objectives.tsdae_config import TsdaeConfig
-from contexture.training.sentence_streams import sentence_batch
+from contexture.streams.sentences.batches import sentence_batch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences

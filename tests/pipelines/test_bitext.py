@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from kedro.io import DatasetError
 
-from contexture.pipelines.console import RunRefusedError
+from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.training.curves import read_curves
 from tests.pipelines.conftest import SMALLEST, read, run
 

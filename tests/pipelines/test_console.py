@@ -28,8 +28,8 @@ from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 
 from contexture import progress
-from contexture.pipelines import console
-from contexture.pipelines.console import (
+from contexture.pipelines.hooks import console
+from contexture.pipelines.hooks.console import (
     Console,
     LiveLine,
     RunLog,
@@ -495,7 +495,7 @@ def test_a_short_work_and_a_console_that_is_no_terminal_have_no_bar(
 # The command ---------------------------------------------------------------------------------------------------------
 
 SETTINGS = """
-from contexture.pipelines.console import Console
+from contexture.pipelines.hooks.console import Console
 HOOKS = (Console(),)
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow", "kedro-telemetry")
 """

@@ -8,7 +8,7 @@ import pytest
 
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, Input
-from contexture.pipelines.announce import corpus_line
+from contexture.pipelines.hooks.announce import corpus_line
 from contexture.pipelines.sources.nodes import check_inputs, name_of_text
 from tests.pipelines.conftest import read, run
 

@@ -27,9 +27,9 @@ from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
-from contexture.pipelines.console import RunRefusedError
+from contexture.pipelines.hooks.console import RunRefusedError
+from contexture.pipelines.hooks.record import git_tags, run_name
 from contexture.pipelines.parameters import check, current
-from contexture.pipelines.record import git_tags, run_name
 from contexture.pipelines.system import main_variants
 from contexture.pipelines.trainings import shares
 from contexture.reporting.index import read_summaries

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from contexture.encoders.models import load_model
-from contexture.metrics.config import Bm25Config
+from contexture.retrieval.config import Bm25Config
+from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.tasks.passage_ranking import COLUMNS, by_vectors, by_words
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
 QUERIES = ["piers of gulls", "islands, Ferries", "the of"]

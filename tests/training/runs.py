@@ -10,11 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.train import files_of, pretrain_arguments
+from contexture.systems.launch import files_of, pretrain_arguments
 from contexture.training import checkpoints
 from contexture.training.launcher import launch_pretraining
-from contexture.training.streams import MixedBatches
 
 
 class Killed(BaseException):

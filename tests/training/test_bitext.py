@@ -10,10 +10,10 @@ import torch
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.objectives.bitext import additive_margin
-from contexture.training.bitext_stream import Bitext
-from contexture.training.config import BitextStreamConfig
+from contexture.streams.base import Steps
+from contexture.streams.bitext.batches import Bitext
+from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.training.curves import read_curves
-from contexture.training.streams import Steps
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.training.runs import train
 from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer

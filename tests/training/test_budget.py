@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from contexture.encoders.layout import row_lengths
-from contexture.train import files_of
+from contexture.systems.launch import files_of
 from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import Prepared, prepare

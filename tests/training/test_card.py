@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from contexture.cli.main import main
 from contexture.encoders.models import load_model
 from contexture.systems.config import SystemConfig
-from contexture.train import main
 from contexture.training.text import write_text_of
 from tests.tasks.answer_selection import toys as answers
 from tests.training.toys import configured, quick_thoughts, system, two_towers
@@ -19,7 +19,7 @@ def pretrained(config: SystemConfig, run: str, place: Path, examples: Path, voca
     (place / "config.json").write_text(json.dumps(config.plain()))
     output = place / "data" / "toy" / "pretrained" / run / "seed-0"
     given = ["--config", str(place / "config.json"), "--run", run, "--examples", str(examples)]
-    main(["pretrain", *given, "--vocabulary", str(vocabulary), "--output", str(output)])
+    main(["train", "pretrain", *given, "--vocabulary", str(vocabulary), "--output", str(output)])
     return (output / "README.md").read_text(encoding="utf-8"), output
 
 
@@ -53,7 +53,7 @@ def test_the_card_of_a_transformer_and_of_what_is_fine_tuned_of_it(
     model.parent.mkdir(parents=True)
     given = ["--config", str(tmp_path / "config.json"), "--variant", "mspp_ie", "--task", "answer_selection"]
     data = answers.write_data(tmp_path / "answers")
-    main(["finetune", *given, "--data", str(data), "--encoders", str(folder), "--output", str(model)])
+    main(["train", "finetune", *given, "--data", str(data), "--encoders", str(folder), "--output", str(model)])
     card = (model / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# toy/mspp_ie/answer_selection/toys\n")
     assert row(card, "fine-tuned from") == "toy/mspp_ie" and "tokens" in row(card, "cost")

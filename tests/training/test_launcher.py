@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contexture.folders import UNFINISHED
-from contexture.train import files_of
+from contexture.systems.launch import files_of
 from contexture.training import launcher
 from contexture.training.launcher import identity_of, launch_pretraining
 from tests.training import toys

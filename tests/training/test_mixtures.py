@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.train import files_of
+from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
 from contexture.training.prepare import Prepared, prepare
-from contexture.training.streams import MixedBatches
 from tests.training.runs import Killed, assert_same, differ, killed_at, train
 from tests.training.toys import mixed, schedule
 

@@ -8,10 +8,10 @@ import torch
 
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
-from contexture.training.config import NliStreamConfig
+from contexture.streams.base import Steps
+from contexture.streams.nli.batches import Nli
+from contexture.streams.nli.config import NliStreamConfig
 from contexture.training.curves import read_curves
-from contexture.training.nli_stream import Nli
-from contexture.training.streams import Steps
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.training.runs import train
 from tests.training.toys import PRETRAIN, configured, schedule

@@ -6,11 +6,11 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from contexture.encoders.config import AnyEncoderConfig, EncoderConfig
+from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
-from contexture.systems.registry import STREAMS
+from contexture.streams.config import STREAMS
 from contexture.training.curves import read_curves
 from contexture.training.launcher import launch_pretraining
-from contexture.training.places import resolve
 from contexture.training.prepare import Files
 from contexture.training.pretrain import summary_of
 from tests.training.runs import train

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from contexture.systems.config import SystemConfig
+from contexture.systems.launch import finetune_arguments, launch_finetuning
 from contexture.tasks.base import Contestant
-from contexture.train import finetune_arguments, launch_finetuning
 from contexture.training.curves import read_curves
 from tests.tasks.answer_selection import toys as answers
 from tests.tasks.fact_verification import toys as claims
@@ -92,7 +92,7 @@ def start_nodes(examples: Path, tokenizer: Path, folder: Path) -> list[str]:
         free.bind(("127.0.0.1", 0))
         endpoint = f"127.0.0.1:{free.getsockname()[1]}"
     command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1", "--rdzv-id=job"]
-    command += ["--rdzv-backend=c10d", f"--rdzv-endpoint={endpoint}", "-m", "--", "contexture.train", "pretrain"]
+    command += ["--rdzv-backend=c10d", f"--rdzv-endpoint={endpoint}", "-m", "--", "contexture", "train", "pretrain"]
     command += ["--config", str(folder / "config.json"), "--run", "run", "--output", str(folder / "run")]
     command += ["--examples", str(examples), "--vocabulary", str(tokenizer)]
     nodes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]

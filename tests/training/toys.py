@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
+from contexture.streams.pairs.config import PAIR_TASKS
 from contexture.systems.config import SystemConfig
-from contexture.systems.two_tower.config import PAIR_TASKS
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, train_words
 

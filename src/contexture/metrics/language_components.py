@@ -4,8 +4,9 @@ The printed projection lacks a factor c; this is the one that the text around it
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from contexture.metrics.vectors import Array
+Array = NDArray[np.float32]
 
 
 def first_component(vectors: Array) -> Array:

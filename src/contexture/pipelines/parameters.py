@@ -7,6 +7,7 @@ from typing import Any
 from kedro.config import OmegaConfigLoader
 
 from contexture.config import ConfigurationError, Parameters, check_parameters
+from contexture.pipelines.config_loader import ARGUMENTS
 
 #: Those of this process's run, at most one.
 _checked: list[Parameters] = []
@@ -30,11 +31,7 @@ def current() -> Parameters:
     """The parameters of this process's run; those of conf/base where none was begun, as when pipelines are listed."""
     if _checked:
         return _checked[0]
-    from contexture.settings import CONFIG_LOADER_ARGS
-
-    arguments: Any = CONFIG_LOADER_ARGS
-
-    return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **arguments))
+    return check(OmegaConfigLoader(str(Path.cwd() / "conf"), **ARGUMENTS))
 
 
 def flattened(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

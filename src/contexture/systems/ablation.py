@@ -3,8 +3,8 @@
 from dataclasses import asdict, replace
 
 from contexture.encoders.config import AnyEncoderConfig
+from contexture.strict import checked
 from contexture.systems.config import SystemConfig, Variant
-from contexture.training.config import checked
 
 
 def ablated(config: SystemConfig) -> SystemConfig:

@@ -12,9 +12,11 @@ from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
-from contexture.strict import STRICT
-from contexture.systems.registry import STREAMS, TASKS
-from contexture.training.config import Positive, PretrainConfig, Pretraining, StreamConfig, checked, with_run
+from contexture.streams.base_config import StreamConfig, with_run
+from contexture.streams.config import STREAMS
+from contexture.strict import STRICT, Positive, checked
+from contexture.systems.registry import TASKS
+from contexture.training.config import PretrainConfig, Pretraining
 
 
 def _typed(values: Mapping[str, Any], kinds: Mapping[str, Any], what: str) -> dict[str, Any]:

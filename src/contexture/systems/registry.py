@@ -1,9 +1,6 @@
 """What there is, by name: streams, tasks, systems. A line each; their classes are loaded when they are used."""
 
-from contexture.systems.cmlm.config import SequencePairsConfig, SequencesConfig
-from contexture.systems.cross_thought.config import SequenceSamplesConfig, ShortSequencesConfig
-from contexture.systems.mspp.config import JointConfig
-from contexture.systems.two_tower.config import PairsConfig, PassagesConfig
+from contexture.imports import resolve
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.base import Task
 from contexture.tasks.beir.config import BeirSettings
@@ -18,29 +15,6 @@ from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.reviews.config import ReviewSettings
 from contexture.tasks.sentences.config import SentenceSettings
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import (
-    BitextStreamConfig,
-    ContiguousConfig,
-    NliStreamConfig,
-    SentencesConfig,
-    StreamConfig,
-)
-from contexture.training.places import resolve
-
-#: Streams of batches: their settings, which tell where the rest is.
-STREAMS: dict[str, type[StreamConfig]] = {
-    "bitext": BitextStreamConfig,
-    "contiguous": ContiguousConfig,
-    "joint": JointConfig,
-    "nli": NliStreamConfig,
-    "pairs": PairsConfig,
-    "passages": PassagesConfig,
-    "sentences": SentencesConfig,
-    "sequence_samples": SequenceSamplesConfig,
-    "sequence_pairs": SequencePairsConfig,
-    "sequences": SequencesConfig,
-    "short_sequences": ShortSequencesConfig,
-}
 
 #: Tasks: the settings of measuring and fine-tuning, the class, and the parameters that say where the files are.
 TASKS: dict[str, tuple[type[TaskSettings], str, str]] = {

@@ -6,12 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.metrics.bootstrap import interval
-from contexture.metrics.config import Bm25Config
 from contexture.metrics.graded import METRICS
-from contexture.metrics.search_index import search_exact
-from contexture.metrics.top import NOTHING, Rows
-from contexture.tasks.retrieval.candidates import Retriever, index_words
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.candidates import Retriever, index_words
+from contexture.retrieval.config import Bm25Config
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.search_index import search_exact
+from contexture.retrieval.top import NOTHING, Rows
 from contexture.tasks.sentences.vectors import folder_name
 
 #: The columns of candidates: the id, and the parts of the text.

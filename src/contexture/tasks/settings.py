@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT
-from contexture.training.config import Positive, Precision, StreamConfig
+from contexture.streams.base_config import StreamConfig
+from contexture.strict import STRICT, Positive
+from contexture.training.config import Precision
 
 
 @dataclass(config=STRICT, frozen=True)

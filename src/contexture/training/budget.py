@@ -10,11 +10,11 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
+from contexture.streams.base import Stream
 from contexture.training.config import Budget, Precision, Pretraining, PretrainRun, Stage
 from contexture.training.decisions import decided
 from contexture.training.precision import allow_tf32
 from contexture.training.prepare import Prepared
-from contexture.training.streams import Stream
 
 #: Steps whose mean cost is that of a step.
 TRIED = 8

@@ -9,7 +9,8 @@ from typing import Any
 from contexture import __version__
 from contexture.encoders.saved import SETTINGS, Saved, model_name, saved
 from contexture.folders import UNFINISHED
-from contexture.training.config import Pretraining, Stage, StreamConfig
+from contexture.streams.base_config import StreamConfig
+from contexture.training.config import Pretraining, Stage
 from contexture.training.pretrain import SUMMARY, summary_of
 from contexture.training.recorder import totals_of
 from contexture.training.text import text_of

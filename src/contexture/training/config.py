@@ -1,42 +1,19 @@
 """What a training run is told: one file of this, and the example files, are all it needs."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 from pydantic.dataclasses import dataclass
-from pydantic_core import InitErrorDetails
 
-from contexture.encoders.config import AnyEncoderConfig, Lengths, Needs
+from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
-from contexture.strict import STRICT
+from contexture.streams.base_config import with_run
+from contexture.strict import STRICT, Positive, checked
 
-Positive = Annotated[int, Field(gt=0)]
 Precision = Literal["auto", "fp32", "bf16"]
-
-
-def checked(kind: Any, values: Any, *place: str) -> Any:
-    """The values as their kind; ValidationError with every fault, each by its key below `place`.
-
-    Raised while something larger is checked, the faults join those of the whole.
-    """
-    try:
-        return TypeAdapter(kind).validate_python(values)
-    except ValidationError as error:
-        raise placed(error, *place) from None
-
-
-def placed(error: ValidationError, *place: str) -> ValidationError:
-    """The same faults, by their keys below `place`."""
-    faults = [
-        InitErrorDetails(
-            type=fault["type"], loc=(*place, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {})
-        )
-        for fault in error.errors(include_url=False)
-    ]
-    return ValidationError.from_exception_data(error.title, faults)
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -60,77 +37,6 @@ class OptimizerConfig:
     clip_norm: Annotated[float, Field(gt=0)] = 1.0
     # … that of all parameters together, or of each parameter by itself.
     clip: Literal["all", "each"] = "all"
-
-
-@dataclass(config=STRICT, frozen=True)
-class StreamConfig:
-    """What the settings of every stream tell: how its examples are sampled, and how they are read."""
-
-    #: Where its class is: module and name.
-    implementation: ClassVar[str]
-    #: Where the function is that makes its examples with Spark.
-    tables: ClassVar[str]
-    #: The folder of its examples; streams of one folder share them.
-    examples: ClassVar[str]
-    #: What its examples are made of: the corpus, or what the parameters of that name say, `bitext` or `nli`.
-    made_of: ClassVar[str] = "corpus"
-    #: Keys that a run may set otherwise than its system.
-    by_run: ClassVar[tuple[str, ...]] = ()
-
-    def needs(self, lengths: Lengths) -> Needs:
-        """Positions and token types that its batches need of a Transformer."""
-        return Needs()
-
-
-@dataclass(config=STRICT, frozen=True)
-class ContiguousConfig(StreamConfig):
-    """Sentences of a corpus in their order (Quick-Thoughts, section 4.3)."""
-
-    # documents: the neighbours of a sentence are of its own document. cross: whatever stands next to it in the batch,
-    # such as the first sentence of the next document (released code).
-    boundaries: Literal["documents", "cross"] = "documents"
-    # Files of the table of sentences; a document lies in one of them.
-    files: Positive = 1
-    implementation: ClassVar[str] = "contexture.training.sentence_streams:Contiguous"
-    tables: ClassVar[str] = "contexture.sampling.sentences:tables"
-    examples: ClassVar[str] = "sentences"
-
-
-@dataclass(config=STRICT, frozen=True)
-class SentencesConfig(StreamConfig):
-    """Sentences of a corpus, drawn at random from the table of the contiguous ones."""
-
-    # Files of the table of sentences; a document lies in one of them.
-    files: Positive = 1
-    implementation: ClassVar[str] = "contexture.training.sentence_streams:ShuffledSentences"
-    tables: ClassVar[str] = "contexture.sampling.sentences:tables"
-    examples: ClassVar[str] = "sentences"
-
-
-@dataclass(config=STRICT, frozen=True)
-class BitextStreamConfig(StreamConfig):
-    """Parallel sentences, drawn at random from all sets."""
-
-    # Files of the table of pairs.
-    files: Positive = 4
-    implementation: ClassVar[str] = "contexture.training.bitext_stream:Bitext"
-    tables: ClassVar[str] = "contexture.sampling.bitext:tables"
-    examples: ClassVar[str] = "bitext"
-    made_of: ClassVar[str] = "bitext"
-
-
-@dataclass(config=STRICT, frozen=True)
-class NliStreamConfig(StreamConfig):
-    """Premises and hypotheses in different languages (CMLM, section 4.3), drawn at random."""
-
-    # Choices of two languages that are made of each pair, at most as many as there are.
-    per_pair: Positive = 2
-    # Files of the table of pairs.
-    files: Positive = 4
-    implementation: ClassVar[str] = "contexture.training.nli_stream:Nli"
-    tables: ClassVar[str] = "contexture.sampling.nli:tables"
-    examples: ClassVar[str] = "nli"
-    made_of: ClassVar[str] = "nli"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -345,14 +251,3 @@ class Pretraining:
             raise ValueError(f"run {self.run}, schedule.{number}.streams: no objective of the stage reads {unread}")
         location = ("pretrain", "runs", self.run, "schedule", str(number), "streams")
         return {name: with_run(self.streams[name], stage.streams.get(name, {}), *location, name) for name in active}
-
-
-def with_run(config: StreamConfig, changed: Mapping[str, Any], *place: str) -> Any:
-    """The settings of a stream with those of a run, which stand at `place`.
-
-    Raises ValueError for keys that there are not, or that belong to its sampling.
-    """
-    if other := sorted(set(changed) - set(config.by_run)):
-        raise ValueError(f"{'.'.join(place)}: a run can set {list(config.by_run)}, not {other}")
-    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
-    return checked(type(config), values, *place)

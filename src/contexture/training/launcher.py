@@ -1,6 +1,6 @@
 """Start a training: in this process on one device, or in one process per device.
 
-`torch.distributed.run` starts the same entry point (`python -m contexture.train`) that a machine without Kedro uses.
+`torch.distributed.run` starts the same entry point (`contexture train`) that a machine without Kedro uses.
 Lightning's own multi-process launch would run the whole calling program once per device.
 """
 
@@ -32,7 +32,7 @@ from contexture.training.ranks import Word, own_rank, started_together
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
 #: Entry point of one process of a run.
-ENTRY_POINT = "contexture.train"
+ENTRY_POINT = "contexture"
 #: Where a process of a run finds the number of the one that started all of them.
 STARTER = "CONTEXTURE_STARTER"
 #: What the first process tells the others.
@@ -78,7 +78,7 @@ def launch(
         return False
     if devices > 1:
         if arguments is None:
-            raise ValueError(f"several devices are started by `python -m {ENTRY_POINT}`")
+            raise ValueError("several devices are started by `contexture train`")
         check_devices(devices)
         run_distributed([*arguments, "--output", str(folder)], devices)
         return True

@@ -11,9 +11,9 @@ from transformers import get_constant_schedule_with_warmup, get_linear_schedule_
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective
+from contexture.seeding import mix
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
-from contexture.training.seeding import mix
 
 
 class Encodes(Protocol):

@@ -11,12 +11,13 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import Needs
 from contexture.encoders.files import load_encoder
 from contexture.encoders.transformer import Transformer, start_from_frequencies
+from contexture.imports import resolve
 from contexture.objectives.base import Objective
-from contexture.training.config import Pretraining, StreamConfig
-from contexture.training.data import NothingToReadError
-from contexture.training.places import resolve
-from contexture.training.seeding import mix
-from contexture.training.streams import Steps, Stream, needs_of
+from contexture.seeding import mix
+from contexture.streams.base import Steps, Stream, needs_of
+from contexture.streams.base_config import StreamConfig
+from contexture.streams.rows import NothingToReadError
+from contexture.training.config import Pretraining
 from contexture.vocabulary.vocabulary import Vocabulary
 
 LOG = logging.getLogger(__name__)

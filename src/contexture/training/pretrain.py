@@ -9,6 +9,8 @@ from safetensors.torch import save_file
 
 from contexture.encoders.files import save_encoder
 from contexture.objectives.base import Objective
+from contexture.seeding import mix
+from contexture.streams.base import MixedBatches, Stream
 from contexture.training.budget import resolved
 from contexture.training.checkpoints import Checkpoints, load_checkpoint, remove_checkpoint
 from contexture.training.config import Pretraining
@@ -17,9 +19,7 @@ from contexture.training.precision import choose_precision
 from contexture.training.prepare import Files, Prepared, prepare
 from contexture.training.ranks import own_rank
 from contexture.training.recorder import Recorder, totals_of
-from contexture.training.seeding import mix
 from contexture.training.snapshots import Snapshots
-from contexture.training.streams import MixedBatches, Stream
 from contexture.training.trainer import fit
 
 LOG = logging.getLogger(__name__)

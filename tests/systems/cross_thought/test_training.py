@@ -12,11 +12,11 @@ from transformers import RobertaConfig, RobertaForMaskedLM
 from contexture.encoders.config import Needs
 from contexture.encoders.files import load_encoder
 from contexture.objectives.cross_thought import CrossThought
+from contexture.streams.rows import ShuffledRows
+from contexture.streams.sequence_samples import batches
 from contexture.systems.config import SystemConfig
-from contexture.systems.cross_thought import batches
-from contexture.train import files_of
+from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
-from contexture.training.data import ShuffledRows
 from contexture.training.prepare import prepare, required_rows
 from contexture.training.pretrain import shown_of
 from tests.training.runs import Killed, assert_same, killed_at, launch, train

@@ -9,7 +9,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from contexture.encoders.models import load_model
-from contexture.tasks.retrieval.passage_search import PassageSearch
+from contexture.retrieval.passage_search import PassageSearch
 from tests.pipelines.conftest import read, records, run
 
 TOPICS = ("tide", "mill", "ferry", "bell", "orchard", "quarry", "lantern", "harvest")

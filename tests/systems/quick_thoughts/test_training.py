@@ -16,14 +16,14 @@ from contexture.encoders.base import build_encoder
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.models import load_model
 from contexture.folders import SET_ASIDE, UNFINISHED
+from contexture.streams.base import MixedBatches
 from contexture.systems.config import SystemConfig
-from contexture.train import files_of
+from contexture.systems.launch import files_of
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
 from contexture.training.prepare import open_stages
 from contexture.training.pretrain import summary_of
 from contexture.training.snapshots import snapshots, time_of
-from contexture.training.streams import MixedBatches
 from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import VECTORS_FILE
 from tests.training import runs

@@ -224,7 +224,7 @@ import os
 import signal
 
 if os.environ.get("RANK") == "1":
-    from contexture.training.streams import MixedBatches
+    from contexture.streams.base import MixedBatches
 
     read = MixedBatches.__getitem__
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.metrics.config import Bm25Config
+from contexture.retrieval.config import Bm25Config
 from contexture.tasks.base import Contestant
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.task import BeirTask

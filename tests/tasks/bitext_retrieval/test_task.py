@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from contexture.corpus.bitext.config import BitextSet
-from contexture.metrics.cosine_search import nearest
 from contexture.metrics.language_components import first_component
+from contexture.retrieval.cosine_search import nearest
 from contexture.systems.cmlm_multilingual.published import TATOEBA
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet

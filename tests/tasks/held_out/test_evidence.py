@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from contexture.metrics.config import Bm25Config
+from contexture.retrieval.config import Bm25Config
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.evidence import CANDIDATE, KINDS, Evidence, Question, words_of
 from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph, passages

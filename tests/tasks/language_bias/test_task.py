@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from contexture.metrics.vectors import unit
+from contexture.retrieval.vectors import unit
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.evaluation import in_the_plane, neighbour_languages

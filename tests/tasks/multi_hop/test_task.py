@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM
 
+from contexture.cli.main import main
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import Contestant, Results
@@ -20,7 +21,6 @@ from contexture.tasks.multi_hop.finetune import candidates, finetune_reader, sta
 from contexture.tasks.multi_hop.reader import load_reader
 from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.tasks.ranking.data import read_split
-from contexture.train import main
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.multi_hop import toys
 from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
@@ -127,7 +127,7 @@ def test_of_missing_questions_nothing_is_made(project: Path, tmp_path: Path) -> 
         tasks={"multi_hop": {}},
     )
     (tmp_path / "config.json").write_text(json.dumps(config.plain()))
-    told = ["finetune", "--config", str(tmp_path / "config.json"), "--variant", "none", "--task", "multi_hop"]
+    told = ["train", "finetune", "--config", str(tmp_path / "config.json"), "--variant", "none", "--task", "multi_hop"]
     told += ["--option", "reader", "--data", str(tmp_path / "data"), "--encoders", str(project / "transformer")]
     main([*told, "--output", str(tmp_path / "reader")])
     assert [file.name for file in (tmp_path / "reader").iterdir()] == ["identity.json"]

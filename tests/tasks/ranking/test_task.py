@@ -12,14 +12,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from contexture.cli.main import main
 from contexture.encoders.files import load_encoder
-from contexture.metrics.vectors import unit
+from contexture.retrieval.vectors import unit
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.ranking.data import read_split, read_texts
 from contexture.tasks.ranking.evaluation import score_of, scorer
 from contexture.tasks.ranking.finetune import HeldOut, finetune_ranking
 from contexture.tasks.ranking.task import AnswerRankingTask
-from contexture.train import main
 from tests.tasks.ranking import toys
 from tests.tasks.ranking.test_files import HOTPOT
 from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
@@ -259,7 +259,7 @@ def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path
         tasks={"ranking": asdict(toys.settings(steps=2, evaluate_every=1))},
     )
     (tmp_path / "config.json").write_text(json.dumps(config.plain()))
-    told = ["finetune", "--config", str(tmp_path / "config.json"), "--variant", "none", "--task", "ranking"]
+    told = ["train", "finetune", "--config", str(tmp_path / "config.json"), "--variant", "none", "--task", "ranking"]
     told += ["--data", str(tmp_path / "data"), "--encoders", str(project / "bag"), "--output", str(tmp_path / "model")]
 
     def trained() -> int:

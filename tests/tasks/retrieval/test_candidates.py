@@ -10,11 +10,11 @@ import pytest
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.saved import encoder_checksum
-from contexture.metrics.search_index import search_exact
-from contexture.metrics.vectors import open_vectors
-from contexture.tasks.retrieval import candidates as candidates_module
-from contexture.tasks.retrieval.candidates import Retriever, texts_checksum
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval import candidates as candidates_module
+from contexture.retrieval.candidates import Retriever, texts_checksum
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.search_index import search_exact
+from contexture.retrieval.vectors import open_vectors
 from contexture.tasks.retrieval.ranks import READ, question_ranks
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 

@@ -12,13 +12,13 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
+from contexture.seeding import mix
 from contexture.tasks.base import Contestant
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.evaluation import unseen
 from contexture.tasks.retrieval.finetune import HeldOut, QuestionBatches, answered, finetune_retrieval
 from contexture.tasks.retrieval.reqa import split_questions
 from contexture.training.curves import read_curves
-from contexture.training.seeding import mix
 from tests.tasks.retrieval import toys
 
 QUESTIONS, CANDIDATES = toys.tables()

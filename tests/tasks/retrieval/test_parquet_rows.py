@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from contexture.tasks.retrieval import parquet_rows
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval import parquet_rows
+from contexture.retrieval.parquet_rows import ParquetRows
 
 NAMES = [f"n{number}" for number in range(11)]
 TEXTS = [f"text {number}" for number in range(11)]

@@ -15,10 +15,10 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import BagOfWordsMlpConfig, Lengths
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.folders import UNFINISHED
-from contexture.metrics.config import IndexConfig
-from contexture.tasks.retrieval import passage_index
-from contexture.tasks.retrieval.passage_index import build_passage_index
-from contexture.tasks.retrieval.passage_search import Hit, PassageSearch
+from contexture.retrieval import passage_index
+from contexture.retrieval.config import IndexConfig
+from contexture.retrieval.passage_index import build_passage_index
+from contexture.retrieval.passage_search import Hit, PassageSearch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 

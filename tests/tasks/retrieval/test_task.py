@@ -16,7 +16,7 @@ from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.retrieval.evaluation import unseen
 from contexture.tasks.retrieval.ranks import METRICS
 from contexture.tasks.retrieval.task import RetrievalTask
-from tests.metrics.test_bm25 import built
+from tests.retrieval.test_bm25 import built
 from tests.tasks.retrieval import toys
 from tests.tasks.retrieval.test_open_domain import passages
 

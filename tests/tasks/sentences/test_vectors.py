@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contexture.metrics.vectors import open_vectors
+from contexture.retrieval.vectors import open_vectors
 from contexture.tasks.sentences.tables import distinct
 from contexture.tasks.sentences.vectors import SentenceVectors, embed_sentences, sentences_checksum
 from tests.tasks.sentences.sentence_toys import CountingModel

@@ -24,7 +24,7 @@ def count(
 
 
 def training_config(config: SystemConfig, *data: Path) -> dict[str, Any]:
-    """The one file that `python -m contexture.train` needs beside the examples; `data` are those of the tasks.
+    """The one file that `contexture train` needs beside the examples; `data` are those of the tasks.
 
     Raises ValueError where a task cannot be fine-tuned on its data, before hours are spent on training.
     """

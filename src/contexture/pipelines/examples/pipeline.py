@@ -2,11 +2,11 @@
 
 from kedro.pipeline import Pipeline, node
 
+from contexture.imports import resolve
 from contexture.pipelines.examples.nodes import count, training_config
 from contexture.pipelines.named import fixed
+from contexture.streams.base_config import StreamConfig
 from contexture.systems.config import SystemConfig
-from contexture.training.config import StreamConfig
-from contexture.training.places import resolve
 
 #: What examples are made of, by what a system's vocabulary is called.
 _TEXTS = {"paragraphs": "paragraphs@spark", "bitext": "bitext@spark", "nli": "nli@spark"}

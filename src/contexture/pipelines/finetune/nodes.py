@@ -58,7 +58,7 @@ def finetune_one(
 
     Nothing is made of a model to begin with that is not there, as its data were missing.
     """
-    from contexture.train import finetune_arguments, launch_finetuning
+    from contexture.systems.launch import finetune_arguments, launch_finetuning
 
     if config.task(task).before(option) and not is_encoder(Path(contestant.encoders[0])):
         LOG.warning("%s is not made: there is no %s to begin with", folder, contestant.encoders[0])

@@ -50,7 +50,7 @@ def pretrain_one(
     folder: Path,
 ) -> None:
     """Train one run with one seed; on several devices in a process for each."""
-    from contexture.train import pretrain_arguments
+    from contexture.systems.launch import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
     from contexture.training.prepare import Files
 

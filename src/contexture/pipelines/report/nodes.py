@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contexture.folders import work_folder
+from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
 from contexture.pipelines.pretrain.nodes import seed_folder
@@ -16,7 +17,6 @@ from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.systems.config import HELD_OUT, SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import TASK_FILE
-from contexture.training.places import resolve
 
 if TYPE_CHECKING:
     from contexture.reporting.curves import History, Series

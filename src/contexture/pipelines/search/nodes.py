@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from contexture.metrics.config import Bm25Config
+from contexture.retrieval.config import Bm25Config
 from contexture.tasks.held_out.config import HeldOutSettings
 
 
 def index_passages(words: Bm25Config, passages: Path, pretrained: Path, place: Path) -> Path:
     """The encoder of the first seed, the passages, their vectors and words."""
-    from contexture.tasks.retrieval.passage_index import build_passage_index
+    from contexture.retrieval.passage_index import build_passage_index
 
     build_passage_index(passages, pretrained / "seed-0", place, words)
     return place
@@ -16,8 +16,8 @@ def index_passages(words: Bm25Config, passages: Path, pretrained: Path, place: P
 
 def index_adopted(settings: HeldOutSettings, passages: Path, adopted: Path, place: Path) -> Path:
     """The same with the encoder that was adopted, and words as its rival had them."""
+    from contexture.retrieval.passage_index import build_passage_index
     from contexture.tasks.held_out.evidence import words_of
-    from contexture.tasks.retrieval.passage_index import build_passage_index
 
     build_passage_index(passages, adopted, place, words_of(settings, passages))
     return place

@@ -2,9 +2,9 @@
 
 from kedro.pipeline import Pipeline, node
 
-from contexture.metrics.config import Bm25Config
 from contexture.pipelines.named import fixed
 from contexture.pipelines.search.nodes import index_adopted, index_passages
+from contexture.retrieval.config import Bm25Config
 from contexture.systems.config import BEST, HELD_OUT, SystemConfig
 from contexture.tasks.retrieval.config import RetrievalSettings
 

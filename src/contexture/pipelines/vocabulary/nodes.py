@@ -6,7 +6,7 @@ import numpy as np
 from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
-from contexture.sampling.tokens import sentence_blocks, tokenize_paragraphs
+from contexture.streams.tokens import sentence_blocks, tokenize_paragraphs
 from contexture.vocabulary.idf import corpus_idf, save_idf
 from contexture.vocabulary.languages import smoothed_texts
 from contexture.vocabulary.tokenizers import (

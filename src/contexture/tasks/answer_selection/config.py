@@ -12,9 +12,10 @@ from pydantic.dataclasses import dataclass
 from contexture.demo.config import DEMO
 from contexture.encoders.config import HeadStyle, LayoutConfig
 from contexture.reporting.names import AFTER
-from contexture.strict import STRICT
+from contexture.streams.base_config import StreamConfig
+from contexture.strict import STRICT, Positive, checked
 from contexture.tasks.settings import FinetuneSettings
-from contexture.training.config import OptimizerConfig, Positive, StreamConfig, checked
+from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models have a folder of that name.
 NAME = r"[a-z0-9]+(_[a-z0-9]+)*"

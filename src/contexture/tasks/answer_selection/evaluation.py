@@ -13,8 +13,8 @@ from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
-from contexture.metrics.vectors import unit
 from contexture.reporting.names import AFTER
+from contexture.retrieval.vectors import unit
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
 from contexture.tasks.answer_selection.files import SPLITS
 from contexture.tasks.answer_selection.latency import measure_latency

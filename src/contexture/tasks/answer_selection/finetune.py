@@ -17,6 +17,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import Batch
 from contexture.metrics.ranking import mean_average_precision
+from contexture.seeding import mix
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.answer_selection.data import IGNORED, AnswerInputs, AnswerRows, Rows, group_size
 from contexture.tasks.answer_selection.head import AnswerSelection, AnswerSettings
@@ -27,7 +28,6 @@ from contexture.tasks.finetuned import HEAD
 from contexture.training.finetune import finetune
 from contexture.training.pretrain import OBJECTIVE_WEIGHTS
 from contexture.training.ranks import own_rank
-from contexture.training.seeding import mix
 
 LOG = logging.getLogger(__name__)
 NOTHING = "answer selection: there is no question of split {!r}"

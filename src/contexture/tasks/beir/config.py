@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.metrics.config import Bm25Config
+from contexture.retrieval.config import Bm25Config
 from contexture.strict import STRICT
 from contexture.tasks.settings import TaskSettings
 

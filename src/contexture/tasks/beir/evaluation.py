@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import RUN, to_records
-from contexture.metrics.top import NOTHING, Rows
+from contexture.retrieval.fusion import EVEN, fuse
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.top import NOTHING, Rows
 from contexture.tasks.base import Contestant, Each, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS, QUERIES
 from contexture.tasks.passage_ranking import BM25, by_vectors, by_words, intervals
 from contexture.tasks.retrieval.evaluation import FROZEN, HYBRID
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
 
 NAME = "beir"
 #: Documents that are ranked for each query.

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contexture.retrieval.parquet_rows import ROWS_A_GROUP
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP
 from contexture.tasks.retrieval.reqa_files import field, lines, parse
 
 #: The files of a set that was read.

@@ -7,9 +7,8 @@ from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.config import Lang
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import Positive
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 

@@ -8,9 +8,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import HeadStyle, LabelHeadKind, LayoutConfig
-from contexture.strict import STRICT
+from contexture.streams.base_config import StreamConfig
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import FinetuneSettings
-from contexture.training.config import OptimizerConfig, Positive, StreamConfig
+from contexture.training.config import OptimizerConfig
 
 #: Heads on a cross-encoder of claim and one sentence of evidence (Tymoshenko and Moschitti, 2021).
 PAIRWISE: tuple[LabelHeadKind, ...] = ("max_pool", "weighted_sum")

@@ -14,6 +14,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import Batch
+from contexture.seeding import mix
 from contexture.tasks.answer_selection.model import make_room
 from contexture.tasks.base import Contestant
 from contexture.tasks.fact_verification.config import PAIRWISE, FactVerificationSettings
@@ -22,7 +23,6 @@ from contexture.tasks.fact_verification.model import Verifier, VerifierSettings
 from contexture.tasks.fact_verification.splits import labels_of
 from contexture.training.finetune import finetune
 from contexture.training.ranks import own_rank
-from contexture.training.seeding import mix
 
 LOG = logging.getLogger(__name__)
 

@@ -5,9 +5,8 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import Positive
 
 #: An encoder before it learned is called by its own name and this.
 BEFORE = "_none"

@@ -9,16 +9,16 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow.parquet as pq
 
-from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import to_records
-from contexture.metrics.top import NOTHING, Rows
+from contexture.retrieval.fusion import EVEN, fuse
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.top import NOTHING, Rows
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.held_out.config import BEFORE, HeldOutSettings
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
 from contexture.tasks.passage_ranking import BM25, COMPARED, by_vectors, by_words, intervals, with_interval
 from contexture.tasks.retrieval.evaluation import FROZEN, HYBRID
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
 
 NAME = "held_out"
 #: So many are ranked for each question.

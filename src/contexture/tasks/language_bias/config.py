@@ -7,9 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import Positive
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 

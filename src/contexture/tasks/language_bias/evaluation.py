@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from contexture.metrics.cosine_search import nearest
-from contexture.metrics.vectors import Array, unit
+from contexture.retrieval.cosine_search import nearest
+from contexture.retrieval.vectors import Array, unit
 from contexture.tasks.base import Contestant, Each, Results
 from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without
 from contexture.tasks.language_bias.config import LanguageBiasSettings

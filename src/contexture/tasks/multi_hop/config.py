@@ -8,11 +8,11 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import LayoutConfig
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, Split
 from contexture.tasks.settings import FinetuneSettings, TaskSettings
-from contexture.training.config import OptimizerConfig, Positive
+from contexture.training.config import OptimizerConfig
 
 #: What the questions are called among records, folders and `retrieval.finetune`.
 DATA = "hotpotqa"

@@ -16,6 +16,7 @@ from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.named import model_places
 from contexture.encoders.saved import is_encoder, of_seed
+from contexture.seeding import mix
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.model import make_room
 from contexture.tasks.base import Contestant
@@ -28,7 +29,6 @@ from contexture.tasks.ranking.config import Split
 from contexture.tasks.ranking.data import read_split, read_texts, trainable
 from contexture.training.finetune import finetune
 from contexture.training.ranks import own_rank
-from contexture.training.seeding import mix
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 

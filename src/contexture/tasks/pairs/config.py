@@ -7,9 +7,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import FinetuneSettings
-from contexture.training.config import OptimizerConfig, Positive
+from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models and its vectors have a folder of that name.
 NAME = r"[a-z0-9_]+"

@@ -13,6 +13,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import select
+from contexture.seeding import mix
 from contexture.tasks.base import Contestant
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.features import Labels, coded
@@ -20,7 +21,6 @@ from contexture.tasks.pairs.model import PairModel, PairTexts
 from contexture.tasks.pairs.splits import first_rows
 from contexture.training.finetune import finetune
 from contexture.training.ranks import own_rank
-from contexture.training.seeding import mix
 
 LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from contexture.metrics.top import NOTHING
+from contexture.retrieval.top import NOTHING
 from contexture.tasks.ranking.config import Pools
 from contexture.tasks.retrieval.reqa import stable_id
 
@@ -24,7 +24,7 @@ def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Itera
         index: BM25's folder.
         pool: number of candidates of a question.
     """
-    from contexture.metrics.bm25 import Bm25  # training goes without
+    from contexture.retrieval.bm25 import Bm25  # training goes without
 
     bm25 = Bm25(index)
     for start in range(0, len(questions), SEARCH_BATCH):

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import FinetuneSettings
-from contexture.training.config import OptimizerConfig, Positive
+from contexture.training.config import OptimizerConfig
 
 #: Candidates of a question whose format gives it none of its own (Cross-Thought, section 4.2).
 POOL = 1000

@@ -47,7 +47,7 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
         ValueError: a file is not in the format, two questions have one id, there is no text, or a pool of random
             candidates does not fit.
     """
-    from contexture.metrics.bm25 import write_bm25  # training goes without
+    from contexture.retrieval.bm25 import write_bm25  # training goes without
 
     texts = Texts()
     asked, notes = _split(list(_read(given, texts)), given.files)

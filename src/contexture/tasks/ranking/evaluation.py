@@ -13,9 +13,9 @@ import torch
 
 from contexture.encoders.base import Array, Encoder, TextEncoder
 from contexture.encoders.models import load_models
-from contexture.metrics.bm25 import Bm25
 from contexture.metrics.scores import RUN, to_records
-from contexture.metrics.vectors import Vectors, unit, write_vectors
+from contexture.retrieval.bm25 import Bm25
+from contexture.retrieval.vectors import Vectors, unit, write_vectors
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
 from contexture.tasks.ranking.candidates import Rows

@@ -13,6 +13,7 @@ from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import ROLES
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import select
+from contexture.seeding import mix
 from contexture.tasks.base import Contestant
 from contexture.tasks.ranking.candidates import Rows
 from contexture.tasks.ranking.config import RankingSettings
@@ -20,7 +21,6 @@ from contexture.tasks.ranking.data import Questions, check_set, read_split, read
 from contexture.tasks.ranking.loss import EMPTY, AnswerRanking, log_probabilities
 from contexture.training.finetune import finetune
 from contexture.training.ranks import own_rank
-from contexture.training.seeding import mix
 
 LOG = logging.getLogger(__name__)
 #: Questions of dev that are looked at, at most.

@@ -8,10 +8,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.metrics.config import Bm25Config, IndexConfig
-from contexture.strict import STRICT
+from contexture.retrieval.config import Bm25Config, IndexConfig
+from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import FinetuneSettings
-from contexture.training.config import OptimizerConfig, Positive
+from contexture.training.config import OptimizerConfig
 
 Share = Annotated[float, Field(gt=0, lt=100)]
 

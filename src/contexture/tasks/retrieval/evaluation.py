@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from contexture.metrics.fusion import EVEN, fuse
 from contexture.metrics.scores import RUN, to_records
-from contexture.metrics.search_index import compare_indexes, search_exact
-from contexture.metrics.top import Rows
-from contexture.metrics.vectors import Vectors
 from contexture.reporting.records import RECALL_AT
+from contexture.retrieval.candidates import PARTS, Retriever, index_words
+from contexture.retrieval.fusion import EVEN, fuse
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.search_index import compare_indexes, search_exact
+from contexture.retrieval.top import Rows
+from contexture.retrieval.vectors import Vectors
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
-from contexture.tasks.retrieval.candidates import PARTS, Retriever, index_words
 from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
-from contexture.tasks.retrieval.parquet_rows import ParquetRows
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
 from contexture.tasks.retrieval.reqa import split_questions
 

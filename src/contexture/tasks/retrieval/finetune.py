@@ -20,14 +20,14 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import Ints, select
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
+from contexture.retrieval.candidates import texts_of
+from contexture.seeding import mix
+from contexture.streams.base import dealt
 from contexture.tasks.base import Contestant
-from contexture.tasks.retrieval.candidates import texts_of
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 from contexture.training.finetune import finetune
 from contexture.training.ranks import own_rank
-from contexture.training.seeding import mix
-from contexture.training.streams import dealt
 
 LOG = logging.getLogger(__name__)
 #: Candidates that the questions held out are ranked against, beside their own.

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from contexture.folders import work_folder
-from contexture.tasks.retrieval.candidates import COLUMNS, PARTS
-from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP, ParquetRows
+from contexture.retrieval.candidates import COLUMNS, PARTS
+from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ParquetRows
 from contexture.text.sentences import splitter
 
 #: The candidates in the folder that `grow` writes.

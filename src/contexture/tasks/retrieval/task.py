@@ -11,11 +11,11 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
 from contexture.folders import work_folder
+from contexture.retrieval.parquet_rows import ROWS_A_GROUP
 from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
-from contexture.tasks.retrieval.parquet_rows import ROWS_A_GROUP
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
 from contexture.tasks.retrieval.squad import read_squad
 

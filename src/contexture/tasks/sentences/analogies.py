@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contexture.metrics.top import Scores
+from contexture.retrieval.top import Scores
 from contexture.tasks.sentences.neighbours import ROUNDING, Block, embedded, same_text, search_pool
 from contexture.tasks.sentences.vectors import Lookup
 

@@ -8,11 +8,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import Lang
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
 from contexture.tasks.settings import TaskSettings
-from contexture.training.config import Positive
 
 #: The variant that needs no training, and that of several variants' averaged log-probabilities.
 WORD_AVERAGE, ENSEMBLE = "word_average", "ensemble"

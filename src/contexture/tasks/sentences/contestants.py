@@ -13,7 +13,7 @@ import numpy as np
 
 from contexture.encoders.base import Array, Encoder, Text
 from contexture.encoders.config import Role
-from contexture.metrics.vectors import unit
+from contexture.retrieval.vectors import unit
 from contexture.tasks.base import Contestant, Each, Row, one_by_one
 from contexture.tasks.sentences.analogies import ALL, analogies
 from contexture.tasks.sentences.analogy_files import read_analogies

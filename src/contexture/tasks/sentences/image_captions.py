@@ -15,9 +15,9 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
 from contexture.progress import progress
+from contexture.seeding import mix
 from contexture.strict import STRICT
 from contexture.tasks.sentences.neighbours import ROUNDING
-from contexture.training.seeding import mix
 
 #: Images among which one is searched for: the paper's test split of 5,000 makes five folds.
 FOLD = 1000

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contexture.metrics.top import Rows, Scores, best
-from contexture.metrics.vectors import unit
+from contexture.retrieval.top import Rows, Scores, best
+from contexture.retrieval.vectors import unit
 from contexture.tasks.sentences.vectors import Lookup
 
 Array = NDArray[np.float32]

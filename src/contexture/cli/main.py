@@ -1,0 +1,50 @@
+"""The command `contexture`."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from contexture import __version__
+from contexture.cli import adapt, embed, evaluate, search, train
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands."""
+    parser = argparse.ArgumentParser(prog="contexture", description=main.__doc__)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    adapt.add_arguments(commands.add_parser("adapt", help="train on your own text, and measure whether that helped"))
+    search.add_arguments(commands.add_parser("search", help="print the best passages for a question"))
+    embed.add_arguments(commands.add_parser("embed", help="write the vectors of texts"))
+    evaluate.add_arguments(commands.add_parser("evaluate", help="print SentEval and STS figures of any model"))
+    train.add_arguments(commands.add_parser("train", help="pre-train or fine-tune an encoder from files alone"))
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """From a text of your own to an encoder and a search (`adapt`), passages that answer a question (`search`).
+
+    Texts as vectors (`embed`), SentEval and STS figures of any model (`evaluate`), training from files (`train`).
+    """
+    parser = build_parser()
+    given = parser.parse_args(arguments)
+    if given.command == "search" and given.k < 1:
+        parser.error("-k must be at least 1")
+    work: Callable[[argparse.Namespace], None] = given.work
+    try:
+        work(given)
+    except ModuleNotFoundError as error:
+        sys.exit(f"contexture {given.command}: {error}; install the extra: pip install 'contexture[workbench]'")
+    except BrokenPipeError:  # who reads the output has enough; nothing is left to be written at the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        told = f"{error.filename}: {error.strerror}" if error.filename else error
+        sys.exit(f"contexture {given.command}: {told}")
+    except ValueError as error:
+        sys.exit(f"contexture {given.command}: {error}")
+
+
+if __name__ == "__main__":
+    main()

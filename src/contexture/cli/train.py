@@ -1,0 +1,93 @@
+"""`contexture train`: train from files alone, without Kedro, Spark, Java or MLflow.
+
+    contexture train pretrain --config data/05_model_input/SYSTEM/training.json --run RUN --seed 0 \
+        --examples data/05_model_input/SYSTEM --vocabulary data/04_feature/VOCABULARY --output ENCODER
+    contexture train finetune --config data/05_model_input/SYSTEM/training.json --variant VARIANT --seed 0 \
+        --task answer_selection --data data/03_primary/tasks/answer_selection --encoders ENCODER --output MODEL
+"""
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from contexture.systems.config import SystemConfig
+from contexture.systems.registry import TASKS, task_of
+from contexture.tasks.base import Contestant
+
+
+def add_arguments(train: argparse.ArgumentParser) -> None:
+    """Add the options of `contexture train`."""
+    train.set_defaults(work=main)
+    commands = train.add_subparsers(dest="training", required=True)
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--config", type=Path, required=True, help="JSON file that the examples stage wrote")
+    common.add_argument("--seed", type=int, default=0)
+    common.add_argument("--output", type=Path, required=True, help="folder to write; must not be half-written")
+    command = commands.add_parser("pretrain", parents=[common], help="pre-train one encoder")
+    command.add_argument("--run", required=True, help="name among pretrain.runs")
+    command.add_argument("--examples", type=Path, required=True, help="folder of the system's examples")
+    command.add_argument("--vocabulary", type=Path, required=True, help="folder of the tokenizer")
+    command.add_argument("--start", type=Path, help="folder of the run that this one continues")
+    command = commands.add_parser("finetune", parents=[common], help="fine-tune an encoder on a task")
+    command.add_argument("--variant", required=True, help="name among the variants")
+    command.add_argument("--task", required=True, choices=sorted(TASKS))
+    command.add_argument("--option", help="which of the task's models; without it the first")
+    command.add_argument("--data", type=Path, required=True, help="folder of the task's data")
+    command.add_argument("--encoders", nargs="+", required=True, help="folders that `pretrain` wrote")
+
+
+def main(given: argparse.Namespace) -> None:
+    """Train on the configured number of devices: start a process for each, or be one of them."""
+    from contexture.training.launcher import (
+        end_with_starter,  # brings torch: seconds, which other commands need not take
+    )
+    from contexture.training.ranks import started_together
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    end_with_starter()
+    config = read_config(given.config)
+    {"pretrain": _pretrain, "finetune": _finetune}[given.training](config, given)
+    if started_together():
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
+
+
+def read_config(file: Path) -> SystemConfig:
+    """The configuration that the examples stage wrote; SystemExit with every fault."""
+    try:
+        return TypeAdapter(SystemConfig).validate_json(file.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        raise SystemExit(f"{file}: {error}") from None
+
+
+def _pretrain(config: SystemConfig, given: argparse.Namespace) -> None:
+    if given.run not in config.pretrain.runs:
+        raise SystemExit(f"{given.config}: no run {given.run!r}; there are {sorted(config.pretrain.runs)}")
+    from contexture.systems.launch import files_of, pretrain_arguments
+    from contexture.training.launcher import launch_pretraining
+
+    files = files_of(config, given.examples, given.vocabulary, given.start)
+    told = pretrain_arguments(given.config, given.run, given.seed, given.examples, given.vocabulary, given.start)
+    launch_pretraining(config.pretraining(given.run), given.seed, files, given.output, told)
+
+
+def _finetune(config: SystemConfig, given: argparse.Namespace) -> None:
+    if given.task not in config.tasks:
+        raise SystemExit(f"{given.config}: the system is not measured on {given.task}, only on {sorted(config.tasks)}")
+    if given.variant not in config.measured:
+        raise SystemExit(f"{given.config}: no variant {given.variant!r}; there are {sorted(config.measured)}")
+    head = config.measured[given.variant].head
+    options = task_of(given.task).options(config.task(given.task), head)
+    option = given.option or (options[0] if options else None)
+    if option not in options:
+        raise SystemExit(f"{given.task} fine-tunes {options} of {given.variant}, not {option!r}")
+    from contexture.systems.launch import finetune_arguments, launch_finetuning
+
+    contestant = Contestant(given.variant, given.seed, tuple(given.encoders), None, head)
+    told = finetune_arguments(given.config, given.task, option, contestant, given.data)
+    launch_finetuning(config, given.task, option, contestant, given.data, given.output, told)

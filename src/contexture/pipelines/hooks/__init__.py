@@ -1,0 +1,1 @@
+"""Kedro's hooks: what happens before, during and after a run."""

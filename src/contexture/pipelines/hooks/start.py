@@ -1,0 +1,68 @@
+"""Before a run: start Spark and the processes that train."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from kedro.framework.context import KedroContext
+from kedro.framework.hooks import hook_impl
+from kedro.io import CatalogProtocol
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from contexture.pipelines.datasets import SparkTable
+from contexture.pipelines.hooks.console import LOG_FILE
+from contexture.pipelines.parameters import current
+
+
+class StartSpark:
+    """Start Spark, once, if the run reads or writes a Spark table: Java loads while the first nodes work."""
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Remember the settings of conf/<environment>/spark.yml."""
+        self.settings: dict[str, Any] = dict(context.config_loader["spark"])
+        self.log = context.project_path / LOG_FILE
+        self.tables: set[str] = set()
+        self.started: Future[Any] | None = None
+
+    @hook_impl
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
+    ) -> None:
+        """Look through the datasets of the nodes that will run."""
+        self.tables = {name for name in pipeline.datasets() if isinstance(catalog.get(name), SparkTable)}
+        if self.tables:
+            from contexture.corpus.java import ensure_java
+            from contexture.corpus.session import start_spark
+
+            ensure_java()  # without one the run ends here
+            pool = ThreadPoolExecutor(1)
+            self.started = pool.submit(start_spark, self.settings, self.log)
+            pool.shutdown(wait=False)
+
+    @hook_impl(tryfirst=True)
+    def before_dataset_loaded(self, node: Node) -> None:
+        """A node that reads or writes a Spark table waits until Spark is there; raises what kept it from starting."""
+        if self.started and self.tables.intersection(node.inputs + node.outputs):
+            self.started.result()
+
+    @hook_impl(tryfirst=True)
+    def after_pipeline_run(self) -> None:
+        """Even where no node came to need it."""
+        if self.started:
+            self.started.result()
+
+
+class StartWorkers:
+    """Start the processes that train side by side, if anything is trained: they load while Spark works."""
+
+    @hook_impl
+    def before_pipeline_run(self, pipeline: Pipeline) -> None:
+        """Look for a stage of training."""
+        from contexture.pipelines.trainings import shares
+        from contexture.training.fleet import prepare_workers
+
+        trainings = max((len(node.outputs) for node in pipeline.nodes if node.short_name == "pretrain"), default=0)
+        if trainings:
+            processes, threads = shares(current().compute)
+            prepare_workers(min(processes, trainings), threads)

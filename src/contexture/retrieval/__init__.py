@@ -1,0 +1,1 @@
+"""Search: BM25, exact and approximate vector search, fusion, and their indexes on disk."""

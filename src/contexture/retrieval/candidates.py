@@ -1,0 +1,86 @@
+"""Candidates as words and as vectors on disk, and how a model embeds them and the questions."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from contexture.encoders.config import Role
+from contexture.encoders.models import load_models
+from contexture.encoders.saved import is_encoder
+from contexture.folders import work_folder
+from contexture.retrieval.bm25 import Bm25, write_bm25
+from contexture.retrieval.config import Bm25Config
+from contexture.retrieval.parquet_rows import ParquetRows
+from contexture.retrieval.vectors import Array, Vectors, check_identity, unit, write_vectors
+
+#: The parts of a candidate.
+PARTS = ["sentence", "passage"]
+#: What is read of candidates, in this order.
+COLUMNS = ["candidate_id", *PARTS]
+
+
+class Retriever:
+    """What embeds queries and candidates so that their inner products rank them.
+
+    One encoder of this project is taken as it was trained, by the inner product; the vectors of several side by side,
+    and those of published models, are brought to length 1.
+    """
+
+    def __init__(self, encoders: Sequence[str], columns: Sequence[str] = COLUMNS) -> None:
+        """Load the encoders: folders or names; ValueError, naming it, where one cannot be loaded.
+
+        `columns`: of candidates, first the id, then the parts of the text.
+        """
+        self.columns = list(columns)
+        self.model = load_models(encoders)
+        self.unit = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
+
+    def queries(self, queries: Sequence[str]) -> Array:
+        """Vectors of queries, (Q, D)."""
+        return self._embed(queries, "query")
+
+    def candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
+        """Vectors of all candidates, kept in `folder`; those there of the same model and texts are not made again.
+
+        The texts of one shard of vectors are in memory at a time.
+        """
+
+        def embed(rows: range) -> Array:
+            return self._embed(candidates.part(rows, self.columns[1:]), "document")
+
+        identity = {"model": self.model.identity, "unit": self.unit, "texts": texts_checksum(candidates, self.columns)}
+        dimension = embed(range(1)).shape[1] if len(candidates) else 0
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        stored = write_vectors(folder, len(candidates), dimension, embed, identity)
+        check_identity(stored, identity)
+        return stored
+
+    def _embed(self, texts: Sequence[Any], role: Role) -> Array:
+        vectors = self.model.embed(texts, role)
+        return unit(vectors) if self.unit else vectors
+
+
+def texts_of(candidates: pd.DataFrame) -> list[tuple[str, str]]:
+    """Candidates as texts of two parts."""
+    return list(candidates[PARTS].itertuples(index=False, name=None))
+
+
+def index_words(candidates: ParquetRows, parts: Sequence[str], folder: Path, config: Bm25Config) -> Bm25:
+    """BM25 over the parts of all candidates together, written to `folder`; ValueError as of `write_bm25`."""
+    with work_folder(folder) as work:
+        write_bm25(map(" ".join, candidates.tuples(list(parts))), work, config)
+    return Bm25(folder)
+
+
+def texts_checksum(candidates: ParquetRows, columns: Sequence[str] = COLUMNS) -> str:
+    """SHA-256 of the candidates' ids and texts, in their order."""
+    found = hashlib.sha256()
+    for row in candidates.tuples(list(columns)):
+        for text in row:
+            content = text.encode()
+            found.update(len(content).to_bytes(8))  # so that parts do not run together
+            found.update(content)
+    return found.hexdigest()

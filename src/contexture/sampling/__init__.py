@@ -1,1 +1,0 @@
-"""Spark DataFrames to training examples, one module per objective."""

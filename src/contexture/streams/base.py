@@ -1,0 +1,193 @@
+"""Streams: the kinds of batches that objectives read, each a function of (seed, step) alone.
+
+A step takes one batch of every stream that is active. Rows of one optimizer step are dealt out to its passes and
+devices; a batch whose texts are negatives of one another stays whole on its device, and comes in the first pass.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.layout import Ints, Sentences, row_lengths, select
+from contexture.streams.base_config import StreamConfig
+
+
+class Rows(Protocol):
+    """An endless stream of rows."""
+
+    rows: int
+
+    def take(self, start: int, count: int) -> pa.Table:
+        """Rows start … start+count−1."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How the rows of a stream make up the batches of a run.
+
+    Attributes:
+        batch_size: rows of an optimizer step, over all devices.
+        passes: forward passes of an optimizer step.
+        rank: this device among …
+        ranks: … so many.
+        tokens_at_once: tokens, padding included, that are encoded at a time.
+    """
+
+    batch_size: int
+    passes: int = 1
+    rank: int = 0
+    ranks: int = 1
+    tokens_at_once: int = 16384
+
+
+class Stream(ABC):
+    """One kind of batch, from one folder of examples, for one encoder."""
+
+    #: Whether rows are independent of one another, so that a step can be taken in several passes.
+    splits: ClassVar[bool] = True
+    rows: Rows
+
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        """Open the examples. Raises FileNotFoundError or ValueError where there are none, naming the folder."""
+        self.encoder, self.steps, self.seed = encoder, steps, seed
+
+    def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
+        """The batch of pass `part` of an optimizer step, on this device or on that of a rank."""
+        size, places = self.steps.batch_size, (self.steps.passes if self.splits else 1) * self.steps.ranks
+        table = self.rows.take(step * size, size)
+        return self.collate(table, part * self.steps.ranks + (self.steps.rank if rank is None else rank), places)
+
+    @abstractmethod
+    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+        """The part of `place` among `places` of the rows of a step, as the encoder reads it."""
+
+    @abstractmethod
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
+        """What objectives judge: states (B, T, H), or vectors (B, D) by role."""
+
+    def sample(self, count: int) -> Ints:
+        """The token ids of some of its texts."""
+        raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
+
+
+class TokenStream(Stream):
+    """A stream of batches of tokens, with the `lengths` of their rows as plain numbers, which stay on the host."""
+
+    def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
+        """See `Stream.batch`."""
+        found = super().batch(step, part, rank)
+        return found | {"lengths": row_lengths(found).tolist()}
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
+        """States (B, T, H)."""
+        return encoder.states(dict(batch))
+
+
+class TextStream(Stream):
+    """A stream of batches of texts, negatives of one another: `texts`, or a `query` and a `document` each."""
+
+    splits = False
+
+    def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        """ValueError for a batch without a negative."""
+        super().__init__(config, folder, encoder, seed, steps)
+        if steps.batch_size < 2 * steps.ranks:
+            raise ValueError(
+                f"{folder.name}: batch_size {steps.batch_size} on {steps.ranks} devices: texts are negatives of one "
+                "another, each device needs two at least"
+            )
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Vectors (B, D) by role; a text that both roles read is encoded once where one network plays both."""
+        if "texts" not in batch:
+            return {role: encoder(batch[role], role) for role in ("query", "document")}
+        query = encoder(batch["texts"], "query")
+        return {"query": query, "document": query if encoder.config.shared else encoder(batch["texts"], "document")}
+
+
+class SidedStream(Stream):
+    """A stream of batches of two texts a row, encoded alike: as documents, all sides of a batch in one pass."""
+
+    #: The columns of the two texts, by which their vectors are called.
+    sides: ClassVar[tuple[str, str]]
+
+    def document(self, table: pa.Table, place: int, places: int) -> tuple[dict[str, Any], Ints]:
+        """The batch's `document`, the first sides in front, and which rows come to `place`."""
+        first, second = (parts_of(table, side) for side in self.sides)
+        mine = dealt((first.lengths + second.lengths)[:, 0], place, places)
+        return both_sides(self.encoder, select(first, mine), select(second, mine), self.steps.tokens_at_once), mine
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Vectors (B, D) by side."""
+        return dict(zip(self.sides, encoder(batch["document"], "document").chunk(2), strict=True))
+
+    def sample(self, count: int) -> Ints:
+        """See `Stream.sample`."""
+        table = self.rows.take(0, min(count, self.rows.rows))
+        return np.concatenate([parts_of(table, side).tokens for side in self.sides])
+
+
+def both_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
+    """Two texts a row as the encoder reads them, texts of like length together whichever side they are of."""
+    both = Sentences(np.concatenate([first.tokens, second.tokens]), np.concatenate([first.lengths, second.lengths]))
+    return {"document": encoder.batch(both, "document", tokens_at_once)}
+
+
+class MixedBatches(Dataset[dict[str, Any]]):
+    """A run's batches `{stream: batch}`; item i is forward pass i, counted from the first of `steps`."""
+
+    def __init__(self, streams_at: Callable[[int], Mapping[str, Stream]], steps: range, passes: int) -> None:
+        """`streams_at`: optimizer step → the streams that are read there."""
+        self.streams_at, self.steps, self.passes = streams_at, steps, passes
+
+    def __len__(self) -> int:
+        return len(self.steps) * self.passes
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        step, part = self.steps[index // self.passes], index % self.passes
+        streams = self.streams_at(step).items()
+        return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.splits}
+
+
+def dealt(lengths: Ints, place: int, places: int) -> Ints:
+    """The rows that come to `place`, of rows of these lengths (B,): all places have rows of all lengths."""
+    return np.sort(np.argsort(lengths, kind="stable")[place::places])
+
+
+def parts_of(table: pa.Table, *columns: str) -> Sentences:
+    """Columns of lists of token ids → texts of so many parts."""
+    arrays = [pa.chunked_array(table[column]).combine_chunks() for column in columns]
+    lengths = np.stack([np.diff(array.offsets.to_numpy()) for array in arrays], axis=1).astype(np.int64)
+    if len(arrays) == 1:
+        return Sentences(arrays[0].flatten().to_numpy().astype(np.int64), lengths)
+    starts = [array.offsets.to_numpy() for array in arrays]
+    values = [array.values.to_numpy() for array in arrays]
+    rows = range(len(table))
+    parts = [v[s[row] : s[row + 1]] for row in rows for v, s in zip(values, starts, strict=True)]
+    return Sentences(np.concatenate(parts).astype(np.int64), lengths)
+
+
+def numbers(column: pa.ChunkedArray) -> Tensor:
+    """Equal values of a column get equal numbers, (B,)."""
+    codes = pa.chunked_array(column).combine_chunks().dictionary_encode().indices.to_numpy()
+    return torch.from_numpy(codes.astype(np.int64))
+
+
+def needs_of(streams: Mapping[str, StreamConfig], lengths: Lengths) -> Needs:
+    """Positions and token types that all streams together need."""
+    found = Needs()
+    for config in streams.values():
+        found = found | config.needs(lengths)
+    return found

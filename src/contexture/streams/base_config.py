@@ -1,0 +1,41 @@
+"""What the settings of every stream have in common."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import Lengths, Needs
+from contexture.strict import STRICT, checked
+
+
+@dataclass(config=STRICT, frozen=True)
+class StreamConfig:
+    """What the settings of every stream tell: how its examples are sampled, and how they are read."""
+
+    #: Where its class is: module and name.
+    implementation: ClassVar[str]
+    #: Where the function is that makes its examples with Spark.
+    tables: ClassVar[str]
+    #: The folder of its examples; streams of one folder share them.
+    examples: ClassVar[str]
+    #: What its examples are made of: the corpus, or what the parameters of that name say, `bitext` or `nli`.
+    made_of: ClassVar[str] = "corpus"
+    #: Keys that a run may set otherwise than its system.
+    by_run: ClassVar[tuple[str, ...]] = ()
+
+    def needs(self, lengths: Lengths) -> Needs:
+        """Positions and token types that its batches need of a Transformer."""
+        return Needs()
+
+
+def with_run(config: StreamConfig, changed: Mapping[str, Any], *place: str) -> Any:
+    """The settings of a stream with those of a run, which stand at `place`.
+
+    Raises ValueError for keys that there are not, or that belong to its sampling.
+    """
+    if other := sorted(set(changed) - set(config.by_run)):
+        raise ValueError(f"{'.'.join(place)}: a run can set {list(config.by_run)}, not {other}")
+    values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
+    return checked(type(config), values, *place)

@@ -1,0 +1,88 @@
+"""MSPP's examples: how they are drawn, and how they are laid out."""
+
+from dataclasses import asdict
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from contexture.encoders.config import LayoutConfig, Lengths, Needs
+from contexture.streams.base_config import StreamConfig
+from contexture.strict import STRICT
+
+
+@dataclass(config=STRICT, frozen=True)
+class JointSampling:
+    """How examples are drawn; the defaults are the paper's (sections 3.4 and 4.1)."""
+
+    # k1: candidates from s0's paragraph
+    positives: Annotated[int, Field(gt=0)] = 1
+    # k2: candidates from other paragraphs of the same document; easy ones stand in for those it cannot give
+    hard_negatives: Annotated[int, Field(ge=0)] = 2
+    # k3: candidates from other documents
+    easy_negatives: Annotated[int, Field(ge=0)] = 2
+    # how many different s0 a paragraph gives at most, one example each
+    examples_per_paragraph: Annotated[int, Field(gt=0)] = 1
+    # any: every other sentence of the paragraph (paper); following: only those after s0 (released code)
+    positive_rule: Literal["any", "following"] = "any"
+    # other_paragraphs (paper); also_preceding: one sentence before s0 in its own paragraph joins the sentences of up
+    # to 2*k2 other paragraphs to draw from (released code); with it positives must follow s0
+    hard_rule: Literal["other_paragraphs", "also_preceding"] = "other_paragraphs"
+    # most sentences in one candidate: 1 (paper), or 2 for one or two consecutive ones (released code)
+    candidate_sentences: Literal[1, 2] = 1
+    # files, hence partitions, of the examples table
+    files: Annotated[int, Field(gt=0)] = 16
+
+    def __post_init__(self) -> None:
+        """Refuse labels that contradict one another."""
+        if self.hard_rule == "also_preceding" and self.positive_rule == "any":
+            raise ValueError(
+                "hard_rule 'also_preceding' needs positive_rule 'following': "
+                "else a sentence before s0 would be a positive in one example and a negative in the next"
+            )
+
+    @property
+    def candidates(self) -> int:
+        """k, the number of candidates of an example."""
+        return self.positives + self.hard_negatives + self.easy_negatives
+
+
+@dataclass(config=STRICT, frozen=True)
+class MsppSampling(JointSampling):
+    """The same, with the length that follows from the layout."""
+
+    # tokens at which a sentence and a candidate are cut: L = 64 less two special tokens
+    max_tokens: Annotated[int, Field(gt=0)] = 62
+
+
+@dataclass(config=STRICT, frozen=True)
+class JointConfig(StreamConfig):
+    """A sentence and k candidates in one input (section 3.2)."""
+
+    # L, the slot of every sentence: cut to it, special tokens included.
+    sentence_tokens: Annotated[int, Field(ge=3)] = 64
+    # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
+    # that are there and skip the padding (released code).
+    positions: Literal["slots", "tokens"] = "slots"
+    # What stands for a sentence: the state of its [CLS] (paper), or the mean over its tokens, which small models
+    # trained from scratch learn far sooner.
+    pooling: Literal["cls", "mean"] = "cls"
+    # How the examples are drawn.
+    sampling: JointSampling = Field(default_factory=JointSampling)
+    implementation: ClassVar[str] = "contexture.streams.joint.batches:Joint"
+    tables: ClassVar[str] = "contexture.streams.joint.sample:tables"
+    examples: ClassVar[str] = "joint"
+
+    @property
+    def layout(self) -> LayoutConfig:
+        """How s0 and its candidates are laid out."""
+        return LayoutConfig(self.sampling.candidates, self.sentence_tokens, self.positions, self.pooling)
+
+    @property
+    def sampler(self) -> MsppSampling:
+        """How examples are drawn, cut to what fits the layout."""
+        return MsppSampling(**asdict(self.sampling), max_tokens=self.sentence_tokens - 2)
+
+    def needs(self, lengths: Lengths) -> Needs:
+        """See `StreamConfig.needs`."""
+        return Needs(self.layout.width, self.layout.candidates + 1)

@@ -1,0 +1,173 @@
+"""Examples for Multi-Sentences in Paragraph Prediction within one document (section 3.4). Knows no Spark.
+
+Sentences are told apart by their text (their token ids): within an example no sentence text occurs twice, and a
+negative never has the text of a sentence of s0's own paragraph.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import accumulate
+from random import Random
+from typing import NamedTuple
+
+from contexture.streams.draws import generator, shuffled
+from contexture.streams.joint.config import MsppSampling
+from contexture.streams.tokens import Document, Sentence
+
+COUNTS = (
+    "documents",
+    "documents_too_short",  # no paragraph of theirs gives an example
+    "paragraphs",
+    "paragraphs_too_short",  # no sentence has k1 other texts (after it, where positives follow) in its paragraph
+    "sentences",
+    "examples",
+    "examples_incomplete",  # dropped: not enough negatives anywhere
+    "hard_filled_with_easy",  # hard negatives of the examples that the document could not give
+)
+
+
+class Candidate(NamedTuple):
+    """A sentence, and the next one of its paragraph if a candidate may hold both."""
+
+    sentence: Sentence
+    following: Sentence | None
+
+
+class Pool(NamedTuple):
+    """What easy negatives are drawn from, sorted by document, and the document id of each."""
+
+    doc_ids: list[str]
+    candidates: list[Candidate]
+
+
+class Example(NamedTuple):
+    """s0 and k candidates in random order, and k labels: 1 if the candidate is from s0's paragraph."""
+
+    example_id: str
+    sentences: list[Sentence]
+    labels: list[int]
+
+
+def sample_document(
+    document: Document, pool: Pool, config: MsppSampling, seed: int
+) -> tuple[list[Example], Counter[str]]:
+    """Sample the examples of one document, in the order of its paragraphs, and count as `COUNTS` says.
+
+    A function of its arguments alone: each paragraph and each s0 has a generator of its own, seeded from (seed,
+    document id, paragraph index, sentence index). Sentence indices count the sentences that have tokens.
+    """
+    sources = _Sources(document, pool, config)
+    examples: list[Example] = []
+    counts = Counter(
+        documents=1, paragraphs=len(document.paragraphs), sentences=len(sources.flat), documents_too_short=1
+    )
+    for place, (index, sentences) in enumerate(document.paragraphs):
+        eligible = _eligible(sentences, config)
+        counts["paragraphs_too_short"] += not eligible
+        if eligible:
+            counts["documents_too_short"] = 0
+        rng = generator(seed, document.doc_id, index)
+        for s0 in sorted(rng.sample(eligible, min(len(eligible), config.examples_per_paragraph))):
+            labelled, filled = _draw(sources, place, s0, generator(seed, document.doc_id, index, s0))
+            if len(labelled) < config.candidates:
+                counts["examples_incomplete"] += 1
+                continue
+            counts["examples"] += 1
+            counts["hard_filled_with_easy"] += filled
+            candidates = [candidate for candidate, _ in labelled]
+            labels = [label for _, label in labelled]
+            examples.append(Example(f"{document.doc_id}:{index}:{s0}", [sentences[s0], *candidates], labels))
+    return examples, counts
+
+
+def _eligible(sentences: Sequence[Sentence], config: MsppSampling) -> list[int]:
+    """Places that s0 may have: those with k1 different texts to be its positives."""
+    texts = set(sentences) if config.positive_rule == "any" else set()
+    eligible = []
+    for place in reversed(range(len(sentences))):
+        if len(texts - {sentences[place]}) >= config.positives:
+            eligible.append(place)
+        texts.add(sentences[place])
+    return eligible[::-1]
+
+
+def _draw(sources: "_Sources", place: int, s0: int, rng: Random) -> tuple[list[tuple[Sentence, int]], int]:
+    """Draw the labelled candidates of one example, and how many hard negatives easy ones stand in for."""
+    config = sources.config
+    home = sources.paragraph(place)
+    texts = {candidate.sentence for candidate in home}
+    used = {home[s0].sentence}
+    positives = _take(sources.positives(place, s0, rng), config.positives, used)
+    hard = _take(sources.hard_negatives(place, s0, texts, rng), config.hard_negatives, used)
+    filled = config.hard_negatives - len(hard)
+    easy = _take(sources.easy_negatives(texts, rng), config.easy_negatives + filled, used)
+    labelled = [(candidate, 1) for candidate in positives] + [(candidate, 0) for candidate in hard + easy]
+    rng.shuffle(labelled)
+    return [(_text(candidate, used, config.max_tokens, rng), label) for candidate, label in labelled], filled
+
+
+def _take(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
+    """Take the first `count` candidates whose text is not used yet, and mark their texts as used."""
+    taken: list[Candidate] = []
+    for candidate in candidates if count else ():
+        if candidate.sentence not in used:
+            used.add(candidate.sentence)
+            taken.append(candidate)
+            if len(taken) == count:
+                break
+    return taken
+
+
+def _text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
+    """The candidate's sentence or, half of the time where that repeats no text, it and the following one."""
+    sentence, following = candidate
+    if following is None or following in used or rng.random() < 0.5:
+        return sentence
+    both = (sentence + following)[:max_tokens]
+    if both in used:
+        return sentence
+    used.update((following, both))
+    return both
+
+
+class _Sources:
+    """Where the candidates of one document come from; each method gives them lazily in random order."""
+
+    def __init__(self, document: Document, pool: Pool, config: MsppSampling) -> None:
+        self.config = config
+        self.flat: list[Candidate] = []
+        for _, sentences in document.paragraphs:
+            following = [*sentences[1:], None] if config.candidate_sentences == 2 else [None] * len(sentences)
+            self.flat += map(Candidate, sentences, following)
+        self.bounds = [0, *accumulate(len(sentences) for _, sentences in document.paragraphs)]
+        self.pool = pool.candidates
+        self.own = bisect_left(pool.doc_ids, document.doc_id), bisect_right(pool.doc_ids, document.doc_id)
+
+    def paragraph(self, place: int) -> list[Candidate]:
+        return self.flat[self.bounds[place] : self.bounds[place + 1]]
+
+    def positives(self, place: int, s0: int, rng: Random) -> Iterator[Candidate]:
+        start = s0 if self.config.positive_rule == "any" else 0
+        return shuffled(self.paragraph(place), rng, start, s0 + 1)
+
+    def hard_negatives(self, place: int, s0: int, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
+        if self.config.hard_rule == "other_paragraphs":
+            return _foreign(shuffled(self.flat, rng, self.bounds[place], self.bounds[place + 1]), texts)
+        others = [other for other in range(len(self.bounds) - 1) if other != place]
+        chosen = rng.sample(others, min(len(others), 2 * self.config.hard_negatives))
+        candidates = list(_foreign((c for other in chosen for c in self.paragraph(other)), texts))
+        if s0 > 0:
+            candidates.append(self.paragraph(place)[rng.randrange(s0)])
+        return shuffled(candidates, rng)
+
+    def easy_negatives(self, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
+        return _foreign(shuffled(self.pool, rng, *self.own), texts)
+
+
+def _foreign(candidates: Iterable[Candidate], texts: AbstractSet[Sentence]) -> Iterator[Candidate]:
+    """Leave out the texts of s0's paragraph: the paragraph does say them, wherever else they stand."""
+    for sentence, following in candidates:
+        if sentence not in texts:
+            yield Candidate(sentence, None if following in texts else following)

@@ -1,0 +1,133 @@
+"""Examples for Multi-Sentences in Paragraph Prediction (section 3.4): the documents table to the examples table."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812
+
+from contexture.encoders.config import Lengths
+from contexture.streams.joint.config import JointConfig, MsppSampling
+from contexture.streams.joint.document import (
+    COUNTS,
+    Candidate,
+    Example,
+    Pool,
+    sample_document,
+)
+from contexture.streams.tables import ExampleTable, ExampleTables
+from contexture.streams.tokens import read_documents, read_sentences, sentences_alone
+
+#: Documents and sentences meet in buckets of about this many sentences, from which easy negatives are drawn.
+SENTENCES_PER_BUCKET = 4096
+
+
+def sample_mspp(documents: DataFrame, config: MsppSampling, seed: int) -> tuple[DataFrame, Observation]:
+    """Sample the examples of all documents (the table that `tokenize_paragraphs` made, read from disk).
+
+    Returns the table with the columns `example_id`, `sentences` (k + 1 lists of token ids, s0 first, no special
+    tokens) and `labels` (k times 0 or 1), and an observation that holds the counts once the table was written:
+    give it to `count_mspp` then. The table is shuffled: `config.files` partitions by a hash of the id, each in the
+    order of a hash of (seed, id). The same documents and seed give the same rows on any number of cores.
+
+    Each document draws its easy negatives from one bucket: those of the corpus's sentences, about
+    `SENTENCES_PER_BUCKET`, whose hash is the document's. So nothing grows with the corpus but the number of buckets.
+    """
+    total = documents.agg(F.sum("sentence_count")).head()
+    sentence_count = 0 if total is None or total[0] is None else int(total[0])
+    buckets = max(1, sentence_count // SENTENCES_PER_BUCKET)
+    texts = sentences_alone(documents)
+    keyed = texts.select("*", _bucket(seed, buckets, "doc_id"))
+    pool = _pool_rows(texts, config).withColumns(
+        {"bucket": _bucket(seed, buckets, "doc_id", "paragraph_index", "sentence_index")}
+    )
+    observation = Observation("mspp")
+    schema = "example_id string, sentences array<array<int>>, labels array<int>, "
+    examples = (
+        keyed.groupBy("bucket")
+        .cogroup(pool.groupBy("bucket"))
+        .applyInArrow(_bucket_sampler(config, seed), schema + ", ".join(f"counted_{name} bigint" for name in COUNTS))
+        .observe(observation, *(F.sum(f"counted_{name}").alias(name) for name in COUNTS))
+        .where(F.col("example_id").isNotNull())
+        .select("example_id", "sentences", "labels")
+        .repartition(config.files, "example_id")
+        .sortWithinPartitions(F.xxhash64(F.lit(seed), "example_id"), "example_id")
+    )
+    return examples, observation
+
+
+def count_mspp(observation: Observation) -> dict[str, int]:
+    """Counts by the names in `COUNTS`, gathered while the examples were written (before that this waits for ever)."""
+    found = observation.get
+    return {name: int(found.get(name) or 0) for name in COUNTS}
+
+
+def _bucket(seed: int, buckets: int, *columns: str) -> Column:
+    return F.pmod(F.xxhash64(F.lit(seed), *columns), F.lit(buckets)).alias("bucket")
+
+
+def _pool_rows(texts: DataFrame, config: MsppSampling) -> DataFrame:
+    """One row per sentence: doc_id, paragraph_index, sentence_index, sentence, following (null unless wanted)."""
+    paragraphs = texts.select("doc_id", "paragraph_indices", F.posexplode("sentences").alias("paragraph", "sentences"))
+    rows = paragraphs.select(
+        "doc_id",
+        F.get("paragraph_indices", F.col("paragraph")).alias("paragraph_index"),
+        "sentences",
+        F.posexplode("sentences").alias("sentence_index", "sentence"),
+    )
+    wanted = F.lit(config.candidate_sentences == 2)
+    following = F.when(wanted, F.get("sentences", F.col("sentence_index") + 1))
+    return rows.withColumn("following", following).drop("sentences")
+
+
+def _bucket_sampler(config: MsppSampling, seed: int) -> Callable[[pa.Table, pa.Table], pa.Table]:
+    def sample(documents: pa.Table, sentences: pa.Table) -> pa.Table:
+        pool = _read_pool(sentences, config.max_tokens)
+        examples: list[Example] = []
+        counts: Counter[str] = Counter()
+        for document in read_documents(documents, config.max_tokens):
+            found, counted = sample_document(document, pool, config, seed)
+            examples += found
+            counts += counted
+        return _to_table(examples, counts)
+
+    return sample
+
+
+def _read_pool(table: pa.Table, max_tokens: int) -> Pool:
+    if table.num_rows == 0:
+        return Pool([], [])
+    table = table.sort_by([(name, "ascending") for name in ("doc_id", "paragraph_index", "sentence_index")])
+    sentences = read_sentences(table.column("sentence").combine_chunks(), max_tokens)
+    following = read_sentences(table.column("following").combine_chunks(), max_tokens)
+    candidates = [Candidate(sentence, after or None) for sentence, after in zip(sentences, following, strict=True)]
+    return Pool(table.column("doc_id").to_pylist(), candidates)
+
+
+def _to_table(examples: list[Example], counts: Counter[str]) -> pa.Table:
+    """The examples as rows, and after them one row that holds the counts and no example."""
+    columns: dict[str, pa.Array] = {
+        "example_id": pa.array([*(example.example_id for example in examples), None], pa.string()),
+        "sentences": pa.array([*(example.sentences for example in examples), None], pa.list_(pa.list_(pa.int32()))),
+        "labels": pa.array([*(example.labels for example in examples), None], pa.list_(pa.int32())),
+    }
+    for name in COUNTS:
+        columns[f"counted_{name}"] = pa.array([None] * len(examples) + [counts[name]], pa.int64())
+    return pa.table(columns)
+
+
+def tables(config: JointConfig, lengths: Lengths, seed: int) -> ExampleTables:
+    """MSPP's table of examples and its counts."""
+
+    def sample(documents: DataFrame) -> tuple[DataFrame, Observation]:
+        return sample_mspp(documents, config.sampler, seed)
+
+    def count(observation: Observation, *_: Any) -> dict[str, int]:
+        counts = count_mspp(observation)
+        if not counts["examples"]:
+            raise ValueError(f"no example could be sampled from this corpus: {counts}")
+        return counts
+
+    return ExampleTables([ExampleTable("joint", sample, ("documents",), observed=True)], count)

@@ -1,0 +1,1 @@
+"""Premises and hypotheses in different languages."""

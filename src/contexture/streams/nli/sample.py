@@ -1,0 +1,65 @@
+"""Premises and hypotheses in different languages as token ids (CMLM, section 4.3): one row a pair, shuffled."""
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from contexture.encoders.config import Lengths
+from contexture.streams.draws import drawn
+from contexture.streams.languages import without_text
+from contexture.streams.nli.config import NliStreamConfig
+from contexture.streams.tables import ExampleTable, ExampleTables
+from contexture.streams.tokens import tokenize_columns
+
+SIDES = ("premise", "hypothesis")
+_ID = ("number", *(f"{side}_lang" for side in SIDES))
+
+
+def nli_pairs(nli: DataFrame, vocabulary: Path, max_tokens: int, per_pair: int, files: int, seed: int) -> DataFrame:
+    """Of each pair `per_pair` choices of a language for the premise and another for the hypothesis, none twice.
+
+    Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis`, token ids cut at `max_tokens`, and
+    `label`. Which ones are chosen is a function of the seed and the pair; the table is shuffled over `files` partitions
+    by a hash of all three, each in an order drawn from the seed. Pairs of which a side has no token are left out. The
+    same pairs and seed give the same rows on any number of cores.
+    """
+    tokens = tokenize_columns(nli, SIDES, vocabulary)
+    premise, hypothesis = (
+        tokens.where(F.size(f"{side}_tokens") > 0).select(
+            "number",
+            "label",
+            F.col("lang").alias(f"{side}_lang"),
+            F.slice(f"{side}_tokens", 1, max_tokens).alias(side),
+        )
+        for side in SIDES
+    )
+    both = premise.join(hypothesis.drop("label"), "number").where("premise_lang <> hypothesis_lang")
+    order = Window.partitionBy("number").orderBy(drawn(seed, "languages", *_ID), *_ID)
+    return (
+        both.withColumn("choice", F.row_number().over(order))
+        .where(F.col("choice") <= per_pair)
+        .select(*_ID, *SIDES, "label")
+        .repartition(files, *_ID)
+        .sortWithinPartitions(F.xxhash64(F.lit(seed), *_ID), *_ID)
+    )
+
+
+def count_pairs(pairs: DataFrame) -> dict[str, Any]:
+    """Pairs, also by their languages."""
+    languages = F.concat_ws("-", "premise_lang", "hypothesis_lang").alias("languages")
+    rows = pairs.groupBy(languages).count().orderBy("languages").collect()
+    return {"pairs": sum(row["count"] for row in rows), "languages": {row["languages"]: row["count"] for row in rows}}
+
+
+def tables(config: NliStreamConfig, lengths: Lengths, seed: int) -> ExampleTables:
+    """The table of pairs, their sides as long as documents, and its counts."""
+
+    def sample(nli: DataFrame, tokenizer: Path) -> DataFrame:
+        return nli_pairs(nli, tokenizer, lengths.document, config.per_pair, config.files, seed)
+
+    def count(examples: DataFrame, documents: DataFrame) -> dict[str, Any]:
+        return count_pairs(examples) | without_text(examples, [f"{side}_lang" for side in SIDES], documents)
+
+    return ExampleTables([ExampleTable("nli", sample, ("nli", "tokenizer"))], count)

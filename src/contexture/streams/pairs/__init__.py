@@ -1,0 +1,1 @@
+"""Queries and documents for two towers: `pairs`, and `passages`, the documents alone."""

@@ -1,0 +1,240 @@
+"""Pairs for two-tower retrieval (section 3): the passages table to a table of pairs for each task."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+from tokenizers import Tokenizer
+
+from contexture.encoders.config import Lengths
+from contexture.streams.draws import drawn
+from contexture.streams.packing import pack_passages
+from contexture.streams.pairs.config import PairsConfig, PairTask, TwoTowerSampling
+from contexture.streams.pairs.draw import Draw, Pair, Passage, body_first, inverse_cloze, neighbours
+from contexture.streams.tables import ExampleTable, ExampleTables
+from contexture.streams.tokens import token_lists
+from contexture.vocabulary.tokenizers import load_tokenizer
+
+_PAIRS = (
+    "pair_id string, query array<int>, title array<int>, passage array<int>, document string, document_pairs bigint"
+)
+#: A passage as the drawing functions read it; its id first, to sort by.
+_PASSAGE = ("passage_id", "section_index", "tokens", "sentence_lengths")
+
+
+def sample_pairs(
+    task: PairTask, passages: DataFrame, documents: DataFrame, config: TwoTowerSampling, seed: int
+) -> DataFrame:
+    """Sample one task's pairs from the tables that `pack_passages` and `tokenize_paragraphs` made, read from disk.
+
+    ICT, BFS and neighbours are drawn as `two_tower.pairs` says; headings have `sample_headings`. WLP gives a pair
+    for each passage and each other page that it links to: the query is a random sentence of that page's first
+    section, the document that passage.
+
+    Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `config.query_tokens` and
+    `config.document_tokens` with them), `document` (the id of the passage on the document side) and `document_pairs`
+    (how many pairs of the table have it). The table is shuffled: `config.files` partitions by a hash of the id, each in
+    the order of a hash of (seed, id). The same tables and seed give the same rows on any number of cores.
+
+    Raises ValueError for a task that it does not know.
+    """
+    if task == "ict":
+        pairs = _draw(_alone(passages), inverse_cloze, config, seed)
+    elif task == "bfs":
+        pairs = _draw(_pages(passages), body_first, config, seed)
+    elif task == "wlp":
+        pairs = _linked(passages, documents, seed)
+    elif task == "neighbours":
+        pairs = _draw(_pages(passages), neighbours, config, seed)
+    else:
+        raise ValueError(f"no task {task!r}: there are 'ict', 'bfs', 'wlp' and 'neighbours'")
+    return _ready(pairs, config, seed)
+
+
+def _ready(pairs: DataFrame, config: TwoTowerSampling, seed: int) -> DataFrame:
+    """Pairs as they are read: cut to the lengths of the encoders, in a random order."""
+    room = F.greatest(F.lit(1), F.lit(config.document_tokens - 3) - F.size("title"))
+    return (
+        pairs.withColumn("query", F.slice("query", 1, config.query_tokens - 2))
+        .withColumn("passage", F.slice("passage", 1, room))
+        .repartition(config.files, "pair_id")
+        .sortWithinPartitions(F.xxhash64(F.lit(seed), "pair_id"), "pair_id")
+    )
+
+
+def count_pairs(pairs: DataFrame) -> dict[str, float]:
+    """What Table 1 says of a task's pairs: `pairs`, `tokens`, `mean_query_tokens` and `mean_document_tokens`.
+
+    Tokens are those of queries and passages, without titles and special tokens. The means of no pairs are 0.
+    """
+    row = pairs.agg(F.count("*"), F.sum(F.size("query")), F.sum(F.size("passage"))).collect()[0]
+    count, query, document = (int(value or 0) for value in row)
+    return {
+        "pairs": count,
+        "tokens": query + document,
+        "mean_query_tokens": query / max(count, 1),
+        "mean_document_tokens": document / max(count, 1),
+    }
+
+
+def sample_headings(passages: DataFrame, tokenizer: Path, config: TwoTowerSampling, seed: int) -> DataFrame:
+    """Pairs of a heading and what stands below it, in the columns of `sample_pairs`.
+
+    The query is the page's title and the heading of one of its sections, the document a passage of that section without
+    the title, which would give it away. A section gives as many pairs as `config.pairs_per_passage` says; one
+    without title and heading gives none.
+    """
+    order = Window.partitionBy("doc_id", "section_index").orderBy(drawn(seed, "headings", "passage_id"), "passage_id")
+    chosen = passages.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= config.pairs_per_passage)
+    encode = load_tokenizer(tokenizer)[0].to_str()
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known = Tokenizer.from_str(encode)
+        for batch in batches:
+            headings = known.encode_batch_fast(batch.column("heading").to_pylist(), add_special_tokens=False)
+            yield batch.set_column(
+                batch.schema.get_field_index("heading"), "heading", token_lists([one.ids for one in headings])
+            )
+
+    columns = "passage_id string, title_tokens array<int>, heading array<int>, tokens array<int>"
+    told = chosen.select("passage_id", "title_tokens", "heading", "tokens").mapInArrow(run, columns)
+    query = F.concat("title_tokens", "heading")
+    pairs = told.where(F.size(query) > 0).select(
+        F.concat_ws(":", F.lit("headings"), "passage_id").alias("pair_id"),
+        query.alias("query"),
+        F.array().cast("array<int>").alias("title"),
+        F.col("tokens").alias("passage"),
+        F.col("passage_id").alias("document"),
+        F.lit(1).cast("bigint").alias("document_pairs"),
+    )
+    return _ready(pairs, config, seed)
+
+
+def _linked(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
+    """WLP's pairs.
+
+    Links get their sentence before they meet the text of their passages, as rows of two ids: those to a page that is
+    linked from everywhere all come to one task, and stay small.
+    """
+    links = passages.select("passage_id", F.explode("links").alias("target"))
+    draw = F.pmod(F.xxhash64(F.lit(seed), F.lit("wlp"), "passage_id", "target"), F.size("first"))
+    queries = links.join(_first_sections(documents), "target").select(
+        F.concat_ws(":", F.lit("wlp"), "passage_id", "target").alias("pair_id"),
+        F.get("first", draw.cast("int")).alias("query"),
+        "passage_id",
+        F.count("*").over(Window.partitionBy("passage_id")).alias("document_pairs"),
+    )
+    return queries.join(passages, "passage_id").select(
+        "pair_id",
+        "query",
+        F.col("title_tokens").alias("title"),
+        F.col("tokens").alias("passage"),
+        F.col("passage_id").alias("document"),
+        "document_pairs",
+    )
+
+
+def _first_sections(documents: DataFrame) -> DataFrame:
+    """One row for each document whose first section has text: `target`, its doc_id, and `first`, the sentences."""
+    lead = documents.select(
+        F.col("doc_id").alias("target"),
+        F.col("paragraphs.sentences").alias("sentences"),
+        F.size(F.filter("paragraphs.section_index", lambda index: index == 0)).alias("count"),
+    )
+    # Paragraphs are in order, so that those of the first section come first.
+    return lead.where("count > 0").select("target", F.flatten(F.slice("sentences", 1, F.col("count"))).alias("first"))
+
+
+def _alone(passages: DataFrame) -> DataFrame:
+    """One row for each passage, in the form of a page that holds no other."""
+    return passages.select("title_tokens", F.array(F.struct(*_PASSAGE)).alias("passages"))
+
+
+def _pages(passages: DataFrame) -> DataFrame:
+    """One row for each page: its title and all its passages, in the order of their ids."""
+    of_page = F.sort_array(F.collect_list(F.struct(*_PASSAGE)))
+    return (
+        passages.groupBy("doc_id")
+        .agg(F.min("title_tokens").alias("title_tokens"), of_page.alias("passages"))
+        .drop("doc_id")
+    )
+
+
+def _draw(pages: DataFrame, draw: Draw, config: TwoTowerSampling, seed: int) -> DataFrame:
+    """The pairs that `draw` finds among each row's passages."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            found = [list(draw(passages, config, seed)) for passages in _read_passages(batch.column("passages"))]
+            titles = np.repeat(np.arange(len(found)), [len(pairs) for pairs in found])
+            yield _to_batch(list(chain.from_iterable(found)), batch.column("title_tokens").take(pa.array(titles)))
+
+    return pages.mapInArrow(run, _PAIRS)
+
+
+def _read_passages(pages: pa.ListArray) -> Iterator[list[Passage]]:
+    """Read the passages of each page out of an Arrow array of lists of structs."""
+    ids, sections, tokens, lengths = (pages.values.field(name) for name in _PASSAGE)
+    ends = np.cumsum(lengths.values.to_numpy()).tolist()
+    words = tokens.values.to_numpy().tolist()
+    sentences = [tuple(words[start:end]) for start, end in pairwise([0, *ends])]
+    bounds = lengths.offsets.to_numpy().tolist()
+    passages = [
+        Passage(passage_id, section, sentences[start:end])
+        for passage_id, section, (start, end) in zip(
+            ids.to_pylist(), sections.to_pylist(), pairwise(bounds), strict=True
+        )
+    ]
+    for start, end in pairwise(pages.offsets.to_numpy().tolist()):
+        yield passages[start:end]
+
+
+def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
+    count = Counter(pair.document for pair in pairs)  # a document's pairs are drawn from one row
+    columns = {
+        "pair_id": pa.array([pair.pair_id for pair in pairs], pa.string()),
+        "query": token_lists([pair.query for pair in pairs]),
+        "title": titles,
+        "passage": token_lists([pair.passage for pair in pairs]),
+        "document": pa.array([pair.document for pair in pairs], pa.string()),
+        "document_pairs": pa.array([count[pair.document] for pair in pairs], pa.int64()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
+    """Passages, the pairs of each task, and their counts, like the paper's Table 1."""
+    sampling = config.sampler(lengths)
+
+    def pack(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
+        packed = pack_passages(documents, paragraphs, sampling.document_tokens, sampling.files)
+        return packed.withColumn("held_out", drawn(seed, "held out", "doc_id") < sampling.held_out)
+
+    def sample(task: PairTask) -> ExampleTable:
+        def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
+            seen = passages.where(~F.col("held_out"))
+            known = documents.join(seen.select("doc_id").distinct(), "doc_id", "left_semi")
+            return sample_pairs(task, seen, known if sampling.held_out else documents, sampling, seed)
+
+        def headings(passages: DataFrame, tokenizer: Path) -> DataFrame:
+            return sample_headings(passages.where(~F.col("held_out")), tokenizer, sampling, seed)
+
+        if task == "headings":
+            return ExampleTable(f"pairs/{task}", headings, ("passages", "tokenizer"))
+        return ExampleTable(f"pairs/{task}", pairs, ("passages", "documents"))
+
+    def count(*found: DataFrame) -> dict[str, dict[str, float]]:
+        counts: dict[str, dict[str, float]] = {
+            task: count_pairs(table) for task, table in zip(sampling.tasks, found, strict=False)
+        }
+        if not any(counted["pairs"] for counted in counts.values()):
+            raise ValueError("no pair could be sampled from this corpus: its passages have one sentence each")
+        return counts
+
+    packed = ExampleTable("passages", pack, ("documents", "paragraphs"))
+    return ExampleTables([packed, *(sample(task) for task in sampling.tasks)], count, between=("passages",))

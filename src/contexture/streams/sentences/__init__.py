@@ -1,0 +1,1 @@
+"""Sentences: `contiguous`, in the order of the corpus, and `sentences`, at random."""

@@ -1,0 +1,1 @@
+"""Consecutive sequences (CMLM): `sequence_pairs`, and `sequences`, the second of each alone."""

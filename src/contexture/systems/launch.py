@@ -1,0 +1,66 @@
+"""Start the trainings of a system: one pre-training or fine-tuning, in this process or on several devices."""
+
+from pathlib import Path
+from typing import Any
+
+from contexture.encoders.saved import encoder_checksum, is_encoder
+from contexture.systems.config import SystemConfig
+from contexture.systems.registry import task_of
+from contexture.tasks.base import Contestant
+from contexture.training.card import finetuning_facts, write_card
+from contexture.training.launcher import file_checksums, launch
+from contexture.training.prepare import Files
+from contexture.training.ranks import own_rank
+
+
+def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path | None) -> Files:
+    """The files of a run, where `examples` has a folder for each kind of examples."""
+    return Files({kind: examples / kind for kind in config.examples()}, vocabulary, start)
+
+
+def pretrain_arguments(
+    config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
+) -> list[str]:
+    """What each process of a run on several devices is told, beside the folder to write."""
+    found = ["train", "pretrain", "--config", str(config), "--run", run, "--seed", str(seed)]
+    found += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
+    return [*found, "--start", str(start)] if start else found
+
+
+def finetune_arguments(config: Path, task: str, option: str, contestant: Contestant, data: Path) -> list[str]:
+    """The same of fine-tuning."""
+    found = ["train", "finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
+    found += ["--variant", contestant.variant, "--seed", str(contestant.seed)]
+    return [*found, "--encoders", *contestant.encoders]
+
+
+def launch_finetuning(
+    config: SystemConfig,
+    task: str,
+    option: str,
+    contestant: Contestant,
+    data: Path,
+    folder: Path,
+    arguments: list[str] | None = None,
+) -> bool:
+    """Fine-tune one model into `folder`, see `launch`: one of the same settings, encoder and data is kept."""
+    settings = config.task(task)
+    own = settings.of(option)
+
+    def identity() -> dict[str, Any]:
+        return {
+            "settings": settings.identity(option),
+            "option": option,
+            "seed": contestant.seed,
+            "head": contestant.head,
+            "encoders": [encoder_checksum(Path(one)) for one in contestant.encoders],
+            "data": file_checksums(settings.data_of(option, data)),
+        }
+
+    def train(work: Path) -> None:
+        task_of(task).finetune(settings, option, contestant, data, work)
+        if own_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
+            facts = finetuning_facts(contestant.variant, contestant.seed, task, option, own, contestant.encoders)
+            write_card(work, facts)
+
+    return launch(folder, identity, own.devices, train, arguments)

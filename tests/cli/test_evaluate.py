@@ -1,0 +1,160 @@
+"""`contexture evaluate`: a folder of tasks in, tables and a JSON file out, a line where something is wrong."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contexture.cli.main import main
+from contexture.encoders import models as sentence_models
+from contexture.encoders.files import save_encoder
+from tests.encoders.toys import build, subwords
+from tests.tasks.sentences.sentence_toys import KNOWN, word_average, write_tasks
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tasks(tmp_path_factory.mktemp("tasks"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return word_average(tmp_path_factory.mktemp("models") / "toy-words")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    main(["evaluate", *map(str, arguments)])
+    return capsys.readouterr().out
+
+
+def test_tables_are_printed_and_written(
+    model: Path, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = printed(capsys, model, "--tasks", tasks, "--counts", "any", "--output", tmp_path / "figures.json")
+    lines = out.splitlines()
+    assert lines[0].startswith(f"word average of toy-words: {len(KNOWN)} dimensions, ")
+    assert lines[0].endswith(" sentences, 1 of them without a vector")
+    assert "Probes (senteval)" in lines
+    cells = {line.split()[0]: line.split() for line in lines if line.strip()}
+    assert cells["trec"][1] == "100.00"
+    assert cells["cr"][1:6] == ["CR", "is", "not", "here:", "looked"]
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert figures["model"] == "word average of toy-words"
+    assert figures["zero_vectors"] == 1
+    assert "stsb" in figures["missing"]
+    assert len(figures["chosen"]["mr"]) == 10
+    rows = {(row["task"], row["protocol"], row["metric"]): row["value"] for row in figures["rows"]}
+    assert rows["trec", "senteval", "accuracy"] == 1
+    header = next(number for number, line in enumerate(lines) if "Pearson mean" in line)
+    assert lines[header + 1].split()[0] == "sts12"
+    assert lines[header + 1].split()[2] == f"{100 * rows['sts12', 'cosine', 'pearson_mean']:.2f}"
+
+
+def test_models_and_tasks_of_the_project_are_found_from_any_folder_in_it(
+    model: Path, tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "data/06_models").mkdir(parents=True)
+    (tmp_path / "data/06_models/toy-words").symlink_to(model)
+    (tmp_path / "data/tasks").symlink_to(tasks)
+    monkeypatch.chdir(tmp_path / "notes")
+    arguments = ("--counts", "any", "--only", "sts12")
+    out = printed(capsys, "data/06_models/toy-words", "--tasks", "data/tasks", *arguments)
+    assert out == printed(capsys, model, "--tasks", tasks, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("two_tower/pretrained/static_ict/seed-0", "two_tower/static_ict"),
+        ("two_tower/finetuned/retrieval/static_ict/seed-1/share-80", "two_tower/static_ict/retrieval/share-80/seed-1"),
+        ("my-encoder", "my-encoder"),
+    ],
+)
+def test_an_encoder_is_called_by_its_system_and_variant(
+    place: str, name: str, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_encoder(build("static", vocabulary=subwords()), tmp_path / place)
+    arguments = ("--tasks", tasks, "--counts", "any", "--only", "sts12", "--output", tmp_path / "f.json")
+    assert printed(capsys, tmp_path / place, *arguments).startswith(f"{name}: 4 dimensions, ")
+    figures = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))
+    assert figures["model"] == name
+    assert {row["model"] for row in figures["rows"]} == {name}
+
+
+def test_only_what_is_asked_for_by_the_other_protocol(
+    model: Path, tasks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--tasks", tasks, "--counts", "any", "--protocol", "skip_thoughts", "--only", "mr", "sts12")
+    out = printed(capsys, model, *arguments)
+    assert "Probes (skip_thoughts)" in out
+    assert "trec" not in out
+    assert "Relatedness" not in out
+    assert "Not there" not in out
+
+
+def test_vectors_are_kept(
+    model: Path, tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = (model, "--tasks", tasks, "--counts", "any", "--only", "sts12", "--vectors", tmp_path / "kept")
+    first = printed(capsys, *arguments)
+
+    def fails(*_: object) -> None:
+        raise AssertionError("embedded again")
+
+    monkeypatch.setattr(sentence_models.WordAverage, "embed", fails)
+    assert printed(capsys, *arguments) == first
+
+
+def test_two_models_combined(model: Path, tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alone = printed(capsys, model, "--tasks", tasks, "--counts", "any", "--only", "sts12").splitlines()
+    both = printed(capsys, f"{model}+{model}", "--tasks", tasks, "--counts", "any", "--only", "sts12").splitlines()
+    assert both[0].startswith("word average of toy-words+word average of toy-words: 16 dimensions, ")
+    assert both[1:] == alone[1:]  # the cosine of doubled vectors
+
+
+def test_a_published_model_of_sentence_transformers(
+    tasks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    from tests.encoders.test_models import tiny_bert
+
+    folder = tiny_bert(tmp_path)
+    out = printed(
+        capsys, folder, "--tasks", tasks, "--counts", "any", "--only", "sts12", "--output", tmp_path / "f.json"
+    )
+    assert out.startswith("tiny-bert: 16 dimensions, ")
+    rows = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))["rows"]
+    found = {(row["data"], row["metric"]): row["value"] for row in rows}
+    # By the library alone.
+    pairs = [line.split("\t") for line in (tasks / "STS/STS12-en-test/STS.input.MSRpar.txt").read_text().splitlines()]
+    scores = [float(line) for line in (tasks / "STS/STS12-en-test/STS.gs.MSRpar.txt").read_text().splitlines()]
+    peer = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
+    cosines = [float(peer.similarity(*peer.encode(pair))[0, 0]) for pair in pairs]
+    assert found["senteval/MSRpar", "pearson"] == pytest.approx(np.corrcoef(cosines, scores)[0, 1], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("{model}", "--tasks", "{tasks}"), r"rt-polarity\.neg has 40 rows where the published file has 5,331"),
+        (("{model}", "--tasks", "{tasks}/nowhere"), "nowhere: there is no such folder"),
+        (("{model}", "--tasks", "{tasks}", "--only", "cr"), r"holds none of the tasks: CR is not here"),
+        (("{model}", "--tasks", "{tasks}", "--only", "imdb"), "no task is called imdb; there are mr, "),
+        (("./nowhere", "--tasks", "{tasks}", "--counts", "any"), "./nowhere: there is no such folder"),
+        (("{model}", "--tasks", "{tasks}", "--counts", "any", "--output", "{tasks}/no/f.json"), "no such folder to"),
+    ],
+)
+def test_what_is_wrong_ends_with_a_line(arguments: tuple[str, ...], said: str, model: Path, tasks: Path) -> None:
+    with pytest.raises(SystemExit, match=f"^contexture evaluate: .*{said}") as ended:
+        main(["evaluate", *(argument.format(model=model, tasks=tasks) for argument in arguments)])
+    assert "\n" not in str(ended.value.code)
+
+
+@pytest.mark.parametrize("arguments", [(), ("m",), ("m", "--tasks", "f", "--protocol", "other"), ("m", "--tasks")])
+def test_wrong_arguments_are_told(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["evaluate", *arguments])
+    assert ended.value.code == 2
+    assert "usage: contexture evaluate" in capsys.readouterr().err

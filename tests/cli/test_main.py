@@ -1,0 +1,340 @@
+"""`contexture search` and `contexture embed`: what they give, and how they end where something is wrong."""
+
+import importlib.metadata
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from contexture.cli.main import main
+from contexture.encoders import lines as encoded_lines
+from contexture.encoders.config import StaticConfig
+from contexture.encoders.files import save_encoder
+from contexture.encoders.models import WordAverage, load_model
+from contexture.retrieval.passage_index import build_passage_index
+from tests.encoders.test_models import tiny_bert
+from tests.encoders.toys import build, subwords
+from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index, toy_passages
+from tests.tasks.sentences.sentence_toys import word_average
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_index(tmp_path_factory.mktemp("index"))
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(["search", *arguments])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", [(), ("--approximate", "ivf"), ("--approximate", "hnsw")])
+def test_the_right_passage_is_printed_first(
+    kind: tuple[str, ...], index: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--index", str(index), "-k", "2", "--by", "vectors", *kind]
+    out = printed(capsys, "what cross the strait?", *options).splitlines()
+    assert out[0].startswith("1. Ferries  (") and out[0].endswith(", 1#0)")
+    assert out[1] == f"   {PASSAGES['Ferries']}"
+    assert out[2].startswith("2. ")
+    scores = [float(line.split("(")[1].split(",")[0]) for line in (out[0], out[2])]
+    assert scores[0] > scores[1]
+    assert len(out) == 4
+
+
+def test_the_index_of_the_project_is_found_from_any_folder_in_it(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inside = tmp_path / "docs/notes"
+    inside.mkdir(parents=True)
+    monkeypatch.chdir(inside)
+    with pytest.raises(SystemExit, match=r"there is no data/06_models/search in .*notes or above: name .* --index"):
+        printed(capsys, "gulls")
+    (tmp_path / "data/06_models").mkdir(parents=True)
+    (tmp_path / "data/06_models/search").symlink_to(index)
+    for folder in (tmp_path, inside):
+        monkeypatch.chdir(folder)
+        assert printed(capsys, "gulls").startswith("1. Gulls")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((" ", "--index", "nowhere"), "the question is empty"),  # said before an index is opened
+        (("gulls", "--index", "{index}/towers"), "no search index"),
+    ],
+)
+def test_what_cannot_be_searched_ends_with_a_line(arguments: tuple[str, ...], said: str, index: Path) -> None:
+    with pytest.raises(SystemExit, match=f"^contexture search: .*{said}"):
+        main(["search", *(argument.format(index=index) for argument in arguments)])
+
+
+def test_the_version_and_the_module_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    said = f"contexture {importlib.metadata.version('contexture')}\n"
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == said
+    done = subprocess.run([sys.executable, "-m", "contexture", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == said
+
+
+def test_both_rankings_are_told(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "gulls wait", "--index", str(index), "-k", "2").splitlines()
+    assert out[0] == "1. Gulls  (vectors 1, words 1, 2#0)"
+    assert out[2].endswith("(vectors 2, words –, 0#0)")
+
+
+def test_words_alone(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--index", str(index), "--by", "words"]
+    assert printed(capsys, "oil lamps", *given).startswith("1. Lamps  (")
+    assert printed(capsys, "xylophones", *given) == "nothing found\n"
+
+
+def test_an_object_a_question(index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\n  oil lamps \n"))
+    first, second = map(json.loads, printed(capsys, "--json", "--index", str(index), "-k", "1").splitlines())
+    assert first | {"hits": 1} == {"question": "gulls wait", "by": "both", "hits": 1}
+    (hit,) = second["hits"]
+    assert hit.pop("score") == pytest.approx(1 / 61)
+    text = PASSAGES["Lamps"]
+    assert hit == {"passage_id": "3#0", "title": "Lamps", "text": text, "by_vectors": 1, "by_words": 1}
+
+
+def test_questions_are_piped(index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\noil lamps\n"))
+    out = printed(capsys, "--index", str(index), "-k", "1").splitlines()
+    assert [out[place] for place in (1, 5)] == ["gulls wait", "oil lamps"]
+    assert out[2].startswith("1. Gulls") and out[6].startswith("1. Lamps")
+
+
+def test_questions_are_typed_until_the_input_ends(
+    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\noil lamps\n"))
+    out = printed(capsys, "--interactive", "--index", str(index), "-k", "1")
+    assert re.findall(r"\? 1\. (\w+)", out) == ["Gulls", "Lamps"] and out.endswith("? \n")
+
+
+def test_nobody_waits_for_a_question_that_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    with pytest.raises(SystemExit, match=r"^contexture search: no question: give one, .* or --interactive"):
+        main(["search"])
+
+
+WRONG = [("gulls", "-k", "0"), ("gulls", "--approximate", "pq"), ("gulls", "--interactive"), ("gulls", "--by", "luck")]
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_wrong_arguments_are_told(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["search", *arguments])
+    assert ended.value.code == 2
+    assert "usage: contexture" in capsys.readouterr().err
+
+
+TEXTS = ["a good whale", "who ferry", "a  whale "]
+
+
+def embedded(*arguments: object) -> None:
+    main(["embed", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A model of every kind that can be loaded."""
+    folder = tmp_path_factory.mktemp("models")
+    kinds = {"gru": "gru", "bag_of_words": "bag_of_words", "static": "static_idf", "transformer": "transformer_mean"}
+    for name, kind in kinds.items():
+        save_encoder(build(kind, vocabulary=subwords()), folder / name)
+    return {"words": word_average(folder / "words"), "published": tiny_bert(folder)} | {
+        name: folder / name for name in kinds
+    }
+
+
+@pytest.mark.parametrize("kind", ["words", "gru", "bag_of_words", "static", "transformer", "published"])
+def test_texts_become_vectors(
+    kind: str, models: dict[str, Path], tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "texts.txt").write_bytes("\ufeffa good whale\r\nwho ferry\na  whale \n".encode())
+    wanted = load_model(models[kind]).embed(TEXTS, "document")
+    capsysbinary.readouterr()
+    given = (tmp_path / "texts.txt", "--model", models[kind], "--role", "document")
+    embedded(*given, "--output", tmp_path / "v.npy")
+    embedded(*given, "--output", tmp_path / "v.jsonl")
+    embedded(*given)
+    printed = capsysbinary.readouterr()
+    assert printed.out == (tmp_path / "v.jsonl").read_bytes() and not printed.err
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), wanted, atol=1e-6)
+    lines = [json.loads(line) for line in printed.out.splitlines()]
+    assert [line["text"] for line in lines] == TEXTS
+    np.testing.assert_array_equal(np.array([line["vector"] for line in lines], np.float32), np.load(tmp_path / "v.npy"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["texts.txt", "v.jsonl", "v.npy"]
+
+
+def test_texts_are_piped_and_embedded_some_at_a_time(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"a {word} whale" for word in ("good", "ferry", "who", "bad", "odd")]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
+    monkeypatch.setattr(encoded_lines, "AT_ONCE", 2)
+    asked: list[int] = []
+    whole = WordAverage.embed
+    monkeypatch.setattr(
+        WordAverage, "embed", lambda self, some, role=None: asked.append(len(some)) or whole(self, some, role)
+    )
+    embedded("-", "--model", models["words"], "--output", tmp_path / "v.npy")
+    assert asked == [2, 2, 1]
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"), load_model(models["words"]).embed(texts))
+
+
+def without_hub() -> dict[str, str]:
+    """The environment of a machine that may ask the hub, and gets no answer."""
+    return os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
+
+
+def test_the_models_of_the_project_are_found_from_any_folder_in_it(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = tmp_path / "docs/notes"
+    inside.mkdir(parents=True)
+    (inside / "texts").write_text("a good whale")
+    (tmp_path / "data/06_models").mkdir(parents=True)
+    (tmp_path / "data/06_models/words").symlink_to(models["words"])
+    monkeypatch.chdir(inside)
+    wanted = load_model(models["words"]).embed(["a good whale"])
+    for name, times in (("data/06_models/words", 1), ("data/06_models/words+data/06_models/words", 2)):
+        embedded("texts", "--model", name, "--output", "v.npy")
+        np.testing.assert_array_equal(np.load("v.npy"), np.tile(wanted, times))
+    with pytest.raises(SystemExit, match="there is no such folder"):
+        embedded("texts", "--model", "./data/06_models/words")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("here", "--model", "words", "--output", "no/v.npy"), "no/v.npy: there is no such folder to write to"),
+        (("here", "--model", "words", "--output", "v.txt"), r"v.txt: the name .* ends in \.npy or \.jsonl"),
+        (("here", "--model", "words", "--output", "folder.npy"), "folder.npy: Is a directory"),
+        (("t", "--model", "words", "--output", "v.npy"), "t: No such file or directory"),
+        (("folder.npy", "--model", "words"), "folder.npy: Is a directory"),
+        (("here", "--model", "./m", "--output", "v.npy"), "./m: there is no such folder"),
+        (("here", "--model", "folder.npy"), "folder.npy: this folder holds no model"),
+        (("gap", "--model", "words"), "gap: line 2 is empty; every line is a text"),
+        (("latin", "--model", "words"), r"latin: line 2 is no UTF-8"),
+        (("none", "--model", "words"), "none: no text; every line is one"),
+        (("-", "--model", "words"), "standard input: line 1 is empty"),
+    ],
+)
+def test_what_cannot_be_embedded_ends_with_a_line(
+    arguments: tuple[str, ...],
+    said: str,
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "words").symlink_to(models["words"])
+    (tmp_path / "folder.npy").mkdir()
+    for name, content in {"here": b"a text", "gap": b"a\n \nb\n", "latin": b"a\n\xe9", "none": b""}.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\na text")))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(SystemExit, match=f"^contexture embed: {said}") as ended:
+        embedded(*arguments)
+    assert "\n" not in str(ended.value.code)
+    assert sorted(tmp_path.iterdir()) == before
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("embed", "none.txt", "--model", "words"), "none.txt: No such file"),
+        (("embed", "here", "--model", "data/06_models/none"), "data/06_models/none: there is no such folder"),
+        (
+            ("embed", "here", "--model", "no/such-model"),
+            "no/such-model: there is no such folder, and the Hugging Face hub",
+        ),
+        (("evaluate", "data/06_models/none", "--tasks", "."), "data/06_models/none: there is no such folder"),
+        (("evaluate", "words", "--tasks", "none"), "none: there is no such folder"),
+        (("evaluate", "words", "--tasks", ".", "--only", "imdb"), "no task is called imdb"),
+    ],
+)
+def test_a_mistake_is_told_before_what_is_slow_to_load(
+    arguments: tuple[str, ...], said: str, models: dict[str, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "words").symlink_to(models["words"])
+    (tmp_path / "here").write_text("a text")
+    slow = {"torch", "transformers", "sklearn", "mlflow"}
+    code = (
+        "import atexit, sys; from contexture.cli.main import main\n"
+        f"atexit.register(lambda: print(sorted({slow} & set(sys.modules))))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, env=without_hub(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "[]\n")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"contexture {arguments[0]}: {said}")
+
+
+@pytest.mark.slow
+def test_a_model_that_was_downloaded_before_needs_no_hub(tmp_path: Path) -> None:
+    place = tmp_path / "hub/hub/models--own--tiny"
+    (place / "refs").mkdir(parents=True)
+    (place / "refs/main").write_text("a" * 40)
+    (place / "snapshots").mkdir()
+    tiny_bert(tmp_path).rename(place / "snapshots" / ("a" * 40))
+    command = [sys.executable, "-m", "contexture", "embed", "-", "--model", "own/tiny"]
+    environment = without_hub() | {"HF_HOME": str(tmp_path / "hub")}
+    begun = time.monotonic()
+    done = subprocess.run(command, input="whales", env=environment, capture_output=True, text=True, check=False)
+    assert len(json.loads(done.stdout)["vector"]) == 16, done.stderr
+    assert not done.stderr and time.monotonic() - begun < 60  # asked for every file it would be minutes
+
+
+@pytest.mark.slow
+def test_the_reader_of_vectors_may_stop(models: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "texts").write_text("a good whale\n" * 20_000)
+    command = f"{sys.executable} -m contexture embed texts --model {models['words']} | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert json.loads(done.stdout)["text"] == "a good whale" and not done.stderr
+
+
+def test_it_is_a_command_of_the_package() -> None:
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"contexture": "contexture.cli.main:main"}
+
+
+def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) -> None:
+    encoder = build(StaticConfig("static", embedding_size=8), vocabulary=subwords())
+    save_encoder(encoder, tmp_path / "encoder")
+    build_passage_index(toy_passages(tmp_path / "passages"), tmp_path / "encoder", tmp_path / "search")
+    slow = {"torch", "transformers", "pandas", "sklearn", "faiss", "pytorch_lightning"}
+    code = f"import sys; from contexture.cli.main import main; main(); print(sorted({slow} & set(sys.modules)))"
+    command = [sys.executable, "-c", code, "search", "oil lamps", "--index", str(tmp_path / "search")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("\n[]\n") and "Lamps" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_in_a_process_of_its_own(index: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "contexture", "search", "oil lamps", "-k", "1", "--index"]
+    done = subprocess.run([*command, str(index)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1. Lamps")
+    done = subprocess.run([*command, "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("contexture search: nowhere is no search index: make one with kedro run ")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,149 @@
+"""`contexture train` where Kedro, Spark, Java and MLflow, FAISS and BM25 are not installed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contexture.cli.main import main
+from contexture.cli.train import read_config
+from contexture.systems.config import SystemConfig
+from tests.tasks.answer_selection import toys as answers
+from tests.training.runs import assert_same, running, train, wait_until, weights
+from tests.training.toys import schedule, system, two_towers
+
+ABSENT = (
+    "bm25s", "faiss", "kedro", "kedro_datasets", "kedro_mlflow", "mlflow", "omegaconf", "py4j", "pyspark"
+)  # fmt: skip
+#: Python runs this file of an early folder on its path at start: imports of what is absent fail as they would there.
+BLOCKER = f"""
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {ABSENT!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python in a folder, without what is absent."""
+    absent = folder / "absent"
+    absent.mkdir(exist_ok=True)
+    (absent / "sitecustomize.py").write_text(BLOCKER)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAVA", "SPARK", "PYSPARK"))}
+    environment = kept | {"PYTHONPATH": str(absent), "PATH": str(Path(sys.executable).parent)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def write(config: SystemConfig, folder: Path) -> Path:
+    """The file that the examples stage writes."""
+    file = folder / "config.json"
+    file.write_text(json.dumps(config.plain()))
+    return file
+
+
+@pytest.mark.slow
+def test_training_runs_from_files_alone(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    for name in ABSENT:
+        assert python(tmp_path, "-c", f"import {name}").returncode
+    write(system(), tmp_path)
+    files = ("--examples", str(examples), "--vocabulary", str(tokenizer))
+    done = python(
+        tmp_path, "-m", "contexture", "train", "pretrain", "--config", "config.json", "--run", "mspp_ie",
+        "--output", "encoder", *files,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert_same(weights(tmp_path / "encoder"), train(system(), "mspp_ie", examples, tokenizer, tmp_path / "here"))
+    data = answers.write_data(tmp_path / "answers")
+    done = python(
+        tmp_path, "-m", "contexture", "train", "finetune", "--config", "config.json", "--variant", "mspp_ie",
+        "--task", "answer_selection", "--data", str(data), "--encoders", "encoder", "--output", "model",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "model").rglob("*.safetensors"))
+
+
+@pytest.mark.slow
+def test_several_devices_are_started_by_the_same_command(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    config = two_towers(0.0, runs={"run": schedule(2, in_batch_negatives=1)}, devices=2)
+    write(config, tmp_path)
+    done = python(
+        tmp_path, "-m", "contexture", "train", "pretrain", "--config", "config.json", "--run", "run", "--seed", "3",
+        "--examples", str(examples), "--vocabulary", str(tokenizer), "--output", "encoder",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert_same(weights(tmp_path / "encoder"), train(config, "run", examples, tokenizer, tmp_path / "here", seed=3))
+
+
+def test_a_run_that_starts_from_another_is_given_its_folder(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    runs = {"base": {"schedule": []}, "more": schedule(1, mlm=1) | {"start": "base"}}
+    common = ["pretrain", "--config", str(write(system(runs=runs), tmp_path)), "--examples", str(examples)]
+    common += ["--vocabulary", str(tokenizer)]
+    main(["train", *common, "--run", "base", "--output", str(tmp_path / "base")])
+    main(["train", *common, "--run", "more", "--output", str(tmp_path / "more"), "--start", str(tmp_path / "base")])
+    expected = train(system(runs=runs), "more", examples, tokenizer, tmp_path / "here", start=tmp_path / "base")
+    assert_same(weights(tmp_path / "more"), expected)
+
+
+def test_fine_tuning_needs_none_of_what_is_absent(tmp_path: Path) -> None:
+    modules = [f"contexture.tasks.{task}.finetune" for task in ("answer_selection", "multi_hop", "pairs", "ranking")]
+    done = python(tmp_path, "-c", f"import {', '.join(modules)}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_configuration_survives_the_way_to_another_process(tmp_path: Path) -> None:
+    for config in (system(), two_towers(devices=2)):
+        assert read_config(write(config, tmp_path)) == config
+
+
+def test_a_wrong_configuration_is_told_with_its_file_and_key(tmp_path: Path) -> None:
+    wrong = system().plain() | {"layouts": {}}
+    wrong["streams"]["joint"]["sampling"]["positive"] = 2
+    (tmp_path / "config.json").write_text(json.dumps(wrong))
+    with pytest.raises(SystemExit, match=r"config\.json: (.|\n)*layouts(.|\n)*|streams\.joint\.sampling\.positive"):
+        read_config(tmp_path / "config.json")
+    del wrong["layouts"]
+    (tmp_path / "config.json").write_text(json.dumps(wrong))
+    with pytest.raises(SystemExit, match=r"streams\.joint\.sampling\.positive"):
+        read_config(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (["pretrain", "--run", "mspp_ei"], r"no run 'mspp_ei'; there are \['mlm', 'mspp_ie', 'none'\]"),
+        (["finetune", "--variant", "mspp_ei"], r"no variant 'mspp_ei'; there are \['mspp_ie', 'pairwise'\]"),
+        (["finetune", "--task", "retrieval"], r"not measured on retrieval, only on \['answer_selection'\]"),
+        (["finetune", "--option", "share-1"], r"answer_selection fine-tunes \['toys'\] of mspp_ie, not 'share-1'"),
+    ],
+)
+def test_what_there_is_not_is_told(changed: list[str], said: str, tmp_path: Path) -> None:
+    given = {"--config": str(write(system(), tmp_path)), "--output": str(tmp_path / "out")}
+    given |= (
+        {"--run": "mlm", "--examples": "a", "--vocabulary": "b"}
+        if changed[0] == "pretrain"
+        else {"--variant": "mspp_ie", "--task": "answer_selection", "--data": "a", "--encoders": "b"}
+    )
+    given |= {changed[1]: changed[2]}
+    with pytest.raises(SystemExit, match=said):
+        main(["train", changed[0], *(word for pair in given.items() for word in pair)])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_no_process_is_left_where_the_starting_one_was_killed(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """The next run must find its folder alone."""
+    file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), tmp_path)
+    command = [sys.executable, "-m", "contexture", "train", "pretrain", "--config", str(file), "--run", "run"]
+    command += ["--examples", str(examples), "--vocabulary", str(tokenizer), "--output", str(tmp_path / "run")]
+    with subprocess.Popen(command) as starter:
+        wait_until(lambda: any(tmp_path.glob("run*/**/curves*")) and len(running(tmp_path)) == 4)  # with their agent
+        starter.kill()
+    wait_until(lambda: not running(tmp_path))

@@ -1,0 +1,175 @@
+import json
+import mmap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from contexture.retrieval.vectors import Vectors, check_identity, open_vectors, unit, write_vectors
+
+ROWS, DIMENSION = 23, 5
+TRUTH = np.random.default_rng(1).normal(size=(ROWS, DIMENSION)).astype(np.float32)
+IDENTITY = {"encoder": "a1b2", "candidates": {"rows": ROWS}}
+
+
+class Encoder:
+    """Gives the rows of TRUTH, remembers which it was asked for, and may break down."""
+
+    def __init__(self, breaks_at: int | None = None) -> None:
+        self.breaks_at = breaks_at
+        self.asked: list[int] = []
+
+    def __call__(self, rows: range) -> NDArray[np.float32]:
+        if self.breaks_at is not None and self.breaks_at in rows:
+            raise KeyboardInterrupt
+        self.asked += rows
+        return TRUTH[rows.start : rows.stop]
+
+
+def write(folder: Path, encoder: Encoder, identity: dict[str, object] = IDENTITY, per_shard: int = 7) -> Vectors:
+    return write_vectors(folder, ROWS, DIMENSION, encoder, identity, per_shard)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("per_shard", [1, 7, 22, 23, 1000])
+def test_what_is_read_is_what_was_embedded(tmp_path: Path, per_shard: int) -> None:
+    encoder = Encoder()
+    vectors = write(tmp_path / "v", encoder, per_shard=per_shard)
+    assert encoder.asked == list(range(ROWS))
+    assert (len(vectors), vectors.dimension, vectors.identity) == (ROWS, DIMENSION, IDENTITY)
+    for start in range(ROWS + 2):
+        for stop in range(ROWS + 2):
+            assert np.array_equal(vectors[start:stop], TRUTH[start:stop])
+    assert np.array_equal(vectors[-5:], TRUTH[-5:])
+    chosen = np.array([22, 0, 7, 7, 6, 14])
+    assert np.array_equal(vectors.take(chosen), TRUTH[chosen])
+    blocks = list(vectors.blocks(6))
+    assert [start for start, _ in blocks] == [0, 6, 12, 18]
+    assert np.array_equal(np.concatenate([block for _, block in blocks]), TRUTH)
+
+
+def test_vectors_are_mapped_not_loaded_and_cannot_be_changed(tmp_path: Path) -> None:
+    vectors = write(tmp_path / "v", Encoder())
+    owner = vectors[8:12]
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    assert isinstance(owner, mmap.mmap)
+    with pytest.raises(ValueError, match="read-only"):
+        vectors[8:12][0] = 0
+    with pytest.raises(ValueError, match="steps of 2"):
+        vectors[0:4:2]
+
+
+@pytest.mark.parametrize("breaks_at", [0, 3, 7, 22])
+def test_a_kill_costs_one_shard_at_most(tmp_path: Path, breaks_at: int) -> None:
+    write(tmp_path / "whole", Encoder())
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "v", first := Encoder(breaks_at))
+    assert not (tmp_path / "v").exists()
+    write(tmp_path / "v", second := Encoder())
+    assert first.asked + second.asked == list(range(ROWS))  # each row once
+    assert contents(tmp_path / "v") == contents(tmp_path / "whole")
+
+
+def test_a_half_written_shard_is_made_again(tmp_path: Path) -> None:
+    write(tmp_path / "whole", Encoder())
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "v", Encoder(breaks_at=14))
+    shard = tmp_path / "v.unfinished" / "00001.npy"
+    shard.write_bytes(shard.read_bytes()[:-1])
+    shard.with_suffix(".part").write_bytes(b"left by a kill")
+    write(tmp_path / "v", encoder := Encoder())
+    assert encoder.asked == list(range(7, ROWS))
+    assert contents(tmp_path / "v") == contents(tmp_path / "whole")
+
+
+def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:
+    write(tmp_path / "v", Encoder())
+    again = write(tmp_path / "v", encoder := Encoder())
+    assert encoder.asked == []
+    assert np.array_equal(again[:], TRUTH)
+    write(tmp_path / "v", encoder, {**IDENTITY, "encoder": "c3d4"})
+    assert encoder.asked == list(range(ROWS))
+    assert open_vectors(tmp_path / "v").identity["encoder"] == "c3d4"
+
+
+def test_unfinished_vectors_of_another_encoder_are_made_anew(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "v", Encoder(breaks_at=20))
+    write(tmp_path / "v", encoder := Encoder(), {**IDENTITY, "encoder": "c3d4"})
+    assert encoder.asked == list(range(ROWS))
+    assert open_vectors(tmp_path / "v").identity["encoder"] == "c3d4"
+
+
+def test_an_empty_candidate_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no candidates to embed"):
+        write_vectors(tmp_path / "v", 0, DIMENSION, Encoder(), IDENTITY)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"rows 0–9: expected vectors \(10, 4\), the encoder gave \(10, 5\)"):
+        write_vectors(tmp_path / "v", 10, 4, Encoder(), IDENTITY)
+    with pytest.raises(ValueError, match="row 13: its vector is not finite"):
+        write_vectors(tmp_path / "w", 20, 1, lambda rows: np.where(np.c_[rows] == 13, np.inf, 1), IDENTITY, 10)
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+
+    def damaged(name: str, content: bytes | None, message: str) -> None:
+        path = folder / name
+        good = path.read_bytes()
+        path.unlink() if content is None else path.write_bytes(content)
+        with pytest.raises(ValueError, match=message) as error:
+            open_vectors(folder)
+        assert str(path) in str(error.value) or content is None
+        path.write_bytes(good)
+        open_vectors(folder)
+
+    write(folder, Encoder())
+    shard = (folder / "00001.npy").read_bytes()
+    damaged("00001.npy", None, r"00001\.npy is missing or damaged")
+    damaged("00001.npy", shard[:-4], r"00001\.npy is missing or damaged")
+    damaged("00001.npy", shard[:20], r"00001\.npy is missing or damaged")
+    damaged("00001.npy", b"", r"00001\.npy is missing or damaged")
+    damaged("00001.npy", shard[:-1] + bytes([shard[-1] ^ 1]), r"00001\.npy is damaged \(its checksum")
+    damaged("00001.npy", (folder / "00003.npy").read_bytes(), r"expected float32 \(7, 5\), found float32 \(2, 5\)")
+    damaged("vectors.json", b'{"dimension": 5', "is damaged")
+    damaged("vectors.json", b"[]", "is damaged")
+    damaged("vectors.json", json.dumps({"dimension": 5, "identity": {}, "shards": []}).encode(), "is damaged")
+    damaged("vectors.json", None, "holds no finished vectors")
+
+
+def test_what_was_cut_off_is_found_without_reading_it_all(tmp_path: Path) -> None:
+    write(tmp_path, Encoder())
+    shard = tmp_path / "00001.npy"
+    shard.write_bytes(shard.read_bytes()[:-4])
+    with pytest.raises(ValueError, match=r"00001\.npy is missing or damaged"):
+        open_vectors(tmp_path, read_all=False)
+
+
+def test_a_damaged_folder_is_embedded_again(tmp_path: Path) -> None:
+    write(tmp_path / "v", Encoder())
+    (tmp_path / "v" / "00002.npy").unlink()
+    assert np.array_equal(write(tmp_path / "v", Encoder())[:], TRUTH)
+
+
+def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:
+    vectors = write(tmp_path / "v", Encoder())
+    check_identity(vectors, {"encoder": "a1b2"})
+    check_identity(vectors, IDENTITY)
+    with pytest.raises(ValueError, match=r"v was made for another encoder: encoder is 'a1b2', asked for 'c3d4'"):
+        check_identity(vectors, {**IDENTITY, "encoder": "c3d4"})
+    with pytest.raises(ValueError, match="another vocabulary"):
+        check_identity(vectors, {"vocabulary": "x"})
+
+
+def test_unit_vectors_have_length_1_and_zero_stays_zero() -> None:
+    rows = np.array([[3, 4], [0, 0], [-0.01, 0]], np.float32)
+    np.testing.assert_allclose(unit(rows), [[0.6, 0.8], [0, 0], [-1, 0]], rtol=1e-6)
+    assert unit(rows).dtype == np.float32 and unit(rows[:0]).shape == (0, 2)

@@ -1,0 +1,30 @@
+"""The tables that sampling begins with."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.streams.tokens import tokenize_paragraphs
+from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
+from tests.streams.make import WORDS, made_up_paragraphs, table
+
+
+@pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vocabulary")
+    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=300), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def paragraphs(spark: SparkSession) -> DataFrame:
+    return table(spark, made_up_paragraphs())
+
+
+@pytest.fixture(scope="session")
+def documents(paragraphs: DataFrame, vocabulary: Path, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """The documents table, read from disk as the samplers ask."""
+    folder = str(tmp_path_factory.mktemp("documents") / "table")
+    tokenize_paragraphs(paragraphs, vocabulary).write.parquet(folder)
+    return paragraphs.sparkSession.read.parquet(folder)

@@ -1,0 +1,151 @@
+"""The Spark side of MSPP: documents to examples, the same however the work is cut up."""
+
+import gzip
+import hashlib
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.encoders.config import Lengths
+from contexture.streams.joint import sample as mspp
+from contexture.streams.joint.config import JointConfig, JointSampling, MsppSampling
+from contexture.streams.joint.document import COUNTS, Candidate, Pool, sample_document
+from contexture.streams.joint.sample import count_mspp, sample_mspp, tables
+from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
+from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
+from tests.streams.make import Made, made_up_paragraphs, settings, table
+
+MAX_TOKENS = 12
+
+
+CONFIGS = {
+    "paper": MsppSampling(max_tokens=MAX_TOKENS, files=3),
+    "released": MsppSampling(
+        positive_rule="following",
+        hard_rule="also_preceding",
+        candidate_sentences=2,
+        examples_per_paragraph=2,
+        max_tokens=MAX_TOKENS,
+        files=3,
+    ),
+}
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_examples_do_not_depend_on_partitions_and_cores(
+    config: MsppSampling, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mspp, "SENTENCES_PER_BUCKET", 30)
+    found = []
+    for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
+        with settings(
+            documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
+        ):
+            examples, observation = sample_mspp(documents.repartition(partitions, "sentence_count"), config, 11)
+            assert examples.rdd.getNumPartitions() == config.files
+            found.append((examples.collect(), count_mspp(observation)))
+    assert found[0] == found[1] == found[2]
+    rows, counts = found[0]
+    assert len({row["example_id"] for row in rows}) == len(rows) == counts["examples"] > 20
+    for row in rows:
+        assert len(row["sentences"]) == 6
+        assert sorted(row["labels"]) == [0, 0, 0, 0, 1]
+        assert all(0 < len(tokens) <= MAX_TOKENS for tokens in row["sentences"])
+
+
+def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -> None:
+    """With one bucket the pool is the whole corpus, so that plain Python can do the same."""
+    config = CONFIGS["paper"]
+    examples, observation = sample_mspp(documents, config, 5)
+    found = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
+    read = read_documents(sentences_alone(documents).toArrow(), MAX_TOKENS)
+    pool = Pool([], [])
+    for document in read:
+        for _, sentences in document.paragraphs:
+            pool.doc_ids.extend([document.doc_id] * len(sentences))
+            pool.candidates.extend(Candidate(sentence, None) for sentence in sentences)
+    expected: dict[str, tuple[list[list[int]], list[int]]] = {}
+    counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
+    for document in read:
+        sampled, counted = sample_document(document, pool, config, 5)
+        expected |= {e.example_id: ([list(tokens) for tokens in e.sentences], e.labels) for e in sampled}
+        for name in COUNTS:
+            counts[name] += counted[name]
+    assert found == expected
+    assert count_mspp(observation) == counts
+    rows = made_up_paragraphs()
+    assert counts["documents"] == len({row.doc_id for row in rows})
+    assert counts["paragraphs"] == len(rows)
+    assert counts["sentences"] == sum(len(row.sentences) for row in rows)
+
+
+@pytest.mark.parametrize(("name", "checksum"), [("paper", "2ead0812a3c21ecb"), ("released", "197b271ff6c67344")])
+def test_the_table_stays_the_same_in_later_versions(name: str, checksum: str, documents: DataFrame) -> None:
+    """Seeded choices are part of what a run must give again: if this fails, existing examples change."""
+    rows = sample_mspp(documents, CONFIGS[name], 7)[0].collect()
+    text = repr([(row["example_id"], row["sentences"], row["labels"]) for row in rows])
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == checksum
+
+
+def test_another_seed_gives_other_examples_in_another_order(documents: DataFrame) -> None:
+    first, second = (sample_mspp(documents, CONFIGS["paper"], seed)[0].collect() for seed in (1, 2))
+    assert {row["example_id"] for row in first} != {row["example_id"] for row in second}
+    common = {row["example_id"] for row in first} & {row["example_id"] for row in second}
+    orders = [[row["example_id"] for row in rows if row["example_id"] in common] for rows in (first, second)]
+    assert orders[0] != orders[1] != sorted(common)
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [Made("en:1", 0, ["amber"]), Made("en:2", 0, ["birch", "birch"])]], ids=["none", "short"]
+)
+def test_documents_too_short_give_an_empty_table_and_counts(
+    rows: list[Made], spark: SparkSession, vocabulary: Path
+) -> None:
+    documents = tokenize_paragraphs(table(spark, rows), vocabulary)
+    examples, observation = sample_mspp(documents, CONFIGS["paper"], 1)
+    assert examples.collect() == []
+    expected = dict.fromkeys(COUNTS, 0)
+    if rows:
+        expected |= {"documents": 2, "documents_too_short": 2, "paragraphs": 2, "paragraphs_too_short": 2}
+        expected["sentences"] = 3
+    assert count_mspp(observation) == expected
+
+
+def test_real_text_gives_examples(spark: SparkSession, shared_data: Path, tmp_path: Path) -> None:
+    """English novels, one paragraph a line; sentences are cut at full stops here, which will do."""
+    texts = sorted((shared_data / "books" / "eltec_eng" / "txt").glob("*.txt.gz"))[:2]
+    rows: list[Made] = []
+    for path in texts:
+        lines = gzip.decompress(path.read_bytes()).decode().split("\n")[:400]
+        rows += [Made(path.name, i, [s for s in line.split(". ") if s.strip()]) for i, line in enumerate(lines)]
+    train_tokenizer([sentence for row in rows for sentence in row.sentences], VocabularyConfig(size=1000), tmp_path)
+    documents = tokenize_paragraphs(table(spark, rows), tmp_path)
+    examples, observation = sample_mspp(documents, MsppSampling(files=2), 1)
+    _, specials = load_tokenizer(tmp_path)
+    tokens = [token for row in examples.collect() for sentence in row["sentences"] for token in sentence]
+    counts = count_mspp(observation)
+    assert counts["documents"] == 2
+    assert counts["examples"] == counts["paragraphs"] - counts["paragraphs_too_short"] > 50
+    assert not {specials.cls, specials.sep, specials.pad, specials.mask} & set(tokens)
+    assert tokens.count(specials.unk) < len(tokens) / 200
+
+
+def test_the_stage_makes_one_table_of_what_fits_the_layout(documents: DataFrame) -> None:
+    config = JointConfig(sentence_tokens=MAX_TOKENS + 2, sampling=JointSampling(files=3))
+    made = tables(config, Lengths(9, 9), 7)
+    (joint,) = made.tables
+    assert (joint.name, joint.reads, joint.observed, made.between) == ("joint", ("documents",), True, ())
+    examples, observation = joint.make(documents)
+    expected, _ = sample_mspp(documents, CONFIGS["paper"], 7)
+    assert examples.collect() == expected.collect()
+    assert made.count(observation, documents) == count_mspp(observation)
+
+
+def test_a_corpus_that_gives_no_example_is_refused(spark: SparkSession, vocabulary: Path) -> None:
+    documents = tokenize_paragraphs(table(spark, [Made("en:1", 0, ["amber"])]), vocabulary)
+    made = tables(JointConfig(), Lengths(9, 9), 0)
+    examples, observation = made.tables[0].make(documents)
+    examples.collect()
+    with pytest.raises(ValueError, match=r"no example could be sampled from this corpus: .*'documents': 1"):
+        made.count(observation, documents)

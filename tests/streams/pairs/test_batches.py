@@ -1,0 +1,251 @@
+"""Batches of pairs: mixtures, probabilities, and that a batch is a function of (seed, step) alone."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils.data import DataLoader
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import Lengths
+from contexture.encoders.layout import row_lengths
+from contexture.streams.base import MixedBatches, Steps
+from contexture.streams.pairs.batches import Pairs, PairStream, Passages
+from contexture.streams.pairs.config import PAIR_TASKS, PairsConfig, PassagesConfig
+from contexture.streams.rows import NothingToReadError
+from tests.encoders.toys import TOKENS, build
+
+LENGTHS = Lengths(query=8, document=16)
+SIZES = {"ict": 30, "bfs": 17, "wlp": 5}
+ROWS = sum(SIZES.values())
+Mixture = Literal["uniform", "pooled"]
+#: A pair of a batch: the ids of its query and its document, padding left out, and log q.
+Pair = tuple[tuple[int, ...], tuple[int, ...], float]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pair n of task t has the query [10 + t, 100 + n]; document m of a task stands in m of its pairs, or fewer."""
+    folder = tmp_path_factory.mktemp("pairs")
+    draw = np.random.default_rng(0)
+    for task, (name, size) in enumerate(SIZES.items()):
+        documents = [number for number in range(1, size + 1) for _ in range(number)][:size]
+        times = Counter(documents)
+        rows: list[dict[str, Any]] = [
+            {
+                "pair_id": f"{name}{number}",
+                "query": [10 + task, 100 + number],
+                "title": [20 + task],
+                "passage": [200 + document, *[7] * int(draw.integers(0, 20))],
+                "document": f"{name}{document}",
+                "document_pairs": times[document],
+            }
+            for number, document in enumerate(documents)
+        ]
+        write_pairs(rows, folder / name)
+    return folder
+
+
+def stream(tables: Path, mixture: Mixture = "uniform", seed: int = 0) -> PairStream:
+    return PairStream([tables / task for task in PAIR_TASKS], mixture, seed)
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return build("transformer_cls", lengths=LENGTHS)
+
+
+def batches(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: int = 0, **changed: Any) -> Pairs:
+    steps: dict[str, Any] = {"batch_size": 12, "tokens_at_once": 40} | changed
+    return Pairs(PairsConfig(mixture=mixture), tables, encoder, seed, Steps(**steps))
+
+
+def content(batch: dict[str, Any]) -> list[Pair]:
+    """The pairs of a batch, in its order."""
+    texts = []
+    for role in ("query", "document"):
+        rows = [
+            tuple(ids[mask.bool()].tolist())
+            for chunk in batch[role]["chunks"]
+            for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
+        ]
+        texts.append([rows[row] for row in batch[role]["rows"].tolist()])
+    return list(zip(*texts, batch["log_q"].tolist(), strict=True))
+
+
+def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
+    """A table of pairs as the sampling stage writes them, in two files of small row groups."""
+    tokens = {name: pa.list_(pa.int32()) for name in ("query", "title", "passage")}
+    schema = pa.schema({"pair_id": pa.string(), **tokens, "document": pa.string(), "document_pairs": pa.int64()})
+    folder.mkdir()
+    for part in range(2):
+        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+
+
+def tasks_of(pairs: PairStream, start: int, count: int) -> Counter[int]:
+    return Counter(query[0] - 10 for query in pairs.take(start, count)["query"].to_pylist())
+
+
+@settings(deadline=None)
+@given(start=st.integers(0, 500), count=st.integers(1, 40))
+def test_uniform_gives_as_many_pairs_of_each_task_wherever_one_looks(tables: Path, start: int, count: int) -> None:
+    counts = tasks_of(stream(tables), start, count)
+    assert counts.total() == count
+    assert max(counts.values()) - min(counts[task] for task in range(3)) <= 1
+
+
+def test_uniform_batches_of_a_multiple_of_the_tasks_are_even(tables: Path) -> None:
+    assert all(tasks_of(stream(tables), step * 12, 12) == {0: 4, 1: 4, 2: 4} for step in range(20))
+
+
+@pytest.mark.parametrize("epoch", range(3))
+def test_pooled_gives_each_pair_as_often_as_any_other(tables: Path, epoch: int) -> None:
+    found = stream(tables, "pooled").take(epoch * ROWS, ROWS)["query"].to_pylist()
+    assert len(set(map(tuple, found))) == ROWS
+
+
+@pytest.mark.parametrize("mixture", ["uniform", "pooled"])
+def test_log_q_is_the_logarithm_of_how_often_a_document_comes(tables: Path, mixture: Mixture) -> None:
+    """Over whole epochs of every task, 30 × 17 × 5 turns of each task, shares are exactly probabilities."""
+    table = stream(tables, mixture).take(0, ROWS if mixture == "pooled" else 3 * 30 * 17 * 5)
+    documents, log_q = table["document"].to_pylist(), np.array(table["log_q"])
+    shares = {document: times / len(table) for document, times in Counter(documents).items()}
+    np.testing.assert_allclose(np.exp(log_q), [shares[document] for document in documents], rtol=1e-5)
+
+
+@pytest.mark.parametrize("mixture", ["uniform", "pooled"])
+def test_another_seed_gives_another_order(tables: Path, mixture: Mixture) -> None:
+    first, again, other = (stream(tables, mixture, seed).take(0, 24)["query"].to_pylist() for seed in (0, 0, 1))
+    assert first == again != other
+
+
+@settings(deadline=None, max_examples=30)
+@given(steps=st.lists(st.integers(0, 60), min_size=1, max_size=6), tokens_at_once=st.sampled_from([1, 30, 90, 10_000]))
+def test_a_batch_is_a_function_of_the_step_alone(
+    tables: Path, encoder: Encoder, steps: list[int], tokens_at_once: int
+) -> None:
+    """Not of the batches before, nor of how many tokens are embedded at a time."""
+    resumed = batches(tables, encoder, tokens_at_once=tokens_at_once)
+    for step in steps:
+        assert content(resumed.batch(step, 0)) == content(batches(tables, encoder).batch(step, 0))
+
+
+def mixed(tables: Path, encoder: Encoder, steps: range) -> MixedBatches:
+    return MixedBatches(lambda _: {"pairs": batches(tables, encoder)}, steps, 1)
+
+
+def test_processes_that_load_give_the_same_batches(tables: Path, encoder: Encoder) -> None:
+    loader = DataLoader(mixed(tables, encoder, range(9)), batch_size=None, num_workers=2)
+    alone = batches(tables, encoder)
+    assert [content(batch["pairs"]) for batch in loader] == [content(alone.batch(step, 0)) for step in range(9)]
+
+
+@pytest.mark.parametrize("mixture", ["uniform", "pooled"])
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_the_ranks_batches_together_are_the_batch(tables: Path, encoder: Encoder, ranks: int, mixture: Mixture) -> None:
+    whole = batches(tables, encoder, mixture)
+    parts = [batches(tables, encoder, mixture, rank=rank, ranks=ranks) for rank in range(ranks)]
+    for step in range(9):
+        expected, found = whole.batch(step, 0), [part.batch(step, 0) for part in parts]
+        assert {len(part["log_q"]) for part in found} == {12 // ranks}
+        assert sorted(pair for part in found for pair in content(part)) == sorted(content(expected))
+        # Numbers of documents mean the same on every rank.
+        names = dict(zip(content(expected), expected["document_ids"].tolist(), strict=True))
+        for part in found:
+            assert [names[pair] for pair in content(part)] == part["document_ids"].tolist()
+        tokens = [int(row_lengths(part["document"]).sum()) for part in found]
+        assert max(tokens) <= min(tokens) + LENGTHS.document  # the ranks have like work
+
+
+def test_pairs_come_whole_however_many_passes_others_take(tables: Path, encoder: Encoder) -> None:
+    assert not Pairs.splits and Passages.splits
+    alone, among = batches(tables, encoder), batches(tables, encoder, passes=3)
+    assert content(among.batch(4, 0)) == content(alone.batch(4, 0))
+
+
+def test_equal_numbers_are_equal_documents(tables: Path, encoder: Encoder) -> None:
+    batch = batches(tables, encoder, batch_size=ROWS).batch(0, 0)
+    numbers = batch["document_ids"].tolist()
+    documents = [document[1:4:2] for _, document, _ in content(batch)]  # its title and the first token of its passage
+    assert len(set(numbers)) < len(numbers)
+    assert len(set(zip(numbers, documents, strict=True))) == len(set(numbers)) == len(set(documents))
+
+
+def test_texts_are_cut_and_keep_to_the_tokens_at_once(tables: Path, encoder: Encoder) -> None:
+    batch = batches(tables, encoder, batch_size=48).batch(0, 0)
+    for chunk in batch["query"]["chunks"] + batch["document"]["chunks"]:
+        rows, width = chunk["input_ids"].shape
+        assert rows * width <= 40 or rows == 1
+        assert width <= LENGTHS.document
+    cls, sep = TOKENS.cls, TOKENS.sep
+    for query, document, _ in content(batch):
+        assert (query[0], query[-1], document[0], document[2], document[-1]) == (cls, sep, cls, sep, sep)
+    assert max(len(document) for _, document, _ in content(batch)) == LENGTHS.document
+
+
+def test_vectors_come_in_the_order_of_the_pairs(tables: Path, encoder: Encoder) -> None:
+    stream = batches(tables, encoder)
+    batch = stream.batch(2, 0)
+    states = stream.encode(encoder, batch)
+    assert states["query"].shape == states["document"].shape == (12, encoder.dimension)
+    whole = batches(tables, encoder, tokens_at_once=10_000)
+    for role, vectors in whole.encode(encoder, whole.batch(2, 0)).items():
+        np.testing.assert_allclose(states[role].detach(), vectors.detach(), atol=1e-5)
+
+
+@pytest.mark.parametrize(("ranks", "passes"), [(1, 1), (2, 1), (1, 3), (2, 3)])
+def test_masked_language_modelling_reads_the_same_documents(
+    tables: Path, encoder: Encoder, ranks: int, passes: int
+) -> None:
+    found = []
+    for rank in range(ranks):
+        stream = Passages(PassagesConfig(), tables, encoder, 0, Steps(12, passes, rank, ranks))
+        for batch in (stream.batch(3, part) for part in range(passes)):
+            assert len(batch["input_ids"]) == 12 // (ranks * passes)
+            assert stream.encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
+            found += [
+                tuple(ids[mask.bool()].tolist())
+                for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
+            ]
+    assert sorted(found) == sorted(document for _, document, _ in content(batches(tables, encoder).batch(3, 0)))
+
+
+def test_the_tokens_of_some_documents_are_there_to_be_counted(tables: Path, encoder: Encoder) -> None:
+    stream = Passages(PassagesConfig(mixture="pooled"), tables, encoder, 0, Steps(12))
+    every = stream.rows.take(0, ROWS)
+    assert len(stream.sample(10_000)) == sum(map(len, every["title"].to_pylist() + every["passage"].to_pylist()))
+    assert sum(20 <= token < 23 for token in stream.sample(9)) == 9  # titles have one token each
+
+
+def test_a_run_may_read_some_tasks_alone(tables: Path, encoder: Encoder) -> None:
+    stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Steps(10))
+    assert {query[1] for query, *_ in content(stream.batch(0, 0))} == {12}
+    assert stream.rows.rows == SIZES["wlp"]
+
+
+def test_a_step_that_is_not_there(tables: Path, encoder: Encoder) -> None:
+    for wrong in (-1, 9):
+        with pytest.raises(IndexError):
+            mixed(tables, encoder, range(9))[wrong]
+
+
+def test_pairs_that_are_not_there_are_named(tables: Path, tmp_path: Path) -> None:
+    (tmp_path / "ict").mkdir()
+    with pytest.raises(FileNotFoundError, match="ict: no Parquet files"):
+        PairStream([tmp_path / "ict"], "uniform", 0)
+    write_pairs([], tmp_path / "bfs")
+    with pytest.raises(NothingToReadError, match="bfs: no pairs"):
+        PairStream([tmp_path / "bfs"], "uniform", 0)
+
+
+@pytest.mark.parametrize("mixture", ["uniform", "pooled"])
+def test_a_task_without_pairs_has_no_part_in_the_mixture(mixture: str, tables: Path, tmp_path: Path) -> None:
+    write_pairs([], tmp_path / "bfs")
+    stream = PairStream([tables / "wlp", tmp_path / "bfs"], mixture, 0)  # type: ignore[arg-type]
+    assert stream.take(0, 9).equals(PairStream([tables / "wlp"], "uniform", 0).take(0, 9))

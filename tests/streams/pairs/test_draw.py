@@ -1,0 +1,154 @@
+"""ICT and BFS on one page: what every pair must satisfy, though sentences recur."""
+
+from collections import Counter
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from contexture.encoders.config import Lengths, Needs
+from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig, TwoTowerSampling
+from contexture.streams.pairs.draw import Passage, body_first, inverse_cloze
+from contexture.streams.tokens import Sentence
+
+END = 0  # closes each made-up sentence, so that a passage can be taken apart
+
+
+def page(*passages: list[int], lead: int = 1) -> list[Passage]:
+    """A page whose sentences are given by one word each; the first `lead` passages are its first section."""
+    return [Passage(f"en:1#{i}", int(i >= lead), [(word, END) for word in words]) for i, words in enumerate(passages)]
+
+
+def parts(tokens: list[int]) -> list[Sentence]:
+    return [(word, END) for word in tokens[::2]]
+
+
+words = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=5)
+configs = st.builds(TwoTowerSampling, pairs_per_passage=st.integers(1, 3))
+
+
+@given(words, configs, st.integers(0, 2**32))
+def test_ict_takes_a_sentence_out_of_its_passage(
+    passages: list[list[int]], config: TwoTowerSampling, seed: int
+) -> None:
+    made = page(*passages)
+    pairs = list(inverse_cloze(made, config, seed))
+    assert len({pair.pair_id for pair in pairs}) == len(pairs)
+    for passage in made:
+        own = [pair for pair in pairs if pair.document == passage.passage_id]
+        texts = len(set(passage.sentences))
+        assert len(own) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
+        assert len({pair.query for pair in own}) == len(own)
+        for pair in own:
+            rest = [sentence for sentence in passage.sentences if sentence != pair.query]
+            assert len(rest) < len(passage.sentences)
+            assert parts(pair.passage) == rest != []
+
+
+@given(words, st.integers(0, 5), configs, st.integers(0, 2**32))
+def test_bfs_asks_each_passage_with_a_sentence_of_the_first_section_that_it_does_not_say(
+    passages: list[list[int]], lead: int, config: TwoTowerSampling, seed: int
+) -> None:
+    made = page(*passages, lead=lead)
+    first = {sentence for passage in made if passage.section_index == 0 for sentence in passage.sentences}
+    pairs = list(body_first(made, config, seed))
+    assert len({pair.pair_id for pair in pairs}) == len(pairs)
+    for passage in made:
+        own = [pair for pair in pairs if pair.document == passage.passage_id]
+        assert len(own) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
+        assert len({pair.query for pair in own}) == len(own)
+        for pair in own:
+            assert pair.query in first - set(passage.sentences)
+            assert pair.passage == list(chain.from_iterable(passage.sentences))
+
+
+def test_pages_without_what_a_task_needs_give_no_pair() -> None:
+    config = TwoTowerSampling()
+    assert list(inverse_cloze(page([1], [2, 2]), config, 0)) == []
+    assert list(body_first(page([1, 2, 3]), config, 0)) == []  # one passage says all of the first section
+    assert list(body_first(page([1, 2], [3], lead=0), config, 0)) == []  # no text before the first heading
+    assert list(body_first([], config, 0)) == list(inverse_cloze([], config, 0)) == []
+
+
+def test_each_sentence_is_equally_likely() -> None:
+    made = page([1, 2], [3, 4, 5], [6, 7, 8, 9], lead=2)
+    config = TwoTowerSampling()
+    ict: Counter[int] = Counter()
+    bfs: Counter[tuple[str, int]] = Counter()
+    for seed in range(2000):
+        ict.update(pair.query[0] for pair in inverse_cloze(made, config, seed))
+        bfs.update((pair.document, pair.query[0]) for pair in body_first(made, config, seed))
+    expected = {1: 1000, 2: 1000, 3: 667, 4: 667, 5: 667, 6: 500, 7: 500, 8: 500, 9: 500}
+    assert all(abs(ict[word] - count) < 90 for word, count in expected.items())
+    choices = {"en:1#0": [3, 4, 5], "en:1#1": [1, 2], "en:1#2": [1, 2, 3, 4, 5]}
+    assert set(bfs) == {(document, word) for document, words in choices.items() for word in words}
+    assert all(abs(count - 2000 / len(choices[document])) < 90 for (document, _), count in bfs.items())
+
+
+def test_the_sentence_stays_in_the_passage_as_often_as_asked() -> None:
+    made = page([1, 2, 3])
+    kept = [
+        len(pair.passage) == 6
+        for seed in range(2000)
+        for pair in inverse_cloze(made, TwoTowerSampling(remove_probability=0.9), seed)
+    ]
+    assert len(kept) == 2000
+    assert 150 < sum(kept) < 250
+
+
+def test_more_pairs_change_none() -> None:
+    made = page([1, 2, 3, 4], [5, 6, 7], [8, 9], lead=2)
+    for draw in (inverse_cloze, body_first):
+        for seed in range(20):
+            few = list(draw(made, TwoTowerSampling(remove_probability=0.5), seed))
+            many = list(draw(made, TwoTowerSampling(remove_probability=0.5, pairs_per_passage=3), seed))
+            assert len(few) == 3 < len(many)
+            assert all(pair in many for pair in few)
+
+
+def test_the_pairs_stay_the_same_in_later_versions() -> None:
+    """Seeded choices are part of what a run must give again: if this fails, existing pairs change."""
+    made = page([1, 2, 3], [4, 5], [6, 7, 8])
+    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in inverse_cloze(made, TwoTowerSampling(), 1)]
+    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in body_first(made, TwoTowerSampling(), 1)]
+    assert ict == [("ict:en:1#0:1", 2, [1, 3]), ("ict:en:1#1:1", 5, [4]), ("ict:en:1#2:2", 8, [6, 7])]
+    assert bfs == [("bfs:en:1#1:0", 1, [4, 5]), ("bfs:en:1#2:1", 2, [6, 7, 8])]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"document_tokens": 3},
+        {"query_tokens": 2},
+        {"pairs_per_passage": 0},
+        {"remove_probability": 1.1},
+        {"files": 0},
+        {"passage_tokens": 9},
+    ],
+)
+def test_impossible_configuration_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        TwoTowerSampling(**values)  # type: ignore[arg-type]
+
+
+def test_defaults_are_the_papers() -> None:
+    config = TwoTowerSampling()
+    assert (config.document_tokens, config.query_tokens, config.remove_probability) == (288, 64, 1.0)
+    assert (config.pairs_per_passage, PairsConfig().read, PairsConfig().mixture) == (
+        1, ["ict", "bfs", "wlp"], "uniform",
+    )  # fmt: skip
+
+
+def test_pairs_are_cut_to_what_encoders_read() -> None:
+    sampling, lengths = (
+        PairSampling(pairs_per_passage=2, remove_probability=0.9, files=4),
+        Lengths(query=9, document=30),
+    )
+    found = PairsConfig(sampling=sampling).sampler(lengths)
+    assert found == TwoTowerSampling(
+        pairs_per_passage=2, remove_probability=0.9, files=4, document_tokens=30, query_tokens=9
+    )
+    # Documents alone are batches of tokens, which need positions; pairs are texts, which have theirs anyway.
+    assert (PassagesConfig().needs(lengths), PairsConfig().needs(lengths)) == (Needs(30), Needs())

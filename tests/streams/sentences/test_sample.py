@@ -1,0 +1,168 @@
+"""The table of contiguous sentences: the corpus in order, the same however the work is cut up."""
+
+import random
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.encoders.config import Lengths
+from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
+from contexture.streams.sentences.sample import contiguous_sentences, count_sentences, tables
+from contexture.streams.tokens import PARAGRAPH
+from tests.streams.make import settings
+
+#: A document: its paragraphs, their sentences, their words.
+Texts = dict[str, list[list[list[int]]]]
+#: The table as written: a row is a document, a position and words; a list of rows for each file.
+Files = list[list[tuple[str, int, list[int]]]]
+
+FILES = 3
+FIELDS = ", ".join(f"{name}: {kind}" for name, kind in PARAGRAPH.items())
+SCHEMA = f"doc_id string, title_tokens array<int>, paragraphs array<struct<{FIELDS}>>"
+
+
+def texts_of(documents: DataFrame) -> Texts:
+    return {row["doc_id"]: [list(p["sentences"]) for p in row["paragraphs"]] for row in documents.collect()}
+
+
+def table_of(spark: SparkSession, texts: Texts) -> DataFrame:
+    """A documents table."""
+    rows: list[tuple[Any, ...]] = [
+        (doc_id, [], [(number, 0, paragraph, [], []) for number, paragraph in enumerate(paragraphs)])
+        for doc_id, paragraphs in texts.items()
+    ]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+def written(sentences: DataFrame, folder: Path) -> Files:
+    """What training reads: the rows of each file, the files in the order of their names."""
+    sentences.write.parquet(str(folder))
+    tables = [pq.read_table(file).to_pylist() for file in sorted(folder.glob("*.parquet"))]
+    return [[(row["document"], row["position"], row["tokens"]) for row in rows] for rows in tables]
+
+
+def expected(texts: Texts, max_words: int) -> dict[str, list[tuple[int, list[int]]]]:
+    """The sentences of each document, the plain way."""
+    found = {}
+    for document, paragraphs in texts.items():
+        flat = [sentence[:max_words] for paragraph in paragraphs for sentence in paragraph]
+        if len(flat) > 1:
+            found[document] = list(enumerate(flat))
+    return found
+
+
+def counted(texts: Texts, max_words: int) -> dict[str, int]:
+    """The counts, the plain way."""
+    counts = dict.fromkeys(("documents", "sentences", "words", "sentences_cut", "documents_of_one_sentence"), 0)
+    for paragraphs in texts.values():
+        flat = [sentence for paragraph in paragraphs for sentence in paragraph]
+        if len(flat) == 1:
+            counts["documents_of_one_sentence"] += 1
+        elif flat:
+            counts["documents"] += 1
+            counts["sentences"] += len(flat)
+            counts["words"] += sum(min(len(sentence), max_words) for sentence in flat)
+            counts["sentences_cut"] += sum(len(sentence) > max_words for sentence in flat)
+    return counts
+
+
+def grouped(files: Files) -> list[tuple[str, list[tuple[int, list[int]]]]]:
+    """The documents in their order; one that is not in one piece comes twice."""
+    rows = [row for file in files for row in file]
+    return [(name, [row[1:] for row in part]) for name, part in groupby(rows, key=lambda row: row[0])]
+
+
+@pytest.fixture(scope="module")
+def files(documents: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return written(contiguous_sentences(documents, 9, FILES, 5), tmp_path_factory.mktemp("sentences") / "table")
+
+
+def test_documents_are_whole_and_their_sentences_in_order(documents: DataFrame, files: Files) -> None:
+    texts = texts_of(documents)
+    found = grouped(files)
+    assert len({name for name, _ in found}) == len(found)  # each in one piece, hence in one file
+    assert dict(found) == expected(texts, 9)
+    assert len(files) == FILES
+    assert all(file for file in files)
+    lengths = [len(words) for file in files for _, _, words in file]
+    assert max(lengths) == 9 and min(lengths) < 9  # some are cut, some are not
+    one = {name for name, paragraphs in texts.items() if sum(map(len, paragraphs)) == 1}
+    assert one and not one & {name for name, _ in found}
+
+
+def test_counts_are_those_of_the_table(documents: DataFrame, files: Files) -> None:
+    counts = count_sentences(documents, 9)
+    assert counts == counted(texts_of(documents), 9)
+    rows = [row for file in files for row in file]
+    assert counts["sentences"] == len(rows)
+    assert counts["words"] == sum(len(words) for _, _, words in rows)
+    assert counts["documents_of_one_sentence"] > 0 and counts["sentences_cut"] > 0
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_the_partitioning_of_the_input_changes_nothing(
+    partitions: int, spark: SparkSession, documents: DataFrame, files: Files, tmp_path: Path
+) -> None:
+    """Nor does the number of partitions that Spark works with, which is that of cores on other machines."""
+    other = documents.repartition(partitions, "sentence_count")
+    with settings(spark, spark__sql__shuffle__partitions=f"{partitions}", spark__sql__adaptive__enabled="false"):
+        assert written(contiguous_sentences(other, 9, FILES, 5), tmp_path / "table") == files
+
+
+def test_the_seed_draws_the_order_of_the_documents(documents: DataFrame, files: Files, tmp_path: Path) -> None:
+    again, other = (written(contiguous_sentences(documents, 9, 1, seed), tmp_path / f"{seed}") for seed in (5, 6))
+    first, second = ([name for name, _ in grouped(one)] for one in (again, other))
+    assert first != second and sorted(first) == sorted(second)
+    assert first != sorted(first)
+    assert dict(grouped(again)) == dict(grouped(other)) == dict(grouped(files))
+    for file in files:  # fewer or more files deal the documents out, but each has its share in the same order
+        names = [name for name, _ in grouped([file])]
+        assert names == [name for name in first if name in names]
+
+
+@pytest.mark.parametrize("max_words", [1, 4])
+def test_counts_and_rows_of_documents_of_any_shape(spark: SparkSession, max_words: int, tmp_path: Path) -> None:
+    """Among them are documents without a sentence, and with one only behind an empty paragraph."""
+    draw = random.Random(max_words)
+
+    def words() -> list[int]:
+        return [draw.randint(5, 9) for _ in range(draw.randint(1, 6))]
+
+    shapes = [[draw.randint(0, 2) for _ in range(draw.randint(0, 3))] for _ in range(40)] + [[], [0], [0, 1], [1, 1]]
+    texts = {f"d{i}": [[words() for _ in range(size)] for size in shape] for i, shape in enumerate(shapes)}
+    documents = table_of(spark, texts)
+    assert count_sentences(documents, max_words) == counted(texts, max_words)
+    found = written(contiguous_sentences(documents, max_words, 2, 0), tmp_path / "table")
+    assert dict(grouped(found)) == expected(texts, max_words)
+
+
+def test_counts_of_a_corpus_without_neighbours(spark: SparkSession) -> None:
+    nothing = dict.fromkeys(("documents", "sentences", "words", "sentences_cut"), 0)
+    assert count_sentences(table_of(spark, {}), 5) == nothing | {"documents_of_one_sentence": 0}
+    alone: Any = {"a": [[[1, 2, 3]]], "b": [[], [[4] * 9]]}
+    assert count_sentences(table_of(spark, alone), 5) == nothing | {"documents_of_one_sentence": 2}
+    assert not contiguous_sentences(table_of(spark, alone), 5, 2, 0).head(1)
+
+
+@pytest.mark.parametrize("config", [ContiguousConfig(files=FILES), SentencesConfig(files=FILES)])
+def test_the_stage_makes_one_table_cut_to_what_encoders_read(
+    config: ContiguousConfig | SentencesConfig, documents: DataFrame, files: Files, tmp_path: Path
+) -> None:
+    made = tables(config, Lengths(query=5, document=9), 5)
+    (one,) = made.tables
+    assert (one.name, one.reads, one.observed, made.between) == ("sentences", ("documents",), False, ())
+    assert written(one.make(documents), tmp_path / "table") == files
+    assert made.count(one.make(documents), documents) == count_sentences(documents, 9)
+
+
+def test_a_corpus_without_neighbours_is_refused(spark: SparkSession) -> None:
+    alone = table_of(spark, {"a": [[[1, 2, 3]]]})
+    made = tables(ContiguousConfig(), Lengths(9, 9), 0)
+    with pytest.raises(
+        ValueError, match=r"no document of the corpus has two sentences.*'documents_of_one_sentence': 1"
+    ):
+        made.count(made.tables[0].make(alone), alone)

@@ -1,0 +1,125 @@
+"""The Spark side of CMLM: consecutive sequences, whatever the partitions, and none lost."""
+
+from itertools import chain, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.encoders.config import Lengths
+from contexture.streams.packing import pack_sentences
+from contexture.streams.sequence_pairs.config import SequencePairsConfig, SequenceSampling
+from contexture.streams.sequence_pairs.sample import count_pairs, sequence_pairs, tables
+from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
+from contexture.vocabulary.tokenizers import load_tokenizer
+from tests.streams.make import WORDS, Made, settings, table
+
+LENGTH, FILES = 22, 3
+
+
+def sequences_of(documents: DataFrame, unit: str, room: int) -> dict[str, list[list[int]]]:
+    """Page → its sequences, in plain Python."""
+    found = {}
+    for row in sentences_alone(documents).collect():
+        sentences = [list(one) for paragraph in row["sentences"] for one in paragraph]
+        sizes = [len(one) for one in sentences]
+        counts = [1] * len(sizes) if unit == "sentences" else pack_sentences(sizes, room)
+        ends = [sum(counts[:place]) for place in range(len(counts) + 1)]
+        found[row["doc_id"]] = [list(chain.from_iterable(sentences[a:b]))[:room] for a, b in pairwise(ends)]
+    return found
+
+
+@pytest.mark.parametrize("unit", ["packed", "sentences"])
+def test_every_two_consecutive_sequences_are_a_pair(unit: str, documents: DataFrame) -> None:
+    config = SequenceSampling(unit=unit, files=FILES)  # type: ignore[arg-type]
+    rows = sequence_pairs(documents, config, LENGTH, 5).collect()
+    there = {(row["document"], row["position"]): (list(row["first"]), list(row["second"])) for row in rows}
+    assert len(there) == len(rows) > 20
+    swapped = 0
+    for document, sequences in sequences_of(documents, unit, LENGTH - 2).items():
+        for position, (before, after) in enumerate(pairwise(sequences)):
+            pair = there.pop((document, position))
+            assert pair in ((before, after), (after, before))
+            swapped += pair != (before, after)
+            assert all(0 < len(one) <= LENGTH - 2 for one in pair)
+    assert not there
+    assert abs(swapped / len(rows) - 0.5) < 4 * (0.25 / len(rows)) ** 0.5
+
+
+@pytest.mark.parametrize(("probability", "expected"), [(0.0, 0), (1.0, 1)])
+def test_the_order_is_swapped_as_often_as_told(probability: float, expected: int, documents: DataFrame) -> None:
+    config = SequenceSampling(swap_probability=probability, files=FILES)
+    sequences = sequences_of(documents, "packed", LENGTH - 2)
+    for row in sequence_pairs(documents, config, LENGTH, 5).collect():
+        pair = [row["first"], row["second"]]
+        assert [list(one) for one in pair] == [
+            sequences[row["document"]][row["position"] + place] for place in (expected, 1 - expected)
+        ]
+
+
+def test_pairs_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
+    found = []
+    for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
+        with settings(
+            documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
+        ):
+            again = documents.repartition(partitions, "sentence_count")
+            pairs = sequence_pairs(again, SequenceSampling(files=FILES), LENGTH, 11)
+            assert pairs.rdd.getNumPartitions() == FILES
+            found.append(pairs.collect())
+    assert found[0] == found[1] == found[2]
+    other = sequence_pairs(documents, SequenceSampling(files=FILES), LENGTH, 12).collect()
+    assert other != found[0] and len(other) == len(found[0])
+
+
+def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
+    """One token a word: 6 less the two special ones leave 4."""
+    made = table(
+        spark,
+        [
+            Made("en:1", 0, ["amber birch", "cedar delta", "ember"]),
+            Made("en:1", 1, ["fjord grove heath"], 1),
+            Made("en:1", 2, ["inlet jetty knoll larch amber birch"], 1),
+            Made("en:2", 0, ["amber birch cedar"]),
+        ],
+    )
+    documents = tokenize_paragraphs(made, vocabulary).cache()
+    tokenizer, _ = load_tokenizer(vocabulary)
+    pairs = sequence_pairs(documents, SequenceSampling(swap_probability=0, files=1), 6, 0)
+    rows = sorted(pairs.collect(), key=lambda row: row["position"])
+    assert [(row["document"], row["position"]) for row in rows] == [("en:1", 0), ("en:1", 1)]
+    assert [[tokenizer.decode(row[name]) for name in ("first", "second")] for row in rows] == [
+        ["amber birch cedar delta", "ember fjord grove heath"],
+        ["ember fjord grove heath", "inlet jetty knoll larch"],
+    ]
+    assert count_pairs(pairs, documents, 6) == {
+        "pairs": 2, "documents": 1, "tokens": 16, "documents_of_one_sequence": 1, "sentences_cut": 1
+    }  # fmt: skip
+
+
+@given(st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=6), min_size=1, max_size=5))
+@hypothesis_settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_counts_are_those_of_the_rows(spark: SparkSession, vocabulary: Path, lengths: list[list[int]]) -> None:
+    made = [
+        Made(f"en:{page}", place, [" ".join(WORDS[:size])])
+        for page, sizes in enumerate(lengths)
+        for place, size in enumerate(sizes)
+    ]
+    documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
+    pairs = sequence_pairs(documents, SequenceSampling(unit="sentences", files=2), 10, 3).cache()
+    counts, rows = count_pairs(pairs, documents, 10), pairs.collect()
+    assert counts["pairs"] == len(rows) == sum(len(sizes) - 1 for sizes in lengths)
+    assert counts["documents_of_one_sequence"] == sum(len(sizes) == 1 for sizes in lengths)
+    assert counts["tokens"] == sum(len(row["first"]) + len(row["second"]) for row in rows)
+    assert counts["sentences_cut"] == sum(size > 8 for sizes in lengths for size in sizes)
+
+
+def test_a_corpus_of_single_sequences_is_refused(spark: SparkSession, vocabulary: Path) -> None:
+    documents = tokenize_paragraphs(table(spark, [Made("en:1", 0, ["amber birch", "cedar"])]), vocabulary).cache()
+    made = tables(SequencePairsConfig(), Lengths(query=64, document=64), 0)
+    pairs = made.tables[0].make(documents)
+    with pytest.raises(ValueError, match=r"no document .* two sequences of 64 tokens.*'documents_of_one_sequence': 1"):
+        made.count(pairs, documents)

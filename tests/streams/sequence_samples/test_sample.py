@@ -1,0 +1,260 @@
+"""The Spark side of Cross-Thought: contiguous samples, whatever the partitions, and no token lost."""
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.encoders.config import Lengths
+from contexture.streams.sequence_samples.batches import cut_samples, frequent_tokens, shared_tokens
+from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
+from contexture.streams.sequence_samples.sample import _sampler, count_samples, group_runs, sequence_samples, tables
+from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
+from tests.streams.make import WORDS, Made, settings, table
+
+FILES = 3
+
+
+def texts_of(documents: DataFrame) -> dict[str, list[int]]:
+    """Page → its tokens."""
+    return {
+        row["doc_id"]: [token for paragraph in row["sentences"] for sentence in paragraph for token in sentence]
+        for row in sentences_alone(documents).collect()
+    }
+
+
+@pytest.mark.parametrize("boundaries", ["documents", "cross"])
+def test_samples_hold_all_text_once_and_in_order(boundaries: str, documents: DataFrame) -> None:
+    config = SampleSampling(sequences=4, tokens=7, boundaries=boundaries, files=FILES)  # type: ignore[arg-type]
+    rows = sequence_samples(documents, config, 5).collect()
+    texts = texts_of(documents)
+    assert len({row["sample"] for row in rows}) == len(rows) > 5
+    assert sum(len(piece) for row in rows for piece in row["pieces"]) == sum(map(len, texts.values()))
+    full = 0
+    for row in rows:
+        name, begin = row["sample"].rsplit("@", 1)
+        first = list(row["pieces"][0])
+        there = texts[name][int(begin) :]
+        assert first[: len(there)] == there[: len(first)] and first
+        sequences = sum(-(-len(piece) // 7) for piece in row["pieces"])
+        assert sequences <= 4
+        full += sequences == 4
+        if boundaries == "documents":
+            assert row["documents"] == len(row["pieces"])
+            assert all(list(piece) == texts_with(texts, list(piece)) for piece in row["pieces"][1:])
+        else:
+            assert len(row["pieces"]) == 1
+    assert full >= len(rows) - FILES
+    assert any(row["documents"] > 1 for row in rows) and any(row["documents"] == 1 for row in rows)
+
+
+def texts_with(texts: dict[str, list[int]], piece: list[int]) -> list[int]:
+    """The piece, if a page begins with it: what follows in a sample begins at the top of its page."""
+    return next((text[: len(piece)] for text in texts.values() if text[: len(piece)] == piece), [])
+
+
+def test_samples_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
+    found, config = [], SampleSampling(sequences=4, tokens=7, files=FILES)
+    for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
+        with settings(
+            documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
+        ):
+            samples = sequence_samples(documents.repartition(partitions, "sentence_count"), config, 11)
+            assert samples.rdd.getNumPartitions() == FILES
+            found.append(samples.collect())
+    assert found[0] == found[1] == found[2]
+    other = sequence_samples(documents, config, 12).collect()
+    assert other != found[0]
+
+
+def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
+    """One token a word; samples of three sequences of two."""
+    made = [Made("en:1", 0, ["amber birch cedar", "delta ember"]), Made("en:2", 0, ["fjord"])]
+    made.append(Made("en:3", 0, [" ".join(WORDS[:7])]))
+    documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
+    samples = sequence_samples(documents, SampleSampling(sequences=3, tokens=2, files=1), 0).cache()
+    # 3 + 1 + 4 sequences fill two samples and two thirds of a third, in whatever order the pages come.
+    counts = count_samples(samples, documents, SampleSampling(sequences=3, tokens=2, files=1))
+    assert {name: counts[name] for name in ("documents", "samples", "sequences", "tokens", "samples_padded")} == {
+        "documents": 3, "samples": 3, "sequences": 8, "tokens": 13, "samples_padded": 1
+    }  # fmt: skip
+    assert counts["sequences_padded"] == 3 and counts["documents_per_sample_max"] >= 2
+
+
+def test_samples_of_a_file_by_hand() -> None:
+    """Pages of 5, 1 and 7 tokens in this order, in batches of whatever size."""
+    pages = {"a": [1, 2, 3, 4, 5], "b": [6], "c": [11, 12, 13, 14, 15, 16, 17]}
+
+    def run(boundaries: str, at_once: int) -> list[tuple[str, int, list[list[int]]]]:
+        config = SampleSampling(sequences=3, tokens=2, boundaries=boundaries)  # type: ignore[arg-type]
+        names = list(pages)
+        batches = [
+            pa.RecordBatch.from_pydict(
+                {
+                    "doc_id": pa.array(names[i : i + at_once]),
+                    "tokens": pa.array([pages[name] for name in names[i : i + at_once]], pa.list_(pa.int32())),
+                }
+            )
+            for i in range(0, 3, at_once)
+        ]
+        made = pa.Table.from_batches(_sampler(config)(iter(batches)))
+        return [(row["sample"], row["documents"], row["pieces"]) for row in made.to_pylist()]
+
+    for at_once in (1, 2, 3):
+        assert run("documents", at_once) == [
+            ("a@0", 1, [[1, 2, 3, 4, 5]]),
+            ("b@0", 2, [[6], [11, 12, 13, 14]]),
+            ("c@4", 1, [[15, 16, 17]]),
+        ]
+        assert run("cross", at_once) == [
+            ("a@0", 2, [[1, 2, 3, 4, 5, 6]]),
+            ("c@0", 1, [[11, 12, 13, 14, 15, 16]]),
+            ("c@6", 1, [[17]]),
+        ]
+
+
+@given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
+def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: int) -> None:
+    tokens = iter(range(1000))
+    samples = [[[next(tokens) for _ in range(size)] for size in of_sample] for of_sample in sizes]
+    config = ShortSequencesConfig(sampling=SampleSampling(sequences=8, tokens=length))
+    cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
+    found, sample, piece = cut.sequences, cut.samples, cut.documents
+    expected = [
+        (number, one[i : i + length])
+        for number, of_sample in enumerate(samples)
+        for one in of_sample
+        for i in range(0, len(one), length)
+    ]
+    assert found.lengths[:, 0].tolist() == [len(one) for _, one in expected]
+    assert found.tokens.tolist() == list(chain.from_iterable(one for _, one in expected))
+    assert sample.tolist() == [number for number, _ in expected]
+    assert piece.max() + 1 == sum(map(len, sizes)) and (np.diff(piece) >= 0).all()
+
+
+@given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 4))
+def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owners: list[int], documents: int) -> None:
+    runs = [(str(owner), start, np.array([start], np.int32)) for start, owner in enumerate(owners)]
+    samples = list(group_runs(runs, documents))
+    names = [(sample, owners[int(piece[0])]) for sample, one in enumerate(samples) for piece in one.pieces]
+    assert sorted(int(piece[0]) for one in samples for piece in one.pieces) == list(range(len(owners)))
+    assert len(set(names)) == len(names)
+    sizes = [len(one.pieces) for one in samples]
+    assert max(sizes, default=1) <= documents and min(sizes, default=1) >= 1
+    # A sample that is not full lacks no document that a later sample has twice over: no two could be merged into one
+    # without a document that both have, or too many runs.
+    for first, one in enumerate(samples):
+        for other in samples[first + 1 :]:
+            assert len(one.pieces) == documents or other.names & one.names
+
+
+def test_runs_of_a_file_by_hand() -> None:
+    """Documents a, b and c with three, two and one run, two documents a sample."""
+    runs = [("a", 0, [1]), ("a", 8, [2]), ("b", 0, [3]), ("a", 16, [4]), ("c", 0, [5]), ("b", 8, [6])]
+    samples = group_runs([(name, start, np.array(tokens, np.int32)) for name, start, tokens in runs], 2)
+    rows = [(name, count, [piece.tolist() for piece in pieces]) for name, count, pieces in (s.row() for s in samples)]
+    assert rows == [("a@0", 2, [[1], [3]]), ("a@8", 2, [[2], [5]]), ("a@16", 2, [[4], [6]])]
+
+
+def test_runs_are_of_different_documents_and_do_not_depend_on_partitions(documents: DataFrame) -> None:
+    config = SampleSampling(sequences=6, tokens=7, run_length=2, files=FILES)
+    texts, tables_of_rows = texts_of(documents), []
+    for partitions, shuffles in ((1, "1"), (5, "7")):
+        with settings(documents.sparkSession, spark__sql__shuffle__partitions=shuffles):
+            samples = sequence_samples(documents.repartition(partitions, "sentence_count"), config, 5)
+            assert samples.rdd.getNumPartitions() == FILES
+            tables_of_rows.append(samples.collect())
+    rows = tables_of_rows[0]
+    assert rows == tables_of_rows[1] and rows != sequence_samples(documents, config, 6).collect()
+    assert max(row["documents"] for row in rows) == 3 and len({row["sample"] for row in rows}) == len(rows)
+    assert all(row["documents"] == len(row["pieces"]) for row in rows)
+    cut = [text[start : start + 14] for text in texts.values() for start in range(0, len(text), 14)]
+    assert sorted(list(piece) for row in rows for piece in row["pieces"]) == sorted(cut)
+    counts = count_samples(sequence_samples(documents, config, 5), documents, config)
+    per_sample = sorted(row["documents"] for row in rows)
+    assert counts["documents_per_sample_max"] == 3 and counts["documents_per_sample_min"] == per_sample[0]
+    assert counts["samples_padded"] == sum(number < 3 for number in per_sample)
+
+
+TOKENS = st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=7), min_size=1, max_size=6)
+
+
+@given(st.lists(TOKENS, min_size=1, max_size=4), st.integers(1, 3), st.sampled_from([None, 1, 2, 3]))
+def test_shared_tokens_and_parts_are_those_of_a_loop(
+    samples: list[list[list[int]]], length: int, documents: int | None
+) -> None:
+    """Tokens 0 and 1 are frequent."""
+    sampling = SampleSampling(sequences=6, tokens=length, run_length=1)
+    config = SequenceSamplesConfig(sampling=sampling, documents=documents)
+    cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
+    size = documents or 6
+    parts = [one[i : i + size] for one in samples for i in range(0, len(one), size)]
+    sequences = [[p[i : i + length] for p in part for i in range(0, len(p), length)] for part in parts]
+    assert cut.samples.tolist() == [number for number, part in enumerate(sequences) for _ in part]
+    expected = [
+        token > 1 and any(token in other for j, other in enumerate(part) if j != i)
+        for part in sequences
+        for i, sequence in enumerate(part)
+        for token in sequence
+    ]
+    assert shared_tokens(cut, np.arange(9) < 2).tolist() == expected
+
+
+class Pieces:
+    """Rows of samples in memory."""
+
+    def __init__(self, samples: list[list[list[int]]]) -> None:
+        self.samples, self.rows = samples, len(samples)
+
+    def take(self, start: int, count: int) -> pa.Table:
+        pieces = pa.array(self.samples[start : start + count], pa.list_(pa.list_(pa.int32())))
+        return pa.table({"pieces": pieces})
+
+
+def test_frequent_tokens_are_counted_by_sampled_sequences() -> None:
+    """Of 100 sequences of two tokens token 1 is in all, token 2 in three, each other in at most two."""
+    samples = [[[1, 2 if number < 3 else 10 + number // 2]] for number in range(100)]
+    frequent = frequent_tokens(Pieces(samples), SampleSampling(sequences=1, tokens=2), 70)
+    assert np.flatnonzero(frequent).tolist() == [1, 2]
+
+
+def test_samples_that_cannot_be_made_raise_errors() -> None:
+    with pytest.raises(ValidationError, match="run_length is 3: it must divide sequences, 8"):
+        SampleSampling(sequences=8, run_length=3)
+    with pytest.raises(ValidationError, match="runs are of one document each: set boundaries to documents"):
+        SampleSampling(sequences=8, run_length=2, boundaries="cross")
+    with pytest.raises(ValidationError, match=r"documents splits samples of runs: set sampling\.run_length"):
+        SequenceSamplesConfig(documents=2)
+    with pytest.raises(ValidationError, match="documents is 3: it must divide the 4 documents of a sample"):
+        SequenceSamplesConfig(sampling=SampleSampling(sequences=8, run_length=2), documents=3)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "said"),
+    [
+        (
+            {"tokens": 9},
+            r"no document fills a sequence of 9 tokens, the longest has 5: lower sampling\.tokens to at mo",
+        ),
+        (
+            {"tokens": 2, "sequences": 8, "run_length": 1},
+            r"no sample has runs of 8 documents, the fullest has 2: lower sampling\.sequences to at most 2",
+        ),
+        ({"tokens": 2, "sequences": 9}, r"does not fill a sample of 9 sequences, the fullest of its 1 files has 4: "),
+    ],
+)
+def test_samples_that_the_corpus_does_not_fill_are_refused_with_what_fits(
+    sampling: dict[str, int], said: str, spark: SparkSession, vocabulary: Path
+) -> None:
+    made = [Made("en:1", 0, ["amber birch cedar", "delta ember"]), Made("en:2", 0, ["fjord"])]
+    documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
+    config = SequenceSamplesConfig(sampling=SampleSampling(**sampling, files=1))
+    every = tables(config, Lengths(query=64, document=64), 0)
+    with pytest.raises(ValueError, match=said):
+        every.count(every.tables[0].make(documents).cache(), documents)

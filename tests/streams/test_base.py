@@ -1,0 +1,224 @@
+"""What streams are made of, and those of sentences: the corpus in its order, or shuffled."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.config import Lengths, Needs
+from contexture.streams.base import Steps, Stream, TextStream, TokenStream, dealt, needs_of, numbers, parts_of
+from contexture.streams.joint.config import JointConfig
+from contexture.streams.pairs.config import PassagesConfig
+from contexture.streams.sentences.batches import Contiguous, ShuffledSentences
+from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
+from contexture.training.config import OptimizerConfig, PretrainConfig
+from tests.encoders.toys import build
+
+#: Sentences of each document; the corpus has 30.
+DOCUMENTS = [11, 2, 7, 3, 7]
+LIMIT = 5
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A folder and its rows; a sentence begins with a token of its own, and some are longer than what is read."""
+    draw = np.random.default_rng(0)
+    rows: list[dict[str, Any]] = []
+    for number, size in enumerate(DOCUMENTS):
+        for position in range(size):
+            tokens = [100 + len(rows), *draw.integers(5, 25, draw.integers(0, 8)).tolist()]
+            rows.append({"document": f"d{number}", "position": position, "tokens": tokens})
+    schema = pa.schema({"document": pa.string(), "position": pa.int32(), "tokens": pa.list_(pa.int32())})
+    folder = tmp_path_factory.mktemp("sentences")
+    for part in range(2):
+        table = pa.Table.from_pylist(rows[part * 15 : part * 15 + 15], schema)
+        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=4)
+    return folder, rows
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return build("gru", shared=False, lengths=Lengths(LIMIT, LIMIT))
+
+
+def contiguous(folder: Path, encoder: Encoder, boundaries: str = "documents", **steps: Any) -> Contiguous:
+    config = ContiguousConfig(boundaries=boundaries)  # type: ignore[arg-type]
+    return Contiguous(config, folder, encoder, 0, Steps(**{"batch_size": 12} | steps))
+
+
+def shuffled(folder: Path, encoder: Encoder, seed: int = 0, **steps: Any) -> ShuffledSentences:
+    return ShuffledSentences(SentencesConfig(), folder, encoder, seed, Steps(**{"batch_size": 12} | steps))
+
+
+def texts_of(batch: dict[str, Any]) -> list[list[int]]:
+    """What the encoder reads, in the order of the batch."""
+    rows = [
+        ids[mask.bool()].tolist()
+        for chunk in batch["texts"]["chunks"]
+        for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
+    ]
+    return [rows[place] for place in batch["texts"]["rows"].tolist()]
+
+
+def words_of(batch: dict[str, Any]) -> list[list[int]]:
+    words = batch["words"]
+    return [ids[mask.bool()].tolist() for ids, mask in zip(words["input_ids"], words["attention_mask"], strict=True)]
+
+
+def test_contiguous_batches_are_the_corpus_in_its_order_again_and_again(corpus: Any, encoder: Encoder) -> None:
+    folder, rows = corpus
+    stream = contiguous(folder, encoder)
+    for step in (0, 1, 2, 7, 4):
+        batch = stream.batch(step, 0)
+        expected = [rows[(step * 12 + place) % 30] for place in range(12)]
+        assert texts_of(batch) == words_of(batch) == [row["tokens"][:LIMIT] for row in expected]
+        assert batch["positions"].tolist() == [row["position"] for row in expected]
+        names = dict(zip(batch["document_numbers"].tolist(), (row["document"] for row in expected), strict=True))
+        assert [names[number] for number in batch["document_numbers"].tolist()] == [row["document"] for row in expected]
+        assert len(set(names.values())) == len(names)
+        assert int(batch["first"]) == 0
+
+
+def test_boundaries_of_documents_are_kept_or_crossed(corpus: Any, encoder: Encoder) -> None:
+    kept, crossed = (contiguous(corpus[0], encoder, kind).batch(0, 0) for kind in ("documents", "cross"))
+    assert len(set(kept["document_numbers"].tolist())) == 2 and kept["positions"].tolist() == [*range(11), 0]
+    assert crossed["document_numbers"].tolist() == [0] * 12 and crossed["positions"].tolist() == list(range(12))
+    assert texts_of(crossed) == texts_of(kept)
+
+
+@pytest.mark.parametrize("boundaries", ["documents", "cross"])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_each_rank_has_a_run_of_its_own_and_knows_of_all(
+    boundaries: str, ranks: int, corpus: Any, encoder: Encoder
+) -> None:
+    whole = contiguous(corpus[0], encoder, boundaries)
+    parts = [contiguous(corpus[0], encoder, boundaries, rank=rank, ranks=ranks, passes=2) for rank in range(ranks)]
+    for step in range(5):
+        batches, expected = [part.batch(step, 0) for part in parts], whole.batch(step, 0)
+        assert [text for batch in batches for text in texts_of(batch)] == texts_of(expected)
+        assert [int(batch["first"]) for batch in batches] == [12 // ranks * rank for rank in range(ranks)]
+        for batch in batches:
+            for name in ("document_numbers", "positions"):
+                assert torch.equal(batch[name], expected[name])
+
+
+def test_fewer_sentences_than_a_batch_are_refused(corpus: Any, encoder: Encoder) -> None:
+    with pytest.raises(ValueError, match=r"30 sentences are fewer than a batch of 31: give more text, or a smaller"):
+        contiguous(corpus[0], encoder, batch_size=31)
+    assert len(texts_of(contiguous(corpus[0], encoder, batch_size=30).batch(0, 0))) == 30
+
+
+def test_shuffled_sentences_come_once_an_epoch_in_an_order_of_the_seed(corpus: Any, encoder: Encoder) -> None:
+    folder, rows = corpus
+    stream = shuffled(folder, encoder, batch_size=10)
+    epochs = [[text for step in range(3) for text in texts_of(stream.batch(epoch * 3 + step, 0))] for epoch in (0, 1)]
+    for epoch in epochs:
+        assert sorted(epoch) == sorted(row["tokens"][:LIMIT] for row in rows)
+    assert epochs[0] != epochs[1]
+    again, other = (shuffled(folder, encoder, seed, batch_size=10) for seed in (0, 1))
+    assert texts_of(again.batch(2, 0)) == epochs[0][20:] == words_of(again.batch(2, 0))
+    assert texts_of(other.batch(2, 0)) != epochs[0][20:]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_share_out_shuffled_sentences(ranks: int, corpus: Any, encoder: Encoder) -> None:
+    whole = shuffled(corpus[0], encoder)
+    parts = [shuffled(corpus[0], encoder, rank=rank, ranks=ranks, passes=3) for rank in range(ranks)]
+    for step in range(4):
+        batches = [part.batch(step, 0) for part in parts]
+        assert all(len(texts_of(batch)) == 12 // ranks for batch in batches)
+        assert sorted(text for batch in batches for text in texts_of(batch)) == sorted(texts_of(whole.batch(step, 0)))
+
+
+@pytest.mark.parametrize("open_stream", [contiguous, shuffled])
+def test_some_tokens_are_there_to_be_counted(open_stream: Any, corpus: Any, encoder: Encoder) -> None:
+    folder, rows = corpus
+    stream = open_stream(folder, encoder)
+    assert sorted(stream.sample(1000)) == sorted(token for row in rows for token in row["tokens"])
+    assert sum(token >= 100 for token in stream.sample(7)) == 7
+
+
+@pytest.mark.parametrize("kind", ["gru", "transformer_cls"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
+    kind: str, shared: bool, corpus: Any
+) -> None:
+    encoder = build(kind, shared=shared, lengths=Lengths(LIMIT, LIMIT))
+    stream = contiguous(corpus[0], encoder, tokens_at_once=9)
+    batch = stream.batch(1, 0)
+    states = stream.encode(encoder, batch)
+    assert (states["query"] is states["document"]) == shared
+    for role in ("query", "document"):
+        torch.testing.assert_close(states[role], encoder(batch["texts"], role))  # type: ignore[arg-type]
+    words = words_of(batch)
+    assert len(words) == 12 and all(len(text) <= LIMIT for text in words)
+    if kind == "transformer_cls":  # with [CLS] and [SEP]
+        assert [text[1:-1] for text in texts_of(batch)] == [text[: LIMIT - 2] for text in words]
+
+
+def test_texts_that_are_negatives_stay_whole_and_tokens_are_split() -> None:
+    assert (TokenStream.splits, TextStream.splits, Contiguous.splits, ShuffledSentences.splits) == (
+        True, False, False, False,
+    )  # fmt: skip
+
+
+def test_a_stream_without_tokens_says_so() -> None:
+    class Silent(Stream):
+        def __init__(self) -> None:
+            pass
+
+        def collate(self, *_: Any) -> dict[str, Any]:
+            return {}
+
+        def encode(self, *_: Any) -> None:
+            pass
+
+    with pytest.raises(NotImplementedError, match="Silent has no tokens to count"):
+        Silent().sample(3)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 8))
+def test_rows_are_dealt_out_with_lengths_alike(lengths: list[int], places: int) -> None:
+    found = [dealt(np.array(lengths), place, places) for place in range(places)]
+    assert sorted(row for part in found for row in part.tolist()) == list(range(len(lengths)))
+    assert all(part.tolist() == sorted(part.tolist()) for part in found)
+    sums = [sum(lengths[row] for row in part.tolist()) for part in found]
+    assert max(sums) - min(sums) <= max(lengths)
+
+
+def test_columns_become_parts_also_of_a_slice_and_of_several_chunks() -> None:
+    rows = [{"a": [1, 2], "b": [3]}, {"a": [], "b": [4, 5]}, {"a": [6], "b": []}, {"a": [7], "b": [8, 9]}]
+    schema = pa.schema({name: pa.list_(pa.int32()) for name in "ab"})
+    whole = pa.Table.from_pylist(rows, schema)
+    pieces = pa.concat_tables([whole.slice(1, 1), whole.slice(2, 2)])
+    for table in (whole.slice(1), pieces):
+        found = parts_of(table, "a", "b")
+        assert (found.tokens.tolist(), found.lengths.tolist()) == ([4, 5, 6, 7, 8, 9], [[0, 2], [1, 0], [1, 2]])
+        one = parts_of(table, "b")
+        assert (one.tokens.tolist(), one.lengths.tolist()) == ([4, 5, 8, 9], [[2], [0], [2]])
+    assert numbers(pa.chunked_array([["x", "y"], ["x", "z", "y"]])).tolist() == [0, 1, 0, 2, 1]
+
+
+def test_an_encoder_serves_all_streams_of_its_system() -> None:
+    lengths = Lengths(query=9, document=40)
+    joint, passages = JointConfig(sentence_tokens=8), PassagesConfig()
+    assert needs_of({}, lengths) == Needs()
+    assert needs_of({"joint": joint}, lengths) == Needs(6 * 8, 6)
+    assert needs_of({"passages": passages, "joint": joint}, Lengths(9, 60)) == Needs(60, 6)
+    assert needs_of({"contiguous": ContiguousConfig(), "sentences": SentencesConfig()}, lengths) == Needs()
+
+
+@pytest.mark.parametrize(
+    ("micro", "devices", "passes"), [(None, 1, 1), (12, 1, 1), (11, 1, 2), (6, 1, 2), (5, 1, 3), (1, 1, 12), (1, 3, 4)]
+)
+def test_passes_keep_to_the_rows_that_a_device_takes_at_once(micro: int | None, devices: int, passes: int) -> None:
+    config = PretrainConfig({}, 12, OptimizerConfig(1e-3), devices=devices, micro_batch_size=micro)
+    assert config.passes({"joint": 12, "passages": 6}) == passes
+    assert config.passes({}) == 1  # nothing that could be split

@@ -1,0 +1,43 @@
+"""Rows of several languages in shares that are smoothed."""
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from contexture.streams.languages import COPY, smoothed, without_text
+
+
+def rows_of(spark: SparkSession, counts: dict[str, int]) -> DataFrame:
+    rows = [(f"{language}:{number}", number) for language, count in counts.items() for number in range(count)]
+    return spark.createDataFrame(rows, "document string, position int")
+
+
+def test_languages_by_counts(spark: SparkSession) -> None:
+    counts = {"en": 3000, "fr": 300, "el": 30}
+    found = smoothed(rows_of(spark, counts), "document", ("document", "position"), 0.3, 7)
+    taken = [(row["document"], row[COPY]) for row in found.collect()]
+    by_language = Counter(document.split(":")[0] for document, _ in taken)
+    weights = {language: count**0.3 for language, count in counts.items()}
+    for language, weight in weights.items():
+        assert by_language[language] == pytest.approx(3330 * weight / sum(weights.values()), rel=0.05)
+    assert len(set(taken)) == len(taken)
+    copies = Counter(document for document, _ in taken if document.startswith("el"))
+    assert len(copies) == 30 and max(copies.values()) - min(copies.values()) <= 1
+    assert max(copy for _, copy in taken) == max(copies.values())
+
+
+def test_the_same_on_any_number_of_partitions(spark: SparkSession) -> None:
+    rows, place = rows_of(spark, {"en": 400, "fr": 40}), ("document", "position")
+    found = [
+        sorted(map(tuple, smoothed(rows.repartition(count), "document", place, 0.5, 7).collect())) for count in (1, 5)
+    ]
+    assert found[0] == found[1]
+    assert sorted(map(tuple, smoothed(rows, "document", place, 0.5, 8).collect())) != found[0]
+
+
+def test_languages_without_text_are_named_whatever_their_region(spark: SparkSession) -> None:
+    examples = spark.createDataFrame([("en-GB", "pt-BR"), ("en", "zh-Hant")], "one string, other string")
+    documents = spark.createDataFrame([("EN:0",), ("pt:0",)], "doc_id string")
+    assert without_text(examples, ("one", "other"), documents) == {"without_text": "zh-Hant"}
+    assert without_text(examples.limit(1), ("one", "other"), documents) == {}

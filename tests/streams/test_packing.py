@@ -1,0 +1,161 @@
+"""Packing: whole sentences of one section, as many as fit, and nothing lost."""
+
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from contexture.streams.packing import pack_passages, pack_sentences
+from contexture.streams.tokens import tokenize_paragraphs
+from contexture.vocabulary.tokenizers import load_tokenizer
+from tests.streams.make import Made, made_up_paragraphs, settings, table
+
+TOKENS, FILES = 32, 3
+
+
+def number(row: Row) -> int:
+    return int(row["passage_id"].rpartition("#")[2])
+
+
+def in_order(passages: DataFrame) -> list[Row]:
+    return sorted(passages.collect(), key=lambda row: (row["doc_id"], number(row)))
+
+
+@given(st.lists(st.integers(1, 20)), st.integers(1, 30))
+def test_packing_is_greedy_and_divides_nothing(lengths: list[int], budget: int) -> None:
+    counts = pack_sentences(lengths, budget)
+    assert sum(counts) == len(lengths)
+    ends = [sum(counts[: i + 1]) for i in range(len(counts))]
+    packed = [lengths[end - count : end] for end, count in zip(ends, counts, strict=True)]
+    for passage in packed:
+        assert len(passage) == 1 or sum(passage) <= budget
+        assert passage
+    for passage, following in pairwise(packed):
+        assert sum(passage) + following[0] > budget, "the next sentence would have fitted"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "counts"), [([], []), ([5, 5, 1, 9], [2, 2]), ([11, 1, 10], [1, 1, 1]), ([1, 99, 1], [1, 1, 1])]
+)
+def test_packing_by_hand(lengths: list[int], counts: list[int]) -> None:
+    assert pack_sentences(lengths, 10) == counts
+
+
+def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
+    """One token a word: a budget of 12 less 3 special tokens and 2 of the title leaves 7."""
+    links: dict[str, str | None] = {"birch": "en:2", "delta": "en:3", "ember": "en:1", "larch": None}
+    paragraphs = [
+        Made("en:1", 0, ["amber birch cedar", "\u200d", "delta delta"], 0, links=links),
+        Made("en:1", 1, ["\u200d"], 0, links=links),
+        Made("en:1", 2, ["ember birch", "fjord"], 0, links=links),
+        Made("en:1", 4, ["grove"], 1, links=links),
+        Made("en:1", 5, ["heath inlet jetty knoll larch birch delta amber"], 1, links=links),
+        Made("en:1", 6, ["larch"], 3, links=links),
+        Made("en:2", 0, ["", "\u200d"]),
+    ]
+    made = table(spark, paragraphs)
+    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 2))
+    assert [(row["passage_id"], row["section_index"], row["text"], row["links"]) for row in rows] == [
+        ("en:1#0", 0, "amber birch cedar delta delta ember birch", ["en:2", "en:3"]),
+        ("en:1#1", 0, "fjord", []),
+        ("en:1#2", 1, "grove", []),
+        ("en:1#3", 1, "heath inlet jetty knoll larch birch delta amber", ["en:2", "en:3"]),
+        ("en:1#4", 3, "larch", []),
+    ]
+    assert [row["sentence_lengths"] for row in rows] == [[3, 2, 2], [1], [1], [8], [1]]
+    tokenizer, _ = load_tokenizer(vocabulary)
+    for row in rows:
+        assert (row["doc_id"], row["title"]) == ("en:1", "Amber grove")
+        assert row["title_tokens"] == tokenizer.encode("Amber grove", add_special_tokens=False).ids
+        assert row["tokens"] == tokenizer.encode(row["text"], add_special_tokens=False).ids
+
+
+def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, paragraphs: DataFrame) -> None:
+    rows = in_order(pack_passages(documents, paragraphs, TOKENS, FILES))
+    pages = {doc_id: list(of_page) for doc_id, of_page in groupby(rows, key=lambda row: row["doc_id"])}
+    assert len(rows) > 2 * len(pages) == 2 * documents.count()
+    for document in documents.collect():
+        passages = pages[document["doc_id"]]
+        assert [number(row) for row in passages] == list(range(len(passages)))
+        assert {tuple(row["title_tokens"]) for row in passages} == {tuple(document["title_tokens"])}
+        said = [(p["section_index"], s) for p in document["paragraphs"] for s in p["sentences"]]
+        linked = [
+            (p["section_index"], p["sentences"][link["sentence_index"]], link["doc_id"])
+            for p in document["paragraphs"]
+            for link in p["links"]
+        ]
+        packed: list[tuple[int, list[int]]] = []
+        for row in passages:
+            assert len(row["tokens"]) == sum(row["sentence_lengths"])
+            size = len(row["tokens"]) + len(row["title_tokens"]) + 3
+            assert size <= TOKENS or len(row["sentence_lengths"]) == 1
+            assert len(row["links"]) == len(set(row["links"]))
+            start, own = 0, []
+            for length in row["sentence_lengths"]:
+                own.append((row["section_index"], row["tokens"][start : start + length]))
+                start += length
+            assert {target for *place, target in linked if tuple(place) in own} - {row["doc_id"]} == set(row["links"])
+            packed += own
+        assert packed == said
+
+
+def test_texts_stand_beside_their_tokens(documents: DataFrame, paragraphs: DataFrame, vocabulary: Path) -> None:
+    tokenizer, _ = load_tokenizer(vocabulary)
+    for row in pack_passages(documents, paragraphs, TOKENS, FILES).collect():
+        assert tokenizer.encode(row["text"], add_special_tokens=False).ids == row["tokens"]
+        assert tokenizer.encode(row["title"], add_special_tokens=False).ids == row["title_tokens"]
+
+
+def test_passages_do_not_depend_on_partitions_and_lie_in_order(documents: DataFrame, paragraphs: DataFrame) -> None:
+    tables = []
+    for partitions, shuffles, adaptive, batch in ((1, "1", "true", "4"), (3, "7", "false", "1"), (7, "2", "true", "0")):
+        with settings(
+            documents.sparkSession,
+            spark__sql__shuffle__partitions=shuffles,
+            spark__sql__adaptive__enabled=adaptive,
+            spark__sql__execution__arrow__maxRecordsPerBatch=batch,
+        ):
+            passages = pack_passages(
+                documents.repartition(partitions, "sentence_count"), paragraphs.repartition(partitions), TOKENS, FILES
+            )
+            parts = passages.rdd.glom().collect()
+        assert len(parts) == FILES
+        for part in parts:
+            assert part == sorted(part, key=lambda row: (row["doc_id"], number(row)))
+        tables.append(parts)
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_tables_that_do_not_belong_together_are_refused(spark: SparkSession, vocabulary: Path) -> None:
+    made = [Made("en:1", 0, ["amber", "birch"]), Made("en:1", 1, ["cedar"])]
+    documents = tokenize_paragraphs(table(spark, made), vocabulary)
+    for other in ([], made[:1], [Made("en:1", 0, ["amber"]), made[1]], [Made("en:2", 0, ["amber"])]):
+        with pytest.raises(Exception, match=r"page en:1, paragraph [01]: \d sentences in the documents table, \d in"):
+            pack_passages(documents, table(spark, other), TOKENS, FILES).collect()
+
+
+def test_an_empty_corpus_gives_no_passage(spark: SparkSession, vocabulary: Path) -> None:
+    made = table(spark, [])
+    assert pack_passages(tokenize_paragraphs(made, vocabulary), made, TOKENS, FILES).collect() == []
+
+
+def test_pages_of_the_made_up_corpus_have_several_sections() -> None:
+    assert {made.section_index for made in made_up_paragraphs()} == {0, 1}
+
+
+def test_a_title_that_fills_the_document_leaves_a_sentence_to_each_passage(
+    spark: SparkSession, vocabulary: Path
+) -> None:
+    """Of 12 tokens a title of 4 leaves 5 beside the special ones, and one of 9 or 20 leaves the least there is."""
+    said = ["amber", "birch", "cedar", "delta ember", "fjord"]
+    made = table(spark, [Made(f"en:{words}", 0, said, title="grove " * words) for words in (4, 9, 20)])
+    rows = in_order(pack_passages(tokenize_paragraphs(made, vocabulary), made, 12, 1))
+    assert {row["doc_id"]: len(row["title_tokens"]) for row in rows} == {"en:4": 4, "en:9": 9, "en:20": 20}
+    counts = {
+        doc_id: [len(row["sentence_lengths"]) for row in of_page]
+        for doc_id, of_page in groupby(rows, key=lambda row: row["doc_id"])
+    }
+    assert counts == {"en:4": [4, 1], "en:9": [1] * 5, "en:20": [1] * 5}

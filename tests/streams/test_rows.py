@@ -1,0 +1,178 @@
+"""Batches are a function of (seed, step), whatever the passes and the devices."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from contexture.encoders.base import build_encoder
+from contexture.streams.base import MixedBatches, Stream, needs_of
+from contexture.streams.rows import NothingToReadError, OrderedRows, ShuffledRows
+from contexture.systems.config import SystemConfig
+from contexture.systems.launch import files_of
+from contexture.training.prepare import open_stages
+from contexture.vocabulary.vocabulary import Vocabulary
+from tests.training.toys import DOCUMENTS, mixed, schedule, write_sentences
+
+
+def identifiers(rows: ShuffledRows, start: int, count: int) -> list[str]:
+    return rows.take(start, count)["example_id"].to_pylist()
+
+
+def test_an_epoch_holds_every_row_once_and_epochs_differ(examples: Path) -> None:
+    rows = ShuffledRows(examples / "joint", ["example_id"], seed=3)
+    first, second = identifiers(rows, 0, 60), identifiers(rows, 60, 60)
+    assert sorted(first) == sorted(second) == sorted(str(n) for n in range(60))
+    assert first != second
+    assert identifiers(ShuffledRows(examples / "joint", ["example_id"], seed=4), 0, 60) != first
+
+
+def test_any_stretch_is_the_same_stretch_of_the_stream(examples: Path) -> None:
+    folder = examples / "joint"
+    whole = identifiers(ShuffledRows(folder, ["example_id"], seed=3), 0, 150)
+    for start, count in ((0, 7), (5, 30), (55, 12), (119, 31)):
+        assert identifiers(ShuffledRows(folder, ["example_id"], seed=3), start, count) == whole[start : start + count]
+
+
+def test_rows_in_their_order_begin_anew_at_the_end(examples: Path) -> None:
+    rows = OrderedRows(examples / "sentences", ["document", "position"])
+    own = [(f"d{document}", place) for document, size in enumerate(DOCUMENTS) for place in range(size)]
+    for start, count in ((0, 90), (3, 20), (85, 12), (89, 100), (360, 5)):
+        found = rows.take(start, count)
+        expected = [own[(start + place) % 90] for place in range(count)]
+        assert list(zip(*(found[name].to_pylist() for name in ("document", "position")), strict=True)) == expected
+
+
+def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="run the examples stage"):
+        ShuffledRows(tmp_path, ["labels"], seed=0)
+    write_sentences([], tmp_path / "none")
+    with pytest.raises(NothingToReadError, match="none: no examples in these files"):
+        OrderedRows(tmp_path / "none", ["tokens"])
+
+
+#: A run that reads two streams whose rows are independent of one another, and two whose texts are negatives.
+ALL = {"mlm": 1, "mspp": 1, "in_batch_negatives": 1, "quick_thoughts": 1, "simcse": 1}
+RUNS: dict[str, Any] = {"all": schedule(4, **ALL)}
+
+
+def system(**pretrain: Any) -> SystemConfig:
+    return mixed(RUNS, 0.1, **pretrain)
+
+
+def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0) -> tuple[dict[str, Stream], int]:
+    told = config.pretraining("all")
+    needs = needs_of(told.streams, told.lengths)
+    encoder = build_encoder(told.encoder, told.lengths, Vocabulary.load(tokenizer), needs)
+    (stage,), passes = open_stages(told, 0, files_of(config, examples, tokenizer, None), encoder, rank)
+    return stage, passes
+
+
+def texts(batch: dict[str, Any]) -> list[tuple[int, ...]]:
+    """The tokens of a batch's rows, those of a query and its document together, in no order."""
+    if "input_ids" in batch:
+        return sorted(tuple(ids[mask.bool()].tolist()) for ids, mask in zip(*tokens(batch), strict=True))
+    roles = [batch[role] for role in ("query", "document", "texts") if role in batch]
+    sides = []
+    for one in roles:
+        rows = [
+            tuple(ids[mask.bool()].tolist())
+            for chunk in one["chunks"]
+            for ids, mask in zip(*tokens(chunk), strict=True)
+        ]
+        sides.append([rows[place] for place in one["rows"].tolist()])
+    return sorted(sum(parts, ()) for parts in zip(*sides, strict=True))
+
+
+def tokens(batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    return batch["input_ids"], batch["attention_mask"]
+
+
+@pytest.mark.parametrize("name", ["joint", "pairs", "contiguous", "sentences"])
+def test_ranks_and_passes_share_out_the_rows_of_a_step(name: str, examples: Path, tokenizer: Path) -> None:
+    config = system(devices=2, micro_batch_size=2)
+    whole, _ = streams(system(), examples, tokenizer)
+    for step in (0, 3):
+        parts = []
+        for rank in range(2):
+            mine, passes = streams(config, examples, tokenizer, rank)
+            assert passes == 3
+            seen = [mine[name].batch(step, part) for part in range(passes if mine[name].splits else 1)]
+            assert {len(texts(batch)) for batch in seen} == ({2} if mine[name].splits else {6})
+            parts += [row for batch in seen for row in texts(batch)]
+            other = streams(config, examples, tokenizer, 1 - rank)[0][name]
+            assert texts(other.batch(step, 0, rank)) == texts(seen[0])
+        assert sorted(parts) == texts(whole[name].batch(step, 0))
+
+
+def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(examples: Path, tokenizer: Path) -> None:
+    found, passes = streams(system(micro_batch_size=3), examples, tokenizer)
+    batches = MixedBatches(
+        lambda step: {name: found[name] for name in (["joint", "pairs"] if step else ["pairs"])}, range(3), passes
+    )
+    assert len(batches) == 12 and passes == 4
+    assert [set(batch) for batch in batches] == [
+        {"pairs"}, set(), set(), set(), *[{"joint", "pairs"}, {"joint"}, {"joint"}, {"joint"}] * 2
+    ]  # fmt: skip
+    with pytest.raises(IndexError):
+        batches[12]
+
+
+def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, tokenizer: Path) -> None:
+    one, passes = streams(system(micro_batch_size=6), examples, tokenizer)
+    two, _ = streams(system(micro_batch_size=6), examples, tokenizer)
+    whole, later = (
+        MixedBatches(lambda _, found=found: found, steps, passes)  # type: ignore[misc]
+        for found, steps in ((one, range(4)), (two, range(2, 4)))
+    )
+    assert len(later) == 4
+    for index in range(4):
+        for name, batch in later[index].items():
+            assert texts(batch) == texts(whole[index + 4][name])
+
+
+def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: Path) -> None:
+    """They come as they were told, and in their order."""
+    found, passes = streams(system(micro_batch_size=6), examples, tokenizer)
+    batches = MixedBatches(lambda _: found, range(4), passes)
+    loaded = list(DataLoader(batches, batch_size=None, num_workers=2))
+    assert len(loaded) == 8 and set(loaded[0]) == {"joint", "pairs", "contiguous", "sentences"}
+    torch.testing.assert_close(loaded, list(batches), rtol=0, atol=0)
+
+
+def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer: Path) -> None:
+    run = RUNS["all"] | {"batch_size": {"pairs": 20, "joint": 8}}
+    found, _ = streams(mixed({"all": run}, 0.1), examples, tokenizer)
+    sizes = {name: len(texts(stream.batch(1, 0))) for name, stream in found.items()}
+    assert sizes == {"joint": 8, "pairs": 20, "contiguous": 12, "sentences": 12}
+    found, _ = streams(mixed({"all": run | {"batch_size": 30}}, 0.1), examples, tokenizer)
+    assert {len(texts(stream.batch(1, 0))) for stream in found.values()} == {30}
+
+
+def test_rows_that_passes_cannot_share_are_refused(examples: Path, tokenizer: Path) -> None:
+    with pytest.raises(ValueError, match="run all, stream joint: batch_size 7 must be a multiple of 2 passes × 1 dev"):
+        streams(system(batch_size=7, micro_batch_size=5), examples, tokenizer)
+
+
+def test_examples_of_another_layout_are_refused(tmp_path: Path, examples: Path, tokenizer: Path) -> None:
+    table = pq.read_table(next((examples / "joint").glob("*.parquet")))
+    short = table.set_column(2, "labels", [[labels[:1] for labels in table["labels"].to_pylist()]])
+    (tmp_path / "joint").mkdir()
+    pq.write_table(short, tmp_path / "joint" / "part.parquet")
+    for name in ("pairs", "sentences"):
+        (tmp_path / name).symlink_to(examples / name)
+    found, _ = streams(system(), tmp_path, tokenizer)
+    with pytest.raises(ValueError, match=r"do not hold 2 candidates each, as streams\.joint\.sampling says"):
+        found["joint"].batch(0, 0)
+
+
+def test_a_text_has_a_negative(examples: Path, tokenizer: Path) -> None:
+    told = mixed({"all": schedule(in_batch_negatives=1) | {"batch_size": 2}}, devices=2)
+    with pytest.raises(ValueError, match="pairs: batch_size 2 on 2 devices: texts are negatives of one another"):
+        streams(told, examples, tokenizer)
+    run = replace(told.pretrain.runs["all"], batch_size=4)
+    streams(replace(told, pretrain=replace(told.pretrain, runs={"all": run})), examples, tokenizer)

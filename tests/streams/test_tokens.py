@@ -1,0 +1,111 @@
+"""Paragraphs to documents of token ids."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
+from contexture.vocabulary.tokenizers import load_tokenizer
+from tests.streams.make import Made, made_up_paragraphs, settings, table
+
+
+def by_document(table: DataFrame) -> list[Row]:
+    return sorted(table.collect(), key=lambda row: str(row["doc_id"]))
+
+
+def links(paragraph: Any) -> list[tuple[int, str]]:
+    return [(link["sentence_index"], link["doc_id"]) for link in paragraph["links"]]
+
+
+def test_each_sentence_becomes_its_token_ids_in_place(documents: DataFrame, vocabulary: Path) -> None:
+    tokenizer, _ = load_tokenizer(vocabulary)
+    expected: dict[str, list[tuple[int, int, list[list[int]], list[int]]]] = {}
+    titles = {}
+    for made in made_up_paragraphs():
+        ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in made.sentences]
+        expected.setdefault(made.doc_id, []).append((made.paragraph_index, made.section_index, ids, []))
+        titles[made.doc_id] = tokenizer.encode(made.title, add_special_tokens=False).ids
+    rows = by_document(documents)
+    fields = ("paragraph_index", "section_index", "sentences", "left_out")
+    found = {row["doc_id"]: [tuple(p[name] for name in fields) for p in row["paragraphs"]] for row in rows}
+    assert found == expected
+    assert {row["doc_id"]: row["title_tokens"] for row in rows} == titles
+    assert {row["doc_id"]: row["sentence_count"] for row in rows} == {
+        doc_id: sum(len(part[2]) for part in parts) for doc_id, parts in expected.items()
+    }
+    assert max(len(ids) for parts in expected.values() for part in parts for ids in part[2]) == 17
+
+
+def test_a_link_belongs_to_the_sentence_that_it_starts_in(spark: SparkSession, vocabulary: Path) -> None:
+    amber, birch = "en:7", "en:9"
+    sentences = ["amber birch.", "amber amber cedar.", "\u200d", "delta. birch", "ember"]
+    rows = [
+        Made("en:1", 0, sentences, links={"amber": amber, "birch": birch, "cedar": None, "\u200d": amber}),
+        Made("en:1", 1, ["fjord", "birch"], links={"fjord birch": amber, "birch": birch}),
+        Made("en:1", 2, ["amber"]),
+        # The same sentence twice: the second one is looked for after the first.
+        Made("en:1", 3, ["cedar grove", "cedar grove"], links={"grove cedar": amber}),
+    ]
+    [row] = tokenize_paragraphs(table(spark, rows), vocabulary).collect()
+    assert [links(paragraph) for paragraph in row["paragraphs"]] == [
+        [(0, amber), (0, birch), (1, amber), (2, birch)],
+        [(0, amber), (1, birch)],
+        [],
+        [(0, amber)],
+    ]
+    assert [paragraph["left_out"] for paragraph in row["paragraphs"]] == [[2], [], [], []]
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_documents_do_not_depend_on_partitions(
+    partitions: int, paragraphs: DataFrame, documents: DataFrame, vocabulary: Path
+) -> None:
+    shuffled = paragraphs.orderBy("sentences", ascending=partitions > 1).repartition(partitions)
+    with settings(paragraphs.sparkSession, spark__sql__execution__arrow__maxRecordsPerBatch="5"):
+        assert by_document(tokenize_paragraphs(shuffled, vocabulary)) == by_document(documents)
+
+
+def test_what_has_no_token_is_left_out(spark: SparkSession, vocabulary: Path) -> None:
+    rows = [
+        Made("en:1", 0, ["\u200d", "amber", ""]),
+        Made("en:1", 1, []),
+        Made("en:1", 2, [" "]),
+        Made("en:1", 4, ["birch", "cedar"]),
+        Made("en:2", 0, [""]),
+    ]
+    [row] = tokenize_paragraphs(table(spark, rows).coalesce(1), vocabulary).collect()
+    assert row["doc_id"] == "en:1"
+    assert [(p["paragraph_index"], len(p["sentences"]), p["left_out"]) for p in row["paragraphs"]] == [
+        (0, 1, [0, 2]),
+        (4, 2, []),
+    ]
+    assert row["sentence_count"] == 3
+
+
+def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) -> None:
+    alone = sentences_alone(documents)
+    plan = alone._jdf.queryExecution().toString()
+    assert "paragraph_index" in plan
+    [schema] = {line.rpartition("ReadSchema: ")[2] for line in plan.splitlines() if "ReadSchema" in line}
+    assert schema == "struct<doc_id:string,paragraphs:array<struct<paragraph_index:int,sentences:array<array<int>>>>>"
+    read = read_documents(alone.toArrow(), 4)
+    for document, row in zip(read, by_document(documents), strict=True):
+        assert document.doc_id == row["doc_id"]
+        assert document.paragraphs == [
+            (p["paragraph_index"], [tuple(sentence[:4]) for sentence in p["sentences"]]) for p in row["paragraphs"]
+        ]
+
+
+def test_sentences_of_another_text_are_refused(spark: SparkSession, vocabulary: Path) -> None:
+    *place, _, sentences, found = Made("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
+    row = (*place, "ember amb", sentences, found)
+    damaged = spark.createDataFrame([row], table(spark, []).schema)
+    with pytest.raises(Exception, match="page en:1, paragraph 3: a sentence is not in the paragraph's text"):
+        tokenize_paragraphs(damaged, vocabulary).collect()
+
+
+def test_tokenizing_needs_a_vocabulary(paragraphs: DataFrame, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"tokenizer\.json"):
+        tokenize_paragraphs(paragraphs, tmp_path)
