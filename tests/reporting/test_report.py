@@ -157,7 +157,7 @@ def test_bad_input() -> None:
 def test_reporting_stays_apart_from_training_and_pipelines() -> None:
     code = """
 import sys
-import contexture.reporting.report, contexture.reporting.league, contexture.reporting.default_page
+import contexture.reporting.report, contexture.systems.league.page, contexture.reporting.default_page
 print(sorted({"torch", "kedro", "mlflow", "pyspark"} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
+from contexture.splits import groups
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.splits import first_rows, split_set
-from contexture.text.held_out import groups
 
 
 def table(*parts: tuple[str, str, int]) -> pd.DataFrame:

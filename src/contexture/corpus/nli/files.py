@@ -11,7 +11,7 @@ import pandas as pd
 
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
-from contexture.text.held_out import TEST, drawn
+from contexture.splits import TEST, drawn
 
 #: The classes, in the order of their numbers.
 LABELS = ("entailment", "neutral", "contradiction")

@@ -117,7 +117,7 @@ def corpus_line(counts: Mapping[str, Any]) -> str:
 def league_lines() -> list[str]:
     """The league's table as plain text."""
     from contexture.pipelines.report.nodes import labels
-    from contexture.reporting.league_tables import league_text
+    from contexture.systems.league.tables import league_text
 
     records = json.loads(Path(f"data/08_reporting/{LEAGUE}/metrics.json").read_text(encoding="utf-8"))
     systems = current().systems

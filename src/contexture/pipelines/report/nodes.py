@@ -304,7 +304,7 @@ def log_metrics(system: str, main: Sequence[str], metrics: "list[Record]") -> No
     import mlflow
     import pandas as pd
 
-    from contexture.reporting.league_scores import League
+    from contexture.systems.league.scores import League
 
     if mlflow.active_run() is None or not metrics:
         return

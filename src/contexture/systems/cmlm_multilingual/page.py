@@ -6,8 +6,7 @@ from statistics import mean
 from typing import Any, cast
 
 from contexture.reporting.default_page import every_table
-from contexture.reporting.language_pictures import neighbours_picture, vectors_picture
-from contexture.reporting.league_scores import Score, score_of
+from contexture.reporting.estimates import Estimate, estimate
 from contexture.reporting.names import DATA, PROTOCOLS
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import TaskColumn, TaskTable
@@ -15,6 +14,7 @@ from contexture.reporting.records import Record
 from contexture.reporting.tables import Column, Table
 from contexture.reporting.task_tables import compare_means, task_table
 from contexture.reporting.training_tables import trainings_table
+from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
 from contexture.systems.cmlm_multilingual.published import (
     CLAIMS,
     CLASSIFIED,
@@ -65,9 +65,9 @@ class Answer:
     differences: tuple[float, ...]
 
     @property
-    def score(self) -> Score:
+    def score(self) -> Estimate:
         """Their mean and half of its interval."""
-        found = score_of(self.differences)
+        found = estimate(self.differences)
         assert found is not None  # a claim without a number is none
         return found
 

@@ -7,12 +7,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from contexture.reporting.attended_sequences import (
-    attention_picture,
-    attention_table,
-    cases_table,
-    sample_picture,
-)
 from contexture.reporting.default_page import every_table
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, sections
@@ -22,6 +16,12 @@ from contexture.reporting.records import Record, data_of
 from contexture.reporting.tables import Comparison, compare, comparison_table
 from contexture.reporting.task_tables import task_tables
 from contexture.reporting.training_tables import trainings_table
+from contexture.systems.cross_thought.attention import (
+    attention_picture,
+    attention_table,
+    cases_table,
+    sample_picture,
+)
 from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2, TABLE_3
 
 TITLE = "Cross-Thought: sequences that help each other guess their masked words"

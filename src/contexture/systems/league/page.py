@@ -1,6 +1,93 @@
-"""The page of the league."""
+"""The league: every way to train an encoder beside every use of one, to be read in half a minute."""
 
-from contexture.reporting.league import NOTE, TITLE
-from contexture.reporting.league import league_page as page
+from collections.abc import Mapping, Sequence
 
-__all__ = ["NOTE", "TITLE", "page"]
+from matplotlib.figure import Figure
+
+from contexture.reporting.default_page import every_table
+from contexture.reporting.names import REFERENCES
+from contexture.reporting.page import Page, ReportContext, Section, sections
+from contexture.reporting.records import Record
+from contexture.systems.league.pictures import scatter
+from contexture.systems.league.scores import CLOSE, League, data_name
+from contexture.systems.league.tables import costs_table, gains_table, standings_table
+from contexture.systems.league.verdicts import cards
+
+TITLE = "The league: which encoder for which use"
+NOTE = (
+    "In the first block of the table every row is the same network, trained on the same text with the same budget; "
+    "only what it learned to do differs. Then all were given the same tasks. The deeper a cell is coloured, the "
+    "better."
+)
+#: What training costs, and how it is called: the one is drawn in which variants differ more.
+COSTS = {"seconds": "seconds of training", "flops": "FLOPs of training"}
+#: Variants that differ by less cost the same: a picture would say nothing.
+SPREAD = 1.02
+
+
+def page(records: Sequence[Record], context: ReportContext) -> Page:
+    """What to take for what, the table, gains over the baseline, quality against cost, and every number.
+
+    `context.facts["league"]` may hold "explained" (variant → what it learned to do, in plain words) and "speed"
+    (variant → texts embedded a second).
+    """
+    facts = context.facts.get("league", {})
+    league = League(records, context.labels)
+    speed: Mapping[str, float] = facts.get("speed", {})
+    figures: dict[str, Figure] = {}
+    labels = {variant: league.label(variant) for variant in league.order}
+    return Page(
+        findings=_caution(league),
+        cards=cards(league),
+        sections=[
+            *sections([standings_table(league, facts.get("explained", {}))]),
+            *_pictures(league, figures, *_cost(league), "Quality against the cost of training"),
+            *_pictures(league, figures, speed, "texts embedded a second", "Quality against speed"),
+            *sections([gains_table(league), costs_table(league, speed), *every_table(records, labels)]),
+        ],
+        figures=figures,
+        variants=league.order,
+    )
+
+
+def _caution(league: League) -> tuple[str, ...]:
+    """How little a single seed shows; nothing where there are several, or no scores at all."""
+    if league.seeds != 1:
+        return ()
+    steps = [int(cost["steps"]) for cost in league.costs.values() if cost["steps"]]
+    trained = f", and trainings of at most {max(steps):,} steps" if steps else ""
+    return (
+        f"One seed{trained}: a trial. What lies less than {CLOSE:.0f} points apart is not told apart "
+        "here; league.seeds=3 gives intervals and tests.",
+    )
+
+
+def _cost(league: League) -> tuple[dict[str, float], str]:
+    """By variant, in the measure in which they differ most, and its unit; nothing where they do not differ."""
+    found: tuple[float, dict[str, float], str] = (SPREAD, {}, "")
+    for key, unit in COSTS.items():
+        costs = {variant: float(cost[key]) for variant, cost in league.costs.items() if cost[key]}
+        spread = max(costs.values()) / min(costs.values()) if costs else 0.0
+        found = max(found, (spread, costs, unit), key=lambda one: one[0])
+    return found[1:]
+
+
+def _pictures(
+    league: League, figures: dict[str, Figure], along: Mapping[str, float], unit: str, title: str
+) -> list[Section]:
+    """A picture for each use, of its first column; they are put into `figures`, too."""
+    names: list[str] = []
+    for column in {(c.use, c.data): c for c in reversed(league.columns)}.values():
+        scores = league.scores[column]
+        if sum(variant in along for variant in scores) < 2:
+            continue
+        several = sum(c.use == column.use and c.how == column.how for c in league.columns) > 1
+        name = f"{title} {column.use.name} {column.data if several else ''}".strip().replace(" ", "_").lower()
+        across = [variant for variant in REFERENCES if variant not in along]
+        where = f" ({data_name(column)})" if several else ""
+        figures[name] = scatter(league, column, along, f"{column.use.name}{where}: {column.use.score}", unit, across)
+        names.insert(0, name)
+    text = f"Up is better{', right is faster' if 'second' in unit and 'training' not in unit else ', left is cheaper'}"
+    text += "; bars are 95% intervals over seeds" if league.seeds > 1 else ""
+    text += ". Dashed: without training of an encoder."
+    return [Section(title, figures=names, text=text)] if names else []

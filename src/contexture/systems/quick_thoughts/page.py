@@ -8,7 +8,6 @@ from contexture.reporting.default_page import further
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.published import TaskColumn, TaskTable
-from contexture.reporting.quality_curves import quality_over_time
 from contexture.reporting.records import AGGREGATES, Record, data_of
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table, neighbours_table
 from contexture.reporting.tables import Comparison, Table, comparison_table, counts_table
@@ -32,6 +31,7 @@ from contexture.systems.quick_thoughts.published import (
     supervised_table,
     unsupervised_table,
 )
+from contexture.systems.quick_thoughts.quality_curves import quality_over_time
 
 TITLE = "Quick-Thoughts"
 NOTE = (

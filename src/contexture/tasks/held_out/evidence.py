@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from contexture.folders import work_folder
 from contexture.retrieval.config import STOP_WORDS, Bm25Config
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE
+from contexture.splits import uniform
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.questions import names_of
-from contexture.text.held_out import uniform
 from contexture.text.quality import tokens
 from contexture.text.sentences import splitter
 

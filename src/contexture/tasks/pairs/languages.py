@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from contexture.splits import TEST, drawn
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.pairs.config import SetInLanguages
 from contexture.tasks.pairs.files import COLUMNS, read_rows
 from contexture.tasks.pairs.splits import HELD_OUT, PairSet, split_set
-from contexture.text.held_out import TEST, drawn
 
 #: Part, language → file.
 Files = Mapping[tuple[str, str], Path]

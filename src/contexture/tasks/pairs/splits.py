@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from contexture.text.held_out import TEST, drawn, uniform
+from contexture.splits import TEST, drawn, uniform
 
 #: Share of the rows to train on that is held out, where a set has no part for that (Cross-Thought, section 4.1).
 HELD_OUT = 0.05

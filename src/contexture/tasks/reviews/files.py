@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
+from contexture.splits import uniform
 from contexture.tasks.missing import BenchmarkMissing
-from contexture.text.held_out import uniform
 
 #: As the folders are called; what is learned is learned in the first.
 LANGUAGES = ("en", "de", "fr", "jp")

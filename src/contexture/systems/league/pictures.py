@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 from contexture.reporting.curves import INK, look, style
-from contexture.reporting.league_scores import League, LeagueColumn
+from contexture.systems.league.scores import League, LeagueColumn
 
 #: Inches: the axes' width, what stands left of, right of, above and below them but for names, and a line of names.
 AXES, LEFT, RIGHT, TOP, BOTTOM, LINE = 2.68, 0.42, 0.6, 0.35, 0.5, 0.165

@@ -3,14 +3,14 @@ from itertools import pairwise
 import pytest
 
 from contexture.reporting.curves import to_png
-from contexture.reporting.league import NOTE, TITLE, league_page
-from contexture.reporting.league_pictures import scatter, spread
-from contexture.reporting.league_scores import League
-from contexture.reporting.league_tables import LINES, WIDTH, costs_table, gains_table, league_text, standings_table
 from contexture.reporting.page import ReportContext
 from contexture.reporting.report import render_report
-from tests.reporting.league_toys import RECORDS, costly, league
+from contexture.systems.league.page import NOTE, TITLE, page
+from contexture.systems.league.pictures import scatter, spread
+from contexture.systems.league.scores import League
+from contexture.systems.league.tables import LINES, WIDTH, costs_table, gains_table, league_text, standings_table
 from tests.reporting.pages import Page
+from tests.systems.league.toys import RECORDS, costly, league
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "random": "Random network"}
 FACTS = {"explained": {"mlm": "guesses masked words"}, "speed": {"mlm": 1000.0, "ict": 1200.0}}
@@ -72,7 +72,7 @@ def test_costs() -> None:
 def test_the_page_says_what_to_take_first() -> None:
     context = ReportContext("league", TITLE, NOTE, labels=LABELS, facts={"league": FACTS})
     cheap = costly("cheap", [0.2, 0.21], seconds=10.0)
-    report = render_report([*RECORDS, *cheap], [], context, league_page)
+    report = render_report([*RECORDS, *cheap], [], context, page)
     text = Page(report.html).text
     verdict = (
         "For search take ICT: R@10 42.0 against 12.0 for MLM, 5.0 for random network and 30.0 for BM25. "
@@ -95,15 +95,15 @@ def test_the_page_says_what_to_take_first() -> None:
 
 
 def test_pictures_are_left_out_where_nothing_differs_or_is_known() -> None:
-    page = league_page(RECORDS, ReportContext("league", TITLE, NOTE))
-    assert (page.figures, [section.title for section in page.sections[:2]]) == ({}, ["The table", "Gains over mlm"])
-    assert league_page([], ReportContext("league", TITLE, NOTE)).sections == []
+    found = page(RECORDS, ReportContext("league", TITLE, NOTE))
+    assert (found.figures, [section.title for section in found.sections[:2]]) == ({}, ["The table", "Gains over mlm"])
+    assert page([], ReportContext("league", TITLE, NOTE)).sections == []
 
 
 def test_one_seed_is_a_trial_and_nothing_speaks_of_intervals_or_stars() -> None:
     context = ReportContext("league", TITLE, NOTE)
     once = [*costly("mlm", [0.1], steps=700), *costly("ict", [0.4], steps=1200, flops=3e12)]
-    page = league_page(once, context)
+    page = page(once, context)
     assert page.findings == (
         "One seed, and trainings of at most 1,200 steps: a trial. What lies less than 2 points apart is not told apart "
         "here; league.seeds=3 gives intervals and tests.",
@@ -113,7 +113,7 @@ def test_one_seed_is_a_trial_and_nothing_speaks_of_intervals_or_stars() -> None:
     assert texts["Quality against the cost of training"] == (
         "Up is better, left is cheaper. Dashed: without training of an encoder."
     )
-    page = league_page([*once, *league("bfs", [0.3, 0.4])], context)
+    page = page([*once, *league("bfs", [0.3, 0.4])], context)
     assert page.findings == ()
     texts = {one.title: one.table.caption if one.table else one.text for one in page.sections}
     assert texts["Gains over mlm"].endswith(
@@ -127,9 +127,9 @@ def test_one_seed_is_a_trial_and_nothing_speaks_of_intervals_or_stars() -> None:
 
 def test_a_trial_without_trainings_does_not_speak_of_them() -> None:
     context = ReportContext("league", TITLE, NOTE)
-    (finding,) = league_page(league("bm25", [0.3], trained=False), context).findings
+    (finding,) = page(league("bm25", [0.3], trained=False), context).findings
     assert finding.startswith("One seed: a trial.")
-    assert league_page([], context).findings == ()
+    assert page([], context).findings == ()
 
 
 def test_a_picture_of_quality_against_cost() -> None:

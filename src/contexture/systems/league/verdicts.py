@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from contexture.reporting.league_scores import BASELINE, FIXED, USES, League, LeagueColumn, Use, data_name
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Bar, Card
 from contexture.reporting.phrases import all_of, within_sentence
+from contexture.systems.league.scores import BASELINE, FIXED, USES, League, LeagueColumn, Use, data_name
 
 #: The same network before it learned anything.
 NEW = "random"

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from textwrap import wrap
 
-from contexture.reporting.league_scores import BASELINE, League, LeagueColumn, Score, data_name
+from contexture.reporting.estimates import Estimate
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.records import Record
 from contexture.reporting.tables import NOTHING, Column, Table, best
 from contexture.reporting.training_tables import short
+from contexture.systems.league.scores import BASELINE, League, LeagueColumn, data_name
 
 GROUPS = {
     "objectives": "Same network, same text, same budget: what it learned to do",
@@ -154,7 +155,7 @@ def _gain(league: League, variant: str, column: LeagueColumn) -> str:
     return f"{mean(gain.differences):+.1f}{'*' if gain.test and gain.test[1] < 0.05 else ''}"
 
 
-def _cell(score: Score | None) -> str:
+def _cell(score: Estimate | None) -> str:
     if score is None:
         return NOTHING
     return f"{score.mean:.1f}" if score.interval is None else f"{score.mean:.1f} ±{score.interval:.1f}"

@@ -4,12 +4,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
-from statistics import mean, stdev
+from statistics import mean
 from typing import overload
 
-from scipy import stats
-
+from contexture.reporting.estimates import Estimate, estimate
 from contexture.reporting.names import DATA, REFERENCES, in_order
 from contexture.reporting.records import COST_KEYS, Place, Record, data_of, place_of
 from contexture.reporting.tables import Comparison, paired
@@ -122,28 +120,6 @@ class LeagueColumn:
         return f"{self.how}" if self.use.task else f"mean of {len(self.places)} tasks"
 
 
-@dataclass(frozen=True)
-class Score:
-    """Mean over seeds and half the width of its 95% interval; no interval with one seed."""
-
-    mean: float
-    interval: float | None
-
-    def overlaps(self, other: "Score") -> bool:
-        """Whether the intervals of both do; a number without one is a point."""
-        return abs(self.mean - other.mean) <= (self.interval or 0.0) + (other.interval or 0.0)
-
-
-def score_of(values: Sequence[float]) -> Score | None:
-    """Of one value a seed: mean and Student's t interval; None of none."""
-    if not values:
-        return None
-    if len(values) < 2:
-        return Score(values[0], None)
-    t = float(stats.t.ppf(0.975, len(values) - 1))
-    return Score(mean(values), t * stdev(values) / sqrt(len(values)))
-
-
 class League:
     """All scores of all variants."""
 
@@ -179,10 +155,10 @@ class League:
         return {seed: mean(values[seed] for values in every) for seed in sorted(seeds)}
 
     @cached_property
-    def scores(self) -> dict[LeagueColumn, dict[str, Score]]:
+    def scores(self) -> dict[LeagueColumn, dict[str, Estimate]]:
         """By column and variant, of those that have one."""
         found = {
-            column: {variant: score_of([*self.values(variant, column).values()]) for variant in self.variants}
+            column: {variant: estimate([*self.values(variant, column).values()]) for variant in self.variants}
             for column in self.columns
         }
         return {column: {v: s for v, s in scores.items() if s is not None} for column, scores in found.items()}

@@ -1,6 +1,6 @@
 import pytest
 
-from contexture.reporting.retrieval_tables import index_table, speed_table
+from contexture.systems.two_tower.retrieval_tables import index_table, speed_table
 
 
 def test_indexes_and_speeds() -> None:

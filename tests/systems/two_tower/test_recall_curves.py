@@ -1,5 +1,5 @@
 from contexture.reporting.curves import to_png
-from contexture.reporting.recall_curves import recall_curves
+from contexture.systems.two_tower.recall_curves import recall_curves
 
 PANELS = {
     "1%": {"bm25": {1: [40.0], 10: [60.0]}, "ict": {1: [10.0, 20.0], 10: [30.0, 50.0]}},

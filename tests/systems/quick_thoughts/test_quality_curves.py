@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from contexture.reporting.curves import to_png
-from contexture.reporting.quality_curves import COLUMNS, quality_over_time
+from contexture.systems.quick_thoughts.quality_curves import COLUMNS, quality_over_time
 
 TASKS = {"mr": "MR", "trec": "TREC", "sick_r": "SICK-R"}
 

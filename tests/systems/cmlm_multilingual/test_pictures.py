@@ -5,7 +5,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from contexture.reporting.curves import look, to_png
-from contexture.reporting.language_pictures import neighbours_picture, vectors_picture
+from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
 
 LANGUAGES = ["en", "de", "fr"]
 LABELS = {"mlm": "MLM"}

@@ -2,24 +2,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from contexture.reporting.league_scores import FROZEN, League, Score, score_of
-from tests.reporting.league_toys import RECORDS, SEARCH, TUNED, league
+from contexture.reporting.estimates import Estimate, estimate
+from contexture.systems.league.scores import FROZEN, League
+from tests.systems.league.toys import RECORDS, SEARCH, TUNED, league
 
 
 def test_intervals_are_those_of_students_t() -> None:
     values = [43.0, 41.0, 46.5, 44.0]
-    score = score_of(values)
+    score = estimate(values)
     low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
     assert score is not None and score.interval is not None
     assert (score.mean - score.interval, score.mean + score.interval) == pytest.approx((low, high))
-    assert score_of([12.0]) == Score(12.0, None)
-    assert score_of([]) is None
+    assert estimate([12.0]) == Estimate(12.0, None)
+    assert estimate([]) is None
 
 
 def test_intervals_overlap() -> None:
-    assert Score(10.0, 2.0).overlaps(Score(13.0, 1.0))
-    assert not Score(10.0, 2.0).overlaps(Score(13.5, 1.0))
-    assert not Score(10.0, 2.0).overlaps(Score(12.5, None))
+    assert Estimate(10.0, 2.0).overlaps(Estimate(13.0, 1.0))
+    assert not Estimate(10.0, 2.0).overlaps(Estimate(13.5, 1.0))
+    assert not Estimate(10.0, 2.0).overlaps(Estimate(12.5, None))
 
 
 def test_columns_are_frozen_and_fine_tuned_with_the_most() -> None:
@@ -50,7 +51,7 @@ def test_scores_are_means_over_tasks_then_over_seeds() -> None:
     # t with 2 degrees of freedom is 4.303, the standard deviation 10, of a mean of three 10/√3
     assert found.scores[classes]["mlm"].interval == pytest.approx(4.3027 * 10 / 3**0.5, rel=1e-4)
     assert "ict" not in found.scores[classes]  # it has one of the two tasks
-    assert found.scores[search]["bm25"] == Score(30.0, None)
+    assert found.scores[search]["bm25"] == Estimate(30.0, None)
 
 
 def test_gains_are_paired_and_what_no_seed_changes_stands_for_all() -> None:

@@ -1,7 +1,7 @@
-from contexture.reporting.league_scores import League
-from contexture.reporting.league_verdicts import cards, verdict
 from contexture.reporting.records import Record
-from tests.reporting.league_toys import RECORDS, TUNED, league
+from contexture.systems.league.scores import League
+from contexture.systems.league.verdicts import cards, verdict
+from tests.systems.league.toys import RECORDS, TUNED, league
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bm25": "BM25", "random": "Random network", "web": "Web model", "bfs": "BFS"}
 
