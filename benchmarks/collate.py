@@ -28,7 +28,7 @@ import torch
 from made_up import LENGTHS, PEAKS, transformer, vocabulary, write_examples
 from torch import Tensor
 
-from contexture.cli.train import read_config
+from contexture.commands.train import read_config
 from contexture.encoders.base import build_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer, layer_flops

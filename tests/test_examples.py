@@ -25,7 +25,7 @@ from kedro.config import OmegaConfigLoader
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import configure_project, pipelines
 
-from contexture.cli.main import build_parser
+from contexture.commands.main import build_parser
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig
 from contexture.pipelines.hooks.arguments import check_asked

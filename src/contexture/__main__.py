@@ -1,6 +1,6 @@
 """`python -m contexture` is the command `contexture`."""
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 
 if __name__ == "__main__":
     main()

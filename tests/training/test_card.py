@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 from contexture.encoders.models import load_model
 from contexture.systems.config import SystemConfig
 from contexture.training.text import write_text_of

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 from contexture.encoders.files import load_encoder
 from contexture.tasks.retrieval.ranks import METRICS
 from tests.pipelines.conftest import SMALLEST, check_records, check_report, read, records, run

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import Contestant, Results

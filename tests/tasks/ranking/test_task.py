@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 from contexture.encoders.files import load_encoder
 from contexture.retrieval.vectors import unit
 from contexture.tasks.base import Contestant, Results

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from contexture.cli.main import main
-from contexture.cli.train import read_config
+from contexture.commands.main import main
+from contexture.commands.train import read_config
 from contexture.systems.config import SystemConfig
 from tests.tasks.answer_selection import toys as answers
 from tests.training.runs import assert_same, running, train, wait_until, weights

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contexture.cli.options import MODEL_HELP, check_output
+from contexture.commands.options import MODEL_HELP, check_output
 from contexture.folders import above, whole_file
 
 if TYPE_CHECKING:

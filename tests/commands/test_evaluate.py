@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 from contexture.encoders import models as sentence_models
 from contexture.encoders.files import save_encoder
 from tests.encoders.toys import build, subwords

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from contexture.cli.main import main
+from contexture.commands.main import main
 from contexture.encoders import lines as encoded_lines
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.files import save_encoder
@@ -277,7 +277,7 @@ def test_a_mistake_is_told_before_what_is_slow_to_load(
     (tmp_path / "here").write_text("a text")
     slow = {"torch", "transformers", "sklearn", "mlflow"}
     code = (
-        "import atexit, sys; from contexture.cli.main import main\n"
+        "import atexit, sys; from contexture.commands.main import main\n"
         f"atexit.register(lambda: print(sorted({slow} & set(sys.modules))))\n"
         "main()"
     )
@@ -313,7 +313,7 @@ def test_the_reader_of_vectors_may_stop(models: dict[str, Path], tmp_path: Path)
 
 def test_it_is_a_command_of_the_package() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"contexture": "contexture.cli.main:main"}
+    assert project["scripts"] == {"contexture": "contexture.commands.main:main"}
 
 
 def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_a_static_encoder_searches_without_what_is_slow_to_load(tmp_path: Path) 
     save_encoder(encoder, tmp_path / "encoder")
     build_passage_index(toy_passages(tmp_path / "passages"), tmp_path / "encoder", tmp_path / "search")
     slow = {"torch", "transformers", "pandas", "sklearn", "faiss", "pytorch_lightning"}
-    code = f"import sys; from contexture.cli.main import main; main(); print(sorted({slow} & set(sys.modules)))"
+    code = f"import sys; from contexture.commands.main import main; main(); print(sorted({slow} & set(sys.modules)))"
     command = [sys.executable, "-c", code, "search", "oil lamps", "--index", str(tmp_path / "search")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout.endswith("\n[]\n") and "Lamps" in done.stdout, done.stdout + done.stderr

@@ -16,9 +16,9 @@ import pytest
 from huggingface_hub import constants
 from kedro.framework.cli.utils import _split_params
 
-from contexture.cli import adapt
-from contexture.cli.main import main
-from contexture.cli.plan import duration, plan, pooling, published, quoted, run
+from contexture.commands import plan as planning
+from contexture.commands.main import main
+from contexture.commands.plan import duration, plan, pooling, published, quoted, run
 from contexture.config import Parameters, check_parameters, merged
 from contexture.packages import PACKAGES
 from tests.environments import CONF, parameters
@@ -47,7 +47,7 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def understood(planned: adapt.Plan) -> tuple[dict[str, Any], Parameters]:
+def understood(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
     """What kedro makes of the command, and the parameters of a run with it."""
     *options, params = planned.command
     assert options == ["run", "--env", "own_text", "--pipelines", "own_text", "--params"]
@@ -168,7 +168,7 @@ def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
         Thread(target=hub.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{hub.server_port}"
         environment = os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
-        code = "from contexture.cli.plan import published; published('someone/no-model')"
+        code = "from contexture.commands.plan import published; published('someone/no-model')"
         done = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
         )
@@ -269,8 +269,8 @@ def test_too_little_time(text: Path) -> None:
 
 def test_compressed_text_takes_longer(text: Path, tmp_path: Path) -> None:
     (file,) = plan(str(text / "boats.md"), 5, None, None, None).files
-    plain = adapt.reading(file)
-    packed = adapt.reading(type(file)(**(vars(file) | {"path": f"{file.path}.bz2"})))
+    plain = planning.reading(file)
+    packed = planning.reading(type(file)(**(vars(file) | {"path": f"{file.path}.bz2"})))
     assert (plain, packed) == pytest.approx((3.5 * file.bytes / 1e6, 7.5 * file.bytes / 1e6))
 
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from contexture.cli.options import MODEL_HELP, check_output
+from contexture.commands.options import MODEL_HELP, check_output
 
 
 def add_arguments(embed: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from contexture import __version__
-from contexture.cli import adapt, embed, evaluate, search, train
+from contexture.commands import adapt, embed, evaluate, search, train
 
 
 def build_parser() -> argparse.ArgumentParser:

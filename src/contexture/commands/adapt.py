@@ -26,7 +26,7 @@ def add_arguments(adapt: argparse.ArgumentParser) -> None:
 
 def main(given: argparse.Namespace) -> None:
     """Plan the work, print the plan, and do it unless only the plan is asked for."""
-    from contexture.cli.plan import plan, run
+    from contexture.commands.plan import plan, run
 
     if not 0 < given.minutes < math.inf:
         raise ValueError("--minutes must be more than 0, and a number")
