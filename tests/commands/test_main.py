@@ -312,7 +312,7 @@ def test_the_reader_of_vectors_may_stop(models: dict[str, Path], tmp_path: Path)
 
 
 def test_it_is_a_command_of_the_package() -> None:
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"contexture": "contexture.commands.main:main"}
 
 

@@ -11,12 +11,11 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter, ValidationError
-
-from contexture.systems.config import SystemConfig
-from contexture.systems.registry import TASKS, task_of
-from contexture.tasks.base import Contestant
+# What a training needs is imported where it is used, so that other commands start quickly.
+if TYPE_CHECKING:
+    from contexture.systems.config import SystemConfig
 
 
 def add_arguments(train: argparse.ArgumentParser) -> None:
@@ -34,7 +33,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     command.add_argument("--start", type=Path, help="folder of the run that this one continues")
     command = commands.add_parser("finetune", parents=[common], help="fine-tune an encoder on a task")
     command.add_argument("--variant", required=True, help="name among the variants")
-    command.add_argument("--task", required=True, choices=sorted(TASKS))
+    command.add_argument("--task", required=True, help="name among the system's tasks")
     command.add_argument("--option", help="which of the task's models; without it the first")
     command.add_argument("--data", type=Path, required=True, help="folder of the task's data")
     command.add_argument("--encoders", nargs="+", required=True, help="folders that `pretrain` wrote")
@@ -42,9 +41,7 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
 
 def main(given: argparse.Namespace) -> None:
     """Train on the configured number of devices: start a process for each, or be one of them."""
-    from contexture.training.launcher import (
-        end_with_starter,  # brings torch: seconds, which other commands need not take
-    )
+    from contexture.training.launcher import end_with_starter
     from contexture.training.ranks import started_together
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
@@ -57,15 +54,19 @@ def main(given: argparse.Namespace) -> None:
         os._exit(0)  # all is written; gloo's threads now and then hang in the interpreter's exit
 
 
-def read_config(file: Path) -> SystemConfig:
+def read_config(file: Path) -> "SystemConfig":
     """The configuration that the examples stage wrote; SystemExit with every fault."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from contexture.systems.config import SystemConfig
+
     try:
         return TypeAdapter(SystemConfig).validate_json(file.read_text(encoding="utf-8"))
     except ValidationError as error:
         raise SystemExit(f"{file}: {error}") from None
 
 
-def _pretrain(config: SystemConfig, given: argparse.Namespace) -> None:
+def _pretrain(config: "SystemConfig", given: argparse.Namespace) -> None:
     if given.run not in config.pretrain.runs:
         raise SystemExit(f"{given.config}: no run {given.run!r}; there are {sorted(config.pretrain.runs)}")
     from contexture.systems.launch import files_of, pretrain_arguments
@@ -76,18 +77,20 @@ def _pretrain(config: SystemConfig, given: argparse.Namespace) -> None:
     launch_pretraining(config.pretraining(given.run), given.seed, files, given.output, told)
 
 
-def _finetune(config: SystemConfig, given: argparse.Namespace) -> None:
+def _finetune(config: "SystemConfig", given: argparse.Namespace) -> None:
     if given.task not in config.tasks:
         raise SystemExit(f"{given.config}: the system is not measured on {given.task}, only on {sorted(config.tasks)}")
     if given.variant not in config.measured:
         raise SystemExit(f"{given.config}: no variant {given.variant!r}; there are {sorted(config.measured)}")
     head = config.measured[given.variant].head
+    from contexture.systems.launch import finetune_arguments, launch_finetuning
+    from contexture.systems.registry import task_of
+    from contexture.tasks.base import Contestant
+
     options = task_of(given.task).options(config.task(given.task), head)
     option = given.option or (options[0] if options else None)
     if option not in options:
         raise SystemExit(f"{given.task} fine-tunes {options} of {given.variant}, not {option!r}")
-    from contexture.systems.launch import finetune_arguments, launch_finetuning
-
     contestant = Contestant(given.variant, given.seed, tuple(given.encoders), None, head)
     told = finetune_arguments(given.config, given.task, option, contestant, given.data)
     launch_finetuning(config, given.task, option, contestant, given.data, given.output, told)

@@ -103,19 +103,19 @@ def test_pictures_are_left_out_where_nothing_differs_or_is_known() -> None:
 def test_one_seed_is_a_trial_and_nothing_speaks_of_intervals_or_stars() -> None:
     context = ReportContext("league", TITLE, NOTE)
     once = [*costly("mlm", [0.1], steps=700), *costly("ict", [0.4], steps=1200, flops=3e12)]
-    page = page(once, context)
-    assert page.findings == (
+    report = page(once, context)
+    assert report.findings == (
         "One seed, and trainings of at most 1,200 steps: a trial. What lies less than 2 points apart is not told apart "
         "here; league.seeds=3 gives intervals and tests.",
     )
-    texts = {one.title: one.table.caption if one.table else one.text for one in page.sections}
+    texts = {one.title: one.table.caption if one.table else one.text for one in report.sections}
     assert texts["Gains over mlm"] == "Points: the mean of the differences between models of one seed."
     assert texts["Quality against the cost of training"] == (
         "Up is better, left is cheaper. Dashed: without training of an encoder."
     )
-    page = page([*once, *league("bfs", [0.3, 0.4])], context)
-    assert page.findings == ()
-    texts = {one.title: one.table.caption if one.table else one.text for one in page.sections}
+    report = page([*once, *league("bfs", [0.3, 0.4])], context)
+    assert report.findings == ()
+    texts = {one.title: one.table.caption if one.table else one.text for one in report.sections}
     assert texts["Gains over mlm"].endswith(
         " of one seed. * marks what Student's paired t-test finds different at 95%; of a hundred comparisons of "
         "equals, five get a star."
