@@ -21,6 +21,7 @@ from contexture.streams.sequence_samples.config import SequenceSamplesConfig
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS
+from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import Task
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.environments import CONF, ENVIRONMENTS, checked, parameters
@@ -182,7 +183,7 @@ def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(pipeline, "resolve", lambda _: record_lengths)
     config = checked("paper").systems["cross_thought"]
-    pipeline.create_pipeline("cross_thought", config)
+    pipeline.create_pipeline(ResolvedSystem("cross_thought", config))
     assert set(lengths) == {(64, 70)} and len(lengths) == len(config.examples())
 
 

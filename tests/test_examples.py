@@ -30,8 +30,7 @@ from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig
 from contexture.pipelines.hooks.arguments import check_asked
 from contexture.pipelines.hooks.console import QUIET
-from contexture.pipelines.parameters import check, current
-from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
 from tests.corpus.make import read_all
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -224,7 +223,7 @@ def check_kedro(words: list[str]) -> None:
     """Refuse what `kedro run` would refuse before it starts."""
     given = kedro_run.make_context("run", words).params
     arguments = CONFIG_LOADER_ARGS | {"env": given["env"], "runtime_params": given["params"]}
-    check(OmegaConfigLoader(str(PROJECT / "conf"), **arguments))
+    RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), **arguments))
     configure_project("contexture")
     assert pipelines
     check_asked(given)
@@ -233,8 +232,8 @@ def check_kedro(words: list[str]) -> None:
 def check_training(words: list[str]) -> None:
     """The same of `contexture train`, whose run or variant has to be one of the system's."""
     given = build_parser().parse_args(words)
-    check(OmegaConfigLoader(str(PROJECT / "conf"), **CONFIG_LOADER_ARGS))
-    system = current().systems[given.config.parent.name]
+    RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), **CONFIG_LOADER_ARGS))
+    system = RUN_PARAMETERS.get().systems[given.config.parent.name]
     if given.training == "pretrain":
         assert given.run in system.pretrain.runs
     else:

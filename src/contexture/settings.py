@@ -8,9 +8,20 @@ from contexture.pipelines.hooks.check import CheckParameters
 from contexture.pipelines.hooks.console import Console
 from contexture.pipelines.hooks.record import RecordRun, run_opener
 from contexture.pipelines.hooks.start import StartSpark, StartWorkers
+from contexture.pipelines.parameters import RunParameters
 
+#: Checked by the first hook; read by others and by the registry of pipelines.
+RUN_PARAMETERS = RunParameters()
 _console = Console()  # first: what it tells libraries they read when they are imported
-HOOKS = (CheckParameters(), StartSpark(), StartWorkers(), run_opener(), RecordRun(), Announce(), _console)
+HOOKS = (
+    CheckParameters(RUN_PARAMETERS),
+    StartSpark(),
+    StartWorkers(RUN_PARAMETERS),
+    run_opener(),
+    RecordRun(RUN_PARAMETERS),
+    Announce(RUN_PARAMETERS),
+    _console,
+)
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # run_opener has them
 CONFIG_LOADER_CLASS = OmegaConfigLoader
 CONFIG_LOADER_ARGS = ARGUMENTS

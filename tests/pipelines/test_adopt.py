@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from contexture.pipelines.adopt import create_pipeline
 from contexture.pipelines.adopt.nodes import adopt, figures
-from contexture.systems.config import SystemConfig
+from contexture.systems.resolved import ResolvedSystem
 from tests.training.toys import PRETRAIN, STREAMS, configured, schedule, transformer
 
 
@@ -39,14 +39,14 @@ def measured(place: Path, means: Mapping[str, float] | None) -> Path:
     return place
 
 
-def trained(place: Path, *runs: str) -> list[Path]:
+def trained(place: Path, *runs: str) -> dict[str, Path]:
     for run in runs:
         for seed in (0, 1):
             folder = place / run / f"seed-{seed}"
             (folder / "vocabulary").mkdir(parents=True)
             (folder / "vocabulary/words.json").write_text(f"words of {run}, {seed}")
             (folder / "README.md").write_text(f"# {run}, {seed}\n")
-    return [place / run for run in runs]
+    return {run: place / run for run in runs}
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def trained(place: Path, *runs: str) -> list[Path]:
 def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None, best: str, tmp_path: Path) -> None:
     runs = trained(tmp_path / "pretrained", "a", "b")
     place = tmp_path / "adopted"
-    assert adopt(["a", "b"], measured(tmp_path / "results", means), place, *runs) == place
+    assert adopt(measured(tmp_path / "results", means), place, **runs) == place
     assert (place / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = (place / "README.md").read_text()
     assert card.startswith(f"# {best}, 0\n") and ("## What it finds" in card) == (means is not None)
-    assert (runs[0] / "seed-0/README.md").read_text() == "# a, 0\n"
+    assert (runs["a"] / "seed-0/README.md").read_text() == "# a, 0\n"
 
 
 def test_what_was_adopted_before_is_replaced(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_what_was_adopted_before_is_replaced(tmp_path: Path) -> None:
     )
     place.mkdir()
     (place / "of another.txt").touch()
-    adopt(["a"], results, place, *runs)
+    adopt(results, place, **runs)
     assert sorted(file.name for file in place.iterdir()) == ["README.md", "vocabulary"]
 
 
@@ -93,21 +93,22 @@ def test_figures_of_a_card() -> None:
     assert figures([], "a") == ""
 
 
-def system(**others: Any) -> SystemConfig:
+def system(**others: Any) -> ResolvedSystem:
     runs = {name: schedule(mlm=1) for name in ("a", "b")}
-    return configured(
+    config = configured(
         lengths={"query": 8, "document": 16},
         encoders={"transformer": transformer()},
         streams={name: STREAMS[name] for name in ("passages", "pairs")},
         pretrain=PRETRAIN | {"runs": runs, "optimizer": {"learning_rate": 1e-3}},
         **others,
     )
+    return ResolvedSystem("own", config)
 
 
 def test_there_is_something_to_adopt_only_where_the_best_searches() -> None:
-    assert not create_pipeline("own", system(tasks={"held_out": {}}, search="a")).nodes
+    assert not create_pipeline(system(tasks={"held_out": {}}, search="a")).nodes
     more = {"hub": {"model": "some/model"}, "both": {"runs": ["a", "b"]}}
-    (node,) = create_pipeline("own", system(tasks={"held_out": {}}, search="best", more_variants=more)).nodes
+    (node,) = create_pipeline(system(tasks={"held_out": {}}, search="best", more_variants=more)).nodes
     assert [name.removeprefix("own.") for name in node.inputs] == [
         "held_out-results",
         "params:own.adopted_place",

@@ -9,8 +9,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from contexture.pipeline_registry import register_pipelines
-from contexture.pipelines.parameters import check
-from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
 from tests.pipelines.conftest import PROJECT
 
 FOLDERS = {
@@ -29,7 +28,7 @@ def loader() -> OmegaConfigLoader:
 @pytest.fixture(scope="module")
 def pipelines(loader: OmegaConfigLoader) -> dict[str, Pipeline]:
     """All that there are."""
-    check(loader)
+    RUN_PARAMETERS.check(loader)
     return register_pipelines()
 
 

@@ -29,11 +29,10 @@ from contexture.encoders.files import load_encoder
 from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.hooks.record import git_tags, run_name
-from contexture.pipelines.parameters import check, current
-from contexture.pipelines.system import main_variants
+from contexture.pipelines.system import resolve_all
 from contexture.pipelines.trainings import shares
 from contexture.reporting.index import read_summaries
-from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
 from contexture.systems.registry import SYSTEMS
 from tests.pipelines.conftest import (
     PROJECT,
@@ -413,7 +412,7 @@ def test_trainings_side_by_side_give_the_same_metrics(demo: Path, make_project: 
 def pipelines() -> dict[str, Pipeline]:
     """Those of conf/base."""
     arguments: dict[str, Any] = CONFIG_LOADER_ARGS
-    check(OmegaConfigLoader(str(PROJECT / "conf"), env="base", **arguments))
+    RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), env="base", **arguments))
     return register_pipelines()
 
 
@@ -440,11 +439,11 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
 
 
 def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None:
-    parameters = current()
-    main = {name: main_variants(name, config, parameters) for name, config in parameters.systems.items()}
+    parameters = RUN_PARAMETERS.get()
+    main = {name: system.main_variants for name, system in resolve_all(parameters).items()}
     assert set(main) == set(SYSTEMS) and set(map(len, main.values())) == {2}
     short = parameters.toured()
-    tour = {name: main_variants(name, config, short) for name, config in short.systems.items()}
+    tour = {name: system.main_variants for name, system in resolve_all(short).items()}
     assert tour == {name: main[name] for name in FED}
     for name in ("tour", "__default__"):
         registered = {
@@ -474,27 +473,27 @@ def test_a_run_is_named_by_what_ran_and_on_which_text(asked: dict[str, Any], nam
 
 
 def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> None:
-    tour, short = pipelines["tour"], current().toured()
+    tour, short = pipelines["tour"], RUN_PARAMETERS.get().toured()
     for name, system in short.systems.items():
         own = [node for node in tour.nodes if node.namespace == name]
         assert {tag for node in own for tag in node.tags} >= {"examples", "pretrain", "evaluate", "report"}
         made = {output for node in own if node.short_name == "pretrain" for output in node.outputs}
         assert made == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
-        assert len(made) < len(current().systems[name].pretrain.runs)
+        assert len(made) < len(RUN_PARAMETERS.get().systems[name].pretrain.runs)
     assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*FED, "text"}
 
 
 def test_the_default_has_many_languages_where_their_files_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("contexture.pipelines.parameters._checked", [])
+    monkeypatch.setattr(RUN_PARAMETERS, "_parameters", None)
     arguments: dict[str, Any] = CONFIG_LOADER_ARGS
     for env, params, there in (
         ("multilingual", {}, True),
         ("multilingual", {"nli": {"input": None}}, False),
         ("multilingual", {"bitext": {"input": {}}}, False),
     ):
-        check(OmegaConfigLoader(str(PROJECT / "conf"), env=env, runtime_params=params, **arguments))
+        RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), env=env, runtime_params=params, **arguments))
         found = register_pipelines()
         systems = {*FED, *(["cmlm_multilingual"] if there else [])}
         assert {node.namespace for node in found["__default__"].nodes} == {*systems, "text"}
@@ -508,7 +507,7 @@ def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:
         for node in league.nodes
         if node.short_name == "pretrain" and node.namespace != "league"
     }
-    parameters = current()
+    parameters = RUN_PARAMETERS.get()
     assert by_guest == {
         name: set(parameters.systems[name].restricted(variants).pretrain.runs)
         for name, variants in parameters.systems["league"].guests.items()
@@ -518,7 +517,7 @@ def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:
 
 
 def test_trainings_at_a_time(monkeypatch: pytest.MonkeyPatch, pipelines: dict[str, Pipeline]) -> None:
-    compute = current().compute
+    compute = RUN_PARAMETERS.get().compute
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
     assert shares(compute) == (7, 1)

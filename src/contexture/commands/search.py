@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contexture.folders import above
+from contexture.paths import SEARCH_INDEX_DIR
 
 if TYPE_CHECKING:
     from contexture.retrieval.passage_search import Hit
-
-#: Where a project has its index.
-INDEX = Path("data/06_models/search")
 
 
 def add_arguments(search: argparse.ArgumentParser) -> None:
@@ -28,7 +26,9 @@ def add_arguments(search: argparse.ArgumentParser) -> None:
     )
     asked.add_argument("--interactive", action="store_true", help="ask for questions until the input ends (Ctrl-D)")
     search.add_argument(
-        "--index", type=Path, help=f"folder of the index; without it {INDEX} of this folder or of one above it"
+        "--index",
+        type=Path,
+        help=f"folder of the index; without it {SEARCH_INDEX_DIR} of this folder or of one above it",
     )
     search.add_argument("-k", type=int, default=5, help="passages to print (%(default)s)")
     search.add_argument(
@@ -68,11 +68,11 @@ def main(given: argparse.Namespace) -> None:
 
 def _own_index() -> Path:
     """The index of the project whose folder, or a folder in which, this is; ValueError where there is none."""
-    found = above(INDEX)
+    found = above(SEARCH_INDEX_DIR)
     if not found.is_dir():
         raise ValueError(
-            f"there is no {INDEX} in {Path.cwd()} or above: name a search index with --index FOLDER, or make one with "
-            "kedro run --tags index"
+            f"there is no {SEARCH_INDEX_DIR} in {Path.cwd()} or above: name a search index with --index FOLDER, or "
+            "make one with kedro run --tags index"
         )
     return found
 

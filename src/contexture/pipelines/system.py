@@ -1,7 +1,5 @@
 """All stages of a system, one after the other."""
 
-from collections.abc import Mapping
-
 from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
@@ -20,11 +18,8 @@ from contexture.pipelines import (
     tasks,
     vocabulary,
 )
-from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
-
-#: So many variants of a system have their main metric among those of a run.
-MAIN = 2
+from contexture.systems.resolved import ResolvedSystem, resolve_ablation, resolve_systems
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
@@ -53,54 +48,44 @@ def boxed(found: Pipeline) -> Pipeline:
     return Pipeline(found, namespace="text", prefix_datasets_with_namespace=False)
 
 
-def create_pipeline(name: str, config: SystemConfig, parameters: Parameters, whole: str = "") -> Pipeline:
-    """A system from the sources to its page; the encoders of its guests must be made by others.
-
-    `whole` is what runs more of it, where this is a short way.
-    """
-    compute, guests, main = parameters.compute, guests_of(config, parameters), main_variants(name, config, parameters)
-    visits = any(name in host.guests for host in parameters.systems.values())
+def create_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
+    """A system from the sources to its page; the encoders that it includes must be made by others."""
+    compute = parameters.compute
     return (
-        create_text_pipeline(parameters, config)
-        + boxed(tasks.create_pipeline(parameters, config.tasks))
-        + examples.create_pipeline(name, config)
-        + pretrain.create_pipeline(name, config, compute, visits=visits)
-        + finetune.create_pipeline(name, config, compute)
-        + evaluate.create_pipeline(name, config, guests, compute)
-        + adopt.create_pipeline(name, config)
-        + search.create_pipeline(name, config)
-        + report.create_pipeline(name, config, guests, main, whole)
+        create_text_pipeline(parameters, system.config)
+        + boxed(tasks.create_pipeline(parameters, system.config.tasks))
+        + examples.create_pipeline(system)
+        + pretrain.create_pipeline(system, compute)
+        + finetune.create_pipeline(system, compute)
+        + evaluate.create_pipeline(system, compute)
+        + adopt.create_pipeline(system)
+        + search.create_pipeline(system)
+        + report.create_pipeline(system)
     )
 
 
-def create_guests_pipeline(config: SystemConfig, parameters: Parameters) -> Pipeline:
-    """The encoders of a system's guests, from the sources on."""
-    found = Pipeline([])
-    for name, guest in guests_of(config, parameters).items():
-        found += create_text_pipeline(parameters, guest) + boxed(tasks.create_pipeline(parameters, guest.tasks))
-        found += examples.create_pipeline(name, guest)
-        found += pretrain.create_pipeline(name, guest, parameters.compute, visits=True)
-    return found
+def create_included_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
+    """The encoders that a system includes, from the sources on."""
+    pipeline = Pipeline([])
+    for included in system.included.values():
+        pipeline += create_text_pipeline(parameters, included.config)
+        pipeline += boxed(tasks.create_pipeline(parameters, included.config.tasks))
+        pipeline += examples.create_pipeline(included) + pretrain.create_pipeline(included, parameters.compute)
+    return pipeline
 
 
-def create_ablation_pipeline(name: str, config: SystemConfig, parameters: Parameters) -> Pipeline:
+def create_ablation_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
     """The rows of a system's ablation, on the examples and questions that its own pipeline left."""
-    changed, place = ablated(config), f"{name}_ablation"
+    ablation, compute = resolve_ablation(system), parameters.compute
     return (
-        pretrain.create_pipeline(place, changed, parameters.compute, examples_of=name)
-        + finetune.create_pipeline(place, changed, parameters.compute)
-        + evaluate.create_pipeline(place, changed, {}, parameters.compute, examples_of=name)
-        + report.create_pipeline(place, changed, {}, main_variants(place, changed, parameters), examples_of=name)
+        pretrain.create_pipeline(ablation, compute)
+        + finetune.create_pipeline(ablation, compute)
+        + evaluate.create_pipeline(ablation, compute)
+        + report.create_pipeline(ablation)
     )
 
 
-def main_variants(name: str, config: SystemConfig, parameters: Parameters) -> list[str]:
-    """The few variants that stand for a system: the first of the tour's, or of all where the tour has it not."""
-    tour = parameters.tour.get(name)
-    toured = [variant for variant in tour.variants if variant in config.measured] if tour else []
-    return (toured or [*config.measured])[:MAIN]
-
-
-def guests_of(config: SystemConfig, parameters: Parameters) -> Mapping[str, SystemConfig]:
-    """The systems whose encoders are measured beside, with these variants alone."""
-    return {name: parameters.systems[name].restricted(variants) for name, variants in config.guests.items()}
+def resolve_all(parameters: Parameters, full_command: str = "") -> dict[str, ResolvedSystem]:
+    """All systems of the parameters; the variants of the tour stand for them."""
+    preferred = {name: tour.variants for name, tour in parameters.tour.items()}
+    return resolve_systems(parameters.systems, preferred, full_command)

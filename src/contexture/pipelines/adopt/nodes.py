@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.folders import work_folder
-from contexture.pipelines.evaluate.nodes import FACTS, RECORDS
-from contexture.pipelines.pretrain.nodes import seed_folder
+from contexture.paths import FACTS_FILE, RECORDS_FILE, encoder_dir
 from contexture.reporting.names import DATA
 from contexture.tasks.held_out.evaluation import best_encoder
 from contexture.tasks.passage_ranking import BM25, COMPARED
@@ -16,18 +15,19 @@ from contexture.tasks.retrieval.evaluation import HYBRID
 from contexture.training.card import CARD
 
 
-def adopt(variants: Sequence[str], results: Path, place: Path, *pretrained: Path) -> Path:
+def adopt(results: Path, place: Path, **pretrained: Path) -> Path:
     """The encoder, of the first seed, that held-out documents speak for, with what they say on its card.
 
-    `pretrained` are the folders of the `variants`; the first is taken where too little was held out to tell.
+    `pretrained` are the folders of the variants; the first is taken if too little was held out to tell.
     """
-    facts = json.loads((results / FACTS).read_text(encoding="utf-8"))
+    variants = list(pretrained)
+    facts = json.loads((results / FACTS_FILE).read_text(encoding="utf-8"))
     # What is measured beside the variants, a published model say, has no folder here.
     best = best_encoder(facts["advice"]["means"], variants) if "advice" in facts else variants[0]
-    run = dict(zip(variants, pretrained, strict=True))[best]
+    run = pretrained[best]
     with work_folder(place) as work:
-        shutil.copytree(seed_folder(run.parent, run.name, 0), work, dirs_exist_ok=True)
-        records = json.loads((results / RECORDS).read_text(encoding="utf-8"))
+        shutil.copytree(encoder_dir(run.parent, run.name, 0), work, dirs_exist_ok=True)
+        records = json.loads((results / RECORDS_FILE).read_text(encoding="utf-8"))
         with (work / CARD).open("a", encoding="utf-8") as card:
             card.write(figures(records, best))
     return place

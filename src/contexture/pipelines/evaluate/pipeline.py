@@ -1,80 +1,52 @@
 """The stage `evaluate`."""
 
-from collections.abc import Mapping
-
 from kedro.pipeline import Pipeline, node
 
 from contexture.config import ComputeConfig
-from contexture.pipelines.contestants import datasets
 from contexture.pipelines.evaluate.nodes import evaluate, time_embedding
-from contexture.pipelines.finetune.pipeline import finetuned
-from contexture.pipelines.named import fixed
-from contexture.systems.config import SystemConfig
+from contexture.pipelines.named import fixed, name_group
 from contexture.systems.registry import task_of
+from contexture.systems.resolved import ResolvedSystem
 
 #: Tables of the corpus, and of a system.
 PARAGRAPHS, WORDS, PASSAGES = "paragraphs@files", "words", "passages-examples@files"
 
 
-def create_pipeline(
-    system: str,
-    config: SystemConfig,
-    guests: Mapping[str, SystemConfig],
-    compute: ComputeConfig,
-    examples_of: str = "",
-) -> Pipeline:
+def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
     """Encoders, models and task data → records, facts and tables of every task."""
-    parts = [_task(system, task, config, guests, compute, examples_of) for task in config.tasks]
-    if config.speed:
-        visiting = [f"{name}.encoders" for name in guests]
-        encoders = [*(f"{run}-pretrained" for run in config.pretrain.runs), *visiting]
-        timed = node(
-            fixed(time_embedding, config, guests),
-            ["params:models_place", PARAGRAPHS, *encoders],
-            "speed",
-            name="time_embedding",
-        )
-        parts.append(Pipeline([timed], namespace=system, inputs={PARAGRAPHS, *visiting}, tags="evaluate"))
+    included = {f"{name}.encoders" for name in system.included}
+    parts = [_create_task_pipeline(system, task, compute, included) for task in system.config.tasks]
+    if system.config.speed:
+        inputs = ["params:models_place", PARAGRAPHS, *system.run_datasets, *sorted(included)]
+        timed = node(fixed(time_embedding, system), inputs, "speed", name="time_embedding")
+        parts.append(Pipeline([timed], namespace=system.name, inputs={PARAGRAPHS, *included}, tags="evaluate"))
     return sum(parts, start=Pipeline([]))
 
 
-def _task(
-    system: str,
-    task: str,
-    config: SystemConfig,
-    guests: Mapping[str, SystemConfig],
-    compute: ComputeConfig,
-    examples_of: str,
-) -> Pipeline:
-    given = corpus_of(task, config, examples_of)
-    shared = {f"{task}-data", *given.values()} - {PASSAGES}
-    if task in finetuned(config):
-        given["finetuned"] = f"{task}-finetuned"
-    given |= {name: name for name in datasets(config, task)}
-    visiting = {f"{name}.encoders" for name in guests}
-    given |= {one: one for one in sorted(visiting)}
-    shared |= visiting
-    measure = node(
-        fixed(evaluate, task, config, guests, compute, list(given)),
-        [
-            f"{task}-data",
-            "params:models_place",
-            f"params:{task}-results_place",
-            f"params:{task}-vectors_place",
-            *given.values(),
-        ],
-        f"{task}-results",
-        name=f"evaluate_{task}",
-    )
-    return Pipeline([measure], namespace=system, inputs=shared, tags="evaluate")
+def _create_task_pipeline(system: ResolvedSystem, task: str, compute: ComputeConfig, included: set[str]) -> Pipeline:
+    corpus = corpus_datasets(task, system)
+    encoders = [f"{run}-pretrained" for run in system.task_runs(task)]
+    if task in system.finetune_options:
+        encoders.append(f"{task}-finetuned")
+    inputs = {
+        "data": f"{task}-data",
+        "models_dir": "params:models_place",
+        "results_dir": f"params:{task}-results_place",
+        "vectors_dir": f"params:{task}-vectors_place",
+        **name_group("corpus", corpus),
+        **name_group("encoders", {name: name for name in [*encoders, *sorted(included)]}),
+    }
+    measure = node(fixed(evaluate, system, task, compute), inputs, f"{task}-results", name=f"evaluate_{task}")
+    shared = {f"{task}-data", *included, *corpus.values()} - {PASSAGES}
+    return Pipeline([measure], namespace=system.name, inputs=shared, tags="evaluate")
 
 
-def corpus_of(task: str, config: SystemConfig, examples_of: str) -> dict[str, str]:
+def corpus_datasets(task: str, system: ResolvedSystem) -> dict[str, str]:
     """What a task reads besides its own data, if the system has it: argument → dataset."""
-    found = {"paragraphs": PARAGRAPHS}
+    config, datasets = system.config, {"paragraphs": PARAGRAPHS}
     if config.needs_words:
-        found["words"] = WORDS
+        datasets["words"] = WORDS
     if "pairs" in config.examples():
-        found["passages"] = f"{examples_of}.{PASSAGES}" if examples_of else PASSAGES
-    wanted = {*task_of(task).corpus, *(["words"] if config.word_average else [])}
-    return {name: dataset for name, dataset in found.items() if name in wanted}
+        datasets["passages"] = system.examples_dataset(PASSAGES)
+    needed = {*task_of(task).corpus, *(["words"] if config.word_average else [])}
+    return {name: dataset for name, dataset in datasets.items() if name in needed}

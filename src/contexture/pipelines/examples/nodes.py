@@ -23,11 +23,11 @@ def count(
     return counts, place
 
 
-def training_config(config: SystemConfig, *data: Path) -> dict[str, Any]:
-    """The one file that `contexture train` needs beside the examples; `data` are those of the tasks.
+def training_config(config: SystemConfig, **data: Path) -> dict[str, Any]:
+    """The one file that `contexture train` needs beside the examples; `data` are the folders of the tasks.
 
     Raises ValueError where a task cannot be fine-tuned on its data, before hours are spent on training.
     """
-    for task, folder in zip(config.tasks, data, strict=True):
+    for task, folder in data.items():
         task_of(task).check(config.task(task), folder)
     return config.plain()

@@ -7,6 +7,7 @@ from contexture.pipelines.examples.nodes import count, training_config
 from contexture.pipelines.named import fixed
 from contexture.streams.base_config import StreamConfig
 from contexture.systems.config import SystemConfig
+from contexture.systems.resolved import ResolvedSystem
 
 #: What examples are made of, by what a system's vocabulary is called.
 _TEXTS = {"paragraphs": "paragraphs@spark", "bitext": "bitext@spark", "nli": "nli@spark"}
@@ -16,12 +17,13 @@ CORPUS = {
 }
 
 
-def create_pipeline(system: str, config: SystemConfig) -> Pipeline:
+def create_pipeline(system: ResolvedSystem) -> Pipeline:
     """Documents → the tables that training reads, their counts, and training's configuration."""
-    parts = [_tables(system, config, kind, stream) for kind, stream in config.examples().items()]
-    data = [f"{task}-data" for task in config.tasks]
-    told = node(fixed(training_config, config), data or None, "training_config", name="training_config")
-    return sum(parts, start=Pipeline([told], namespace=system, inputs=set(data), tags="examples"))
+    config = system.config
+    parts = [_tables(system.name, config, kind, stream) for kind, stream in config.examples().items()]
+    data = {task: f"{task}-data" for task in config.tasks}
+    written = node(fixed(training_config, config), data or None, "training_config", name="training_config")
+    return sum(parts, start=Pipeline([written], namespace=system.name, inputs=set(data.values()), tags="examples"))
 
 
 def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:

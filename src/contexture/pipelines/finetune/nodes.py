@@ -6,9 +6,10 @@ from pathlib import Path
 
 from contexture.config import ComputeConfig
 from contexture.encoders.saved import is_encoder
-from contexture.pipelines.contestants import contestants, options
+from contexture.paths import task_models_dir
 from contexture.pipelines.trainings import Training, config_file, train_all
 from contexture.systems.config import SystemConfig
+from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import Contestant
 from contexture.training.fleet import Job
 
@@ -16,39 +17,42 @@ LOG = logging.getLogger(__name__)
 
 
 def finetune_all(
-    system: str,
-    task: str,
-    config: SystemConfig,
-    compute: ComputeConfig,
-    data: Path,
-    pretrained: Path,
-    place: Path,
-    *encoders: Path,
+    system: ResolvedSystem, task: str, compute: ComputeConfig, data: Path, models_dir: Path, *encoders: Path
 ) -> Path:
-    """Fine-tune every variant with every seed into `<place>/<variant>/seed-<n>/<option>`; `encoders` to wait for."""
-    place.mkdir(parents=True, exist_ok=True)
-    trainings = []
-    for contestant in contestants(config, task, pretrained, place):
-        named = f"finetune {system} {contestant.variant} on {task}"
-        for option in options(config, task, contestant.variant):
-            assert contestant.finetuned is not None
-            folder = contestant.finetuned / option
-            before = config.task(task).before(option)
-            name = f"{named} {option} seed {contestant.seed}"
-            after = f"{named} {before} seed {contestant.seed}" if before else None
-            given = replace(contestant, encoders=(str(contestant.finetuned / before),)) if before else contestant
-            tags = {"system": system, "stage": "finetune", "variant": contestant.variant, "seed": str(contestant.seed)}
-            arguments = (config, task, option, given, data, folder)
-            tags |= {"task": task, "option": option}
-            settings = {
-                **config.task(task).identity(option),
-                "seed": contestant.seed,
-                "start": before or " ".join(config.runs_of(contestant.variant)),
-                "head": contestant.head,
-            }
-            trainings.append(Training(Job(name, finetune_one, arguments, after), folder, tags, settings))
-    train_all(trainings, compute, f"{system}: fine-tuning on {task.replace('_', ' ')}")
-    return place
+    """Fine-tune every option of every variant with every seed; `encoders` are there to wait for."""
+    task_dir = task_models_dir(models_dir, task)
+    task_dir.mkdir(parents=True, exist_ok=True)
+    trainings = [
+        _training(system, task, option, contestant, data)
+        for contestant in system.contestants(task, models_dir)
+        for option in system.finetune_options[task][contestant.variant]
+    ]
+    train_all(trainings, compute, f"{system.name}: fine-tuning on {task.replace('_', ' ')}")
+    return task_dir
+
+
+def _training(system: ResolvedSystem, task: str, option: str, contestant: Contestant, data: Path) -> Training:
+    """The job that fine-tunes one model, from the model of another option if the task says so."""
+    assert contestant.finetuned is not None
+    settings, variant, seed = system.config.task(task), contestant.variant, contestant.seed
+    start = settings.before(option)
+    prefix = f"finetune {system.name} {variant} on {task}"
+    predecessor = f"{prefix} {start} seed {seed}" if start else None
+    model_dir = contestant.finetuned / option
+    if start:
+        contestant = replace(contestant, encoders=(str(contestant.finetuned / start),))
+    tags = {"system": system.name, "stage": "finetune", "variant": variant, "seed": str(seed)}
+    tags |= {"task": task, "option": option}
+    identity = {
+        **settings.identity(option),
+        "seed": seed,
+        "start": start or " ".join(system.config.runs_of(variant)),
+        "head": contestant.head,
+    }
+    arguments = (system.config, task, option, contestant, data, model_dir)
+    return Training(
+        Job(f"{prefix} {option} seed {seed}", finetune_one, arguments, predecessor), model_dir, tags, identity
+    )
 
 
 def finetune_one(

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +15,17 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
+from contexture.config import Parameters
 from contexture.folders import whole_file
+from contexture.paths import CORPUS_CARD_FILE, METRICS_FILE, REPORTS_DIR
 from contexture.pipelines.hooks.console import WIDTH, duration, say
 from contexture.pipelines.hooks.record import git_tags
-from contexture.pipelines.parameters import current
+from contexture.pipelines.parameters import RunParameters
 
 if TYPE_CHECKING:
     from contexture.reporting.index import Summary
 
 LOG = logging.getLogger(__name__)
-#: Where pages lie.
-REPORTS = Path("data/08_reporting")
 #: The system whose table ends a run.
 LEAGUE = "league"
 NEXT = (
@@ -44,6 +45,9 @@ NEXT_OWN = (
 class Announce:
     """The last lines of a run: a verdict and a page for each system, the league's table, and what to try next."""
 
+    def __init__(self, parameters: RunParameters) -> None:
+        self.run_parameters = parameters
+
     @hook_impl(trylast=True)
     def after_context_created(self, context: Any) -> None:
         """Remember where `make ui` shows the runs."""
@@ -57,7 +61,7 @@ class Announce:
         from contexture.pipelines.sources.nodes import is_own
 
         trains = any(node.short_name == "pretrain" for node in pipeline.nodes)
-        if trains and is_own(current().corpus) and run_params.get("env") in (None, "base", "local"):
+        if trains and is_own(self.run_parameters.get().corpus) and run_params.get("env") in (None, "base", "local"):
             LOG.warning(
                 "conf/base has the sizes of the demo; for text of your own take --env wikipedia_sample or another"
             )
@@ -79,7 +83,7 @@ class Announce:
         reported = {node.namespace for node in pipeline.nodes if node.short_name == "report" and node.namespace}
         if not reported:
             return
-        summaries = read_summaries(REPORTS)
+        summaries = read_summaries(REPORTS_DIR)
         git = git_tags(Path(run_params["project_path"]))
         run = {
             "What": ", ".join(run_params["pipeline_names"] or ["everything"]),
@@ -87,12 +91,12 @@ class Announce:
             "Commit": git.get("git_revision", "not in a git checkout")[:12]
             + (", with changed files" if git.get("git_changed_files", "none") != "none" else ""),
         }
-        with whole_file(REPORTS / "index.html") as file:
+        with whole_file(REPORTS_DIR / "index.html") as file:
             file.write(render_index(summaries, run, self.link).encode())
         lines = [line for system in summaries if system in reported for line in _told(summaries[system])]
         if LEAGUE in reported:
-            lines += ["", *league_lines()]
-        lines += ["", f"Read    {REPORTS}/index.html", *(NEXT_OWN if reported == {"own_text"} else NEXT)]
+            lines += ["", *league_lines(self.run_parameters.get())]
+        lines += ["", f"Read    {REPORTS_DIR}/index.html", *(NEXT_OWN if reported == {"own_text"} else NEXT)]
         say("\n".join(["", *lines]), sys.stdout)
 
 
@@ -111,14 +115,16 @@ def corpus_line(counts: Mapping[str, Any]) -> str:
     dropped: dict[str, int] = counts["paragraphs_dropped"]
     most = max(dropped, key=lambda reason: dropped[reason], default="")
     told = f" ({dropped[most]:,} dropped as {most.replace('_', ' ')})" if most else ""
-    return f"        {kept}{told}: {REPORTS}/corpus/card.html"
+    return f"        {kept}{told}: {CORPUS_CARD_FILE}"
 
 
-def league_lines() -> list[str]:
+def league_lines(parameters: Parameters) -> list[str]:
     """The league's table as plain text."""
-    from contexture.pipelines.report.nodes import labels
+    from contexture.pipelines.report.assemble import labels
+    from contexture.pipelines.system import resolve_all
     from contexture.systems.league.tables import league_text
 
-    records = json.loads(Path(f"data/08_reporting/{LEAGUE}/metrics.json").read_text(encoding="utf-8"))
-    systems = current().systems
-    return league_text(records, labels(LEAGUE, systems[LEAGUE], systems)).splitlines()
+    records = json.loads((REPORTS_DIR / LEAGUE / METRICS_FILE).read_text(encoding="utf-8"))
+    systems = resolve_all(parameters)
+    # The short demo may include other variants than the parameters: any system's can be named.
+    return league_text(records, labels(replace(systems[LEAGUE], included=systems))).splitlines()

@@ -11,11 +11,14 @@ from kedro.pipeline import Pipeline
 from contexture.config import ConfigurationError
 from contexture.pipelines.hooks.arguments import check_asked, check_there
 from contexture.pipelines.hooks.console import RunRefusedError
-from contexture.pipelines.parameters import check, current
+from contexture.pipelines.parameters import RunParameters
 
 
 class CheckParameters:
     """Refuse unknown keys, impossible values, and what is asked for and not there, before any work starts."""
+
+    def __init__(self, parameters: RunParameters) -> None:
+        self.run_parameters = parameters
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
@@ -24,7 +27,7 @@ class CheckParameters:
         self.told = "input" in runtime.get("corpus", {})
         command = click.get_current_context(silent=True)
         try:
-            check(context.config_loader)
+            self.run_parameters.check(context.config_loader)
             if command and command.info_name == "run":
                 check_asked(command.params)
         except ConfigurationError as error:
@@ -41,9 +44,13 @@ class CheckParameters:
         from contexture.pipelines.sources.nodes import check_inputs
 
         try:
-            current().check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
+            self.run_parameters.get().check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
             if "sources" in pipeline.all_outputs():
-                check_inputs(current().corpus, self.told, catalog.load("sources") if catalog.exists("sources") else {})
+                check_inputs(
+                    self.run_parameters.get().corpus,
+                    self.told,
+                    catalog.load("sources") if catalog.exists("sources") else {},
+                )
             check_there(pipeline, catalog, run_params)
         except ConfigurationError as error:
             raise RunRefusedError(str(error)) from None

@@ -12,7 +12,7 @@ from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from contexture.pipelines.parameters import current
+from contexture.pipelines.parameters import RunParameters
 
 RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytorch-lightning", "transformers")
 
@@ -35,6 +35,9 @@ def run_opener() -> Any:
 class RecordRun:
     """Give the MLflow run of `kedro run` its code version, its configuration and the fingerprints of its data."""
 
+    def __init__(self, parameters: RunParameters) -> None:
+        self.run_parameters = parameters
+
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
         """Remember what to record."""
@@ -55,7 +58,7 @@ class RecordRun:
         if mlflow.active_run() is None:
             return
         made = "sources" in pipeline.all_outputs() or not catalog.exists("sources")
-        asked = {"inputs": [one.path for one in current().corpus.inputs()]}
+        asked = {"inputs": [one.path for one in self.run_parameters.get().corpus.inputs()]}
         text = name_of_text(asked if made else catalog.load("sources"))
         mlflow.set_tags(git_tags(self.project) | {MLFLOW_RUN_NAME: run_name(run_params, text)})
         run = {name.split(".")[0] for name in pipeline.datasets() if "." in name}

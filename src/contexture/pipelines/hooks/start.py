@@ -11,7 +11,7 @@ from kedro.pipeline.node import Node
 
 from contexture.pipelines.datasets import SparkTable
 from contexture.pipelines.hooks.console import LOG_FILE
-from contexture.pipelines.parameters import current
+from contexture.pipelines.parameters import RunParameters
 
 
 class StartSpark:
@@ -56,6 +56,9 @@ class StartSpark:
 class StartWorkers:
     """Start the processes that train side by side, if anything is trained: they load while Spark works."""
 
+    def __init__(self, parameters: RunParameters) -> None:
+        self.run_parameters = parameters
+
     @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
         """Look for a stage of training."""
@@ -64,5 +67,5 @@ class StartWorkers:
 
         trainings = max((len(node.outputs) for node in pipeline.nodes if node.short_name == "pretrain"), default=0)
         if trainings:
-            processes, threads = shares(current().compute)
+            processes, threads = shares(self.run_parameters.get().compute)
             prepare_workers(min(processes, trainings), threads)

@@ -6,33 +6,34 @@ from typing import Any
 
 from contexture.config import ComputeConfig
 from contexture.encoders.saved import of_seed
+from contexture.paths import encoder_dir
 from contexture.pipelines.trainings import Training, config_file, train_all
 from contexture.systems.config import SystemConfig
+from contexture.systems.resolved import ResolvedSystem
 from contexture.training.config import Stage
 from contexture.training.fleet import Job
 
 
 def pretrain_all(
-    system: str, config: SystemConfig, compute: ComputeConfig, vocabulary: Path, place: Path, *folders: Path
+    system: ResolvedSystem, compute: ComputeConfig, vocabulary: Path, pretrained_dir: Path, **examples: Path
 ) -> list[Path]:
-    """Train every run with every seed into `<place>/<run>/seed-<n>`; finished ones that nothing changed are kept.
+    """Train every run with every seed; finished ones that nothing changed are kept.
 
-    `folders` are those of the examples, in the order of their kinds.
+    `examples` are the folders of the examples by kind.
     """
-    examples = dict(zip(config.examples(), folders, strict=True))
-    trainings = []
+    config, trainings = system.config, []
     for seed in range(config.seeds):
         for run in config.order:
-            folder, start, other = seed_folder(place, run, seed), config.before(run), config.folder_before(run)
-            before = seed_folder(place, start, seed) if start else of_seed(other, seed) if other else None
-            name = f"pretrain {system} {run} seed {seed}"
-            after = f"pretrain {system} {start} seed {seed}" if start else None
+            folder, start, other = encoder_dir(pretrained_dir, run, seed), config.before(run), config.folder_before(run)
+            before = encoder_dir(pretrained_dir, start, seed) if start else of_seed(other, seed) if other else None
+            name = f"pretrain {system.name} {run} seed {seed}"
+            after = f"pretrain {system.name} {start} seed {seed}" if start else None
             arguments = (config, run, seed, examples, vocabulary, before, folder)
-            tags = {"system": system, "stage": "pretrain", "variant": run, "seed": str(seed)}
+            tags = {"system": system.name, "stage": "pretrain", "variant": run, "seed": str(seed)}
             job = Job(name, pretrain_one, arguments, after)
             trainings.append(Training(job, folder, tags, settings(config, run, seed)))
-    train_all(trainings, compute, f"{system}: pre-training")
-    return [place / run for run in config.pretrain.runs]
+    train_all(trainings, compute, f"{system.name}: pre-training")
+    return [pretrained_dir / run for run in config.pretrain.runs]
 
 
 def gather(*runs: Path) -> Path:
@@ -86,8 +87,3 @@ def described(stage: Stage) -> str:
     spent = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
     changes = [f"{key} {value}" for settings in stage.streams.values() for key, value in settings.items()]
     return f"{spent} of {weights}" + (f" ({', '.join(changes)})" if changes else "")
-
-
-def seed_folder(place: Path, run: str, seed: int) -> Path:
-    """Where the encoder of a run and a seed lies."""
-    return place / run / f"seed-{seed}"

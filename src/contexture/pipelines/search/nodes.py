@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from contexture.paths import encoder_dir
 from contexture.retrieval.config import Bm25Config
 from contexture.tasks.held_out.config import HeldOutSettings
 
@@ -10,7 +11,7 @@ def index_passages(words: Bm25Config, passages: Path, pretrained: Path, place: P
     """The encoder of the first seed, the passages, their vectors and words."""
     from contexture.retrieval.passage_index import build_passage_index
 
-    build_passage_index(passages, pretrained / "seed-0", place, words)
+    build_passage_index(passages, encoder_dir(pretrained.parent, pretrained.name, 0), place, words)
     return place
 
 

@@ -1,0 +1,148 @@
+"""A system as a run carries it out: everything that follows from its configuration, worked out once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from contexture.paths import encoder_dir, finetuned_dir, pretrained_dir
+from contexture.systems.ablation import ablated
+from contexture.systems.config import SystemConfig
+from contexture.systems.registry import SYSTEMS, task_of
+from contexture.tasks.base import Contestant
+
+#: Number of variants of a system whose main metric is logged to MLflow.
+NUM_MAIN_VARIANTS = 2
+#: Name of the system of an ablation, after the name of its own system.
+ABLATION_SUFFIX = "_ablation"
+
+
+@dataclass(frozen=True)
+class ResolvedSystem:
+    """A system, its main variants, and the systems whose encoders its tables include."""
+
+    #: Namespace of its pipeline and datasets.
+    name: str
+    config: SystemConfig
+    #: The few variants that stand for the system.
+    main_variants: tuple[str, ...] = ()
+    #: Systems whose encoders are measured with its own, restricted to the variants that are.
+    included: "Mapping[str, ResolvedSystem]" = field(default_factory=dict)
+    #: Whether the tables of another system include its encoders.
+    is_included: bool = False
+    #: The system whose examples an ablation reads.
+    examples_owner: str = ""
+    #: The command that runs all of the system, if this run is the short demo.
+    full_command: str = ""
+
+    @property
+    def page_module(self) -> str:
+        """The module of its page."""
+        return SYSTEMS[self.name.removesuffix(ABLATION_SUFFIX)]
+
+    @property
+    def is_ablation(self) -> bool:
+        """Whether it trains the rows of another system's ablation."""
+        return bool(self.examples_owner)
+
+    def examples_dataset(self, name: str) -> str:
+        """Name in the catalog of a dataset of its examples, seen from its own namespace."""
+        return f"{self.examples_owner}.{name}" if self.examples_owner else name
+
+    @cached_property
+    def run_datasets(self) -> tuple[str, ...]:
+        """Names in the catalog of the encoders of all runs."""
+        return tuple(f"{run}-pretrained" for run in self.config.pretrain.runs)
+
+    def task_runs(self, task: str) -> list[str]:
+        """The runs whose encoders a task measures."""
+        return list(dict.fromkeys(run for name in self.config.variants_of(task) for run in self.config.runs_of(name)))
+
+    @cached_property
+    def finetune_options(self) -> dict[str, dict[str, list[str]]]:
+        """Task → variant → names of the models that are fine-tuned; tasks without any are left out."""
+        options = {
+            task: {variant: self._options(task, variant) for variant in self.config.variants_of(task)}
+            for task in self.config.tasks
+        }
+        return {task: variants for task, variants in options.items() if any(variants.values())}
+
+    def _options(self, task: str, name: str) -> list[str]:
+        variant = self.config.measured[name]
+        if variant.model is not None or not variant.finetuned or len(self.config.runs_of(name)) != 1:
+            return []
+        return task_of(task).options(self.config.task(task), variant.head)
+
+    def contestants(self, task: str, models_dir: Path) -> list[Contestant]:
+        """The variants that a task measures, of every seed; a published model is the same with every seed."""
+        contestants = []
+        for seed in range(self.config.seeds):
+            for name in self.config.variants_of(task):
+                variant = self.config.measured[name]
+                if variant.model is not None and seed:
+                    continue
+                options = self.finetune_options.get(task, {}).get(name)
+                model_dir = finetuned_dir(models_dir, task, name, seed) if options else None
+                encoders = (variant.model,) if variant.model is not None else self.encoder_dirs(name, seed, models_dir)
+                contestants.append(Contestant(name, seed, encoders, model_dir, variant.head))
+        return contestants
+
+    def included_contestants(self, models_dir: Path) -> list[Contestant]:
+        """The included variants of other systems, frozen, of as many seeds as both systems have."""
+        return [
+            Contestant(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
+            for name, other in self.included.items()
+            for seed in range(min(other.config.seeds, self.config.seeds))
+            for variant in other.config.measured
+        ]
+
+    def encoder_dirs(self, variant: str, seed: int, models_dir: Path) -> tuple[str, ...]:
+        """Folders of the encoders that a variant is made of."""
+        pretrained = pretrained_dir(models_dir)
+        return tuple(str(encoder_dir(pretrained, run, seed)) for run in self.config.runs_of(variant))
+
+
+def resolve_systems(
+    configs: Mapping[str, SystemConfig], preferred: Mapping[str, Sequence[str]], full_command: str = ""
+) -> dict[str, ResolvedSystem]:
+    """Resolve systems that run together.
+
+    Args:
+        configs: Name → configuration.
+        preferred: Name → variants that stand for the system; by default its first ones.
+        full_command: The command that runs all of these systems, if this run is a short one.
+    """
+    includes = {name for config in configs.values() for name, variants in config.guests.items() if variants}
+    plain = {
+        name: ResolvedSystem(
+            name,
+            config,
+            main_variants(config, preferred.get(name, ())),
+            is_included=name in includes,
+            full_command=full_command,
+        )
+        for name, config in configs.items()
+    }
+    return {name: replace(system, included=_restrict(plain, system.config.guests)) for name, system in plain.items()}
+
+
+def _restrict(
+    systems: Mapping[str, ResolvedSystem], variants_by_system: Mapping[str, list[str]]
+) -> dict[str, ResolvedSystem]:
+    return {
+        name: replace(systems[name], config=systems[name].config.restricted(variants))
+        for name, variants in variants_by_system.items()
+        if variants
+    }
+
+
+def resolve_ablation(system: ResolvedSystem) -> ResolvedSystem:
+    """The rows of a system's ablation as a system that reads the examples of its owner."""
+    config = ablated(system.config)
+    return ResolvedSystem(system.name + ABLATION_SUFFIX, config, main_variants(config, ()), examples_owner=system.name)
+
+
+def main_variants(config: SystemConfig, preferred: Sequence[str]) -> tuple[str, ...]:
+    """The few variants that stand for a system: the first preferred ones that it has, or the first of all."""
+    known = [variant for variant in preferred if variant in config.measured]
+    return tuple((known or [*config.measured])[:NUM_MAIN_VARIANTS])

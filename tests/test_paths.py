@@ -1,0 +1,30 @@
+"""The layout of data/ in code is that of the catalog."""
+
+from pathlib import Path
+
+import yaml
+
+from contexture import paths
+
+CATALOG = yaml.safe_load((Path(__file__).parents[1] / "conf/base/catalog.yml").read_text(encoding="utf-8"))
+
+
+def catalog_path(name: str) -> Path:
+    entry = CATALOG[name]
+    return Path(entry.get("filepath") or entry["dataset"]["filepath"])
+
+
+def test_paths_are_those_of_the_catalog() -> None:
+    models_dir = paths.MODELS_DIR / "{system}"
+    assert catalog_path("params:{system}.models_place") == models_dir
+    assert catalog_path("params:{system}.pretrained_place") == paths.pretrained_dir(models_dir)
+    assert (
+        catalog_path("{system}.{run}-pretrained")
+        == paths.encoder_dir(paths.pretrained_dir(models_dir), "{run}", 0).parent
+    )
+    assert catalog_path("{system}.{task}-finetuned") == paths.task_models_dir(models_dir, "{task}")
+    assert catalog_path("{system}.search_index") == paths.SEARCH_INDEX_DIR
+    assert catalog_path("{system}.{task}-results").parent == paths.RESULTS_DIR / "{system}"
+    assert catalog_path("{system}.metrics") == paths.REPORTS_DIR / "{system}" / paths.METRICS_FILE
+    assert catalog_path("corpus_card") == paths.CORPUS_CARD_FILE
+    assert catalog_path("{system}.training_config").parent == paths.EXAMPLES_DIR / "{system}"
