@@ -90,7 +90,7 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
             input=given("sentence_tasks"), analogies="demo" if asked == "analogies" else None
         ),
     )
-    monkeypatch.setattr(pipeline_registry, "current", lambda: parameters)
+    monkeypatch.setattr(pipeline_registry.RUN_PARAMETERS, "_parameters", parameters)
     found = pipeline_registry.register_pipelines()
     making = {name for name, made in found.items() if "make_demo_world" in {one.short_name for one in made.nodes}}
     assert (pipeline in making) == (asked is not None)
