@@ -30,7 +30,13 @@ from contexture.encoders.network import Network
 from contexture.encoders.projections import Projections
 from contexture.encoders.starts import start_from_vectors, weigh_tokens
 from contexture.encoders.static import Static
-from contexture.encoders.transformer import Transformer, build_transformer, layer_flops
+from contexture.encoders.transformer import (
+    Transformer,
+    build_transformer,
+    layer_flops,
+    resize_positions,
+    resize_token_types,
+)
 from contexture.encoders.words import embedding_of, new_words
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -217,8 +223,15 @@ class Encoder(nn.Module):
     @property
     def _transformer(self) -> Transformer:
         if not isinstance(self.document, Transformer):
-            raise ValueError(f"a {type(self.document).__name__} has no states of tokens: this needs a transformer")
+            kind = type(self.document).__name__
+            raise ValueError(f"{self.name}: a {kind} has no states of tokens: this needs a transformer")
         return self.document
+
+    def make_room(self, positions: int, types: int) -> None:
+        """Give it the positions and token types that joint inputs need; ValueError for one without states of tokens."""
+        model = self._transformer.model
+        resize_token_types(model, types)
+        resize_positions(model, self.specials.first_position, positions)
 
 
 def tokenized(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:

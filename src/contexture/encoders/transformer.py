@@ -378,3 +378,19 @@ def resize_token_types(model: Any, types: int) -> None:
             new.weight[: old.num_embeddings] = old.weight
         embeddings.token_type_embeddings = new
         model.config.type_vocab_size = types
+
+
+def resize_positions(model: Any, first: int, positions: int) -> None:
+    """Grow the table of positions, whose rows count from `first`, to as many positions.
+
+    New rows start as copies of the old ones, which follow one another again and again (Longformer, section 5).
+    """
+    embeddings = model.base_model.embeddings
+    old, needed = embeddings.position_embeddings, first + positions
+    if old.num_embeddings < needed:
+        rows = torch.arange(needed)
+        rows[first:] = first + (rows[first:] - first) % (old.num_embeddings - first)
+        new = nn.Embedding(needed, old.embedding_dim, old.padding_idx)
+        new.weight = nn.Parameter(old.weight.detach()[rows])
+        embeddings.position_embeddings = new
+        model.config.max_position_embeddings = needed

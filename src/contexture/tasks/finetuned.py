@@ -1,59 +1,129 @@
-"""Fine-tuned models: on disk, the encoder as all are saved, its head and, last, the settings; and without dropout."""
+"""Training examples and fine-tuned models of tasks: an encoder, a head on its states and their settings."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Self
 
+import numpy as np
+import torch
+from pydantic import TypeAdapter
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from contexture.encoders.base import Encoder, on_device
+from contexture.encoders.base import Encoder, on_device, to_device
+from contexture.encoders.config import ROLES
 from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.layout import Batch, Ints
+from contexture.seeding import mix
 
 HEAD = "head.safetensors"
+#: Inputs that `by_length` puts together.
+BATCH = 64
 
 
-class Finetuned(Protocol):
-    """An encoder and the head that judges its states."""
+@dataclass(frozen=True)
+class Step:
+    """The examples of one optimizer step, over all devices, by their numbers."""
+
+    rows: Ints
+    epoch: int
+    seed: int
+    rank: int
+    ranks: int
 
     @property
-    def encoder(self) -> Encoder:
-        """What reads."""
+    def own_rows(self) -> Ints:
+        """The examples of this device."""
+        return self.rows[self.rank :: self.ranks]
 
-    @property
-    def task(self) -> nn.Module:
-        """The head."""
-
-
-Model = TypeVar("Model", bound=nn.Module)
+    def generator(self, row: int) -> np.random.Generator:
+        """Random numbers for one example in this epoch."""
+        return np.random.default_rng(mix(self.seed, self.epoch, row))
 
 
-def save_finetuned(model: Finetuned, folder: Path, file: str, settings: Mapping[str, Any]) -> None:
-    """Write a model to a folder; `file` is that of its settings, without which it is not whole."""
-    save_encoder(model.encoder, folder)
-    save_file({name: weight.cpu() for name, weight in model.task.state_dict().items()}, folder / HEAD)
-    (folder / file).write_text(json.dumps(settings, indent=1), encoding="utf-8")
+class Examples(ABC):
+    """The training examples of a task, as an encoder reads them."""
+
+    #: What examples are called in errors.
+    noun: ClassVar[str]
+    #: Whether the last batch of an epoch may be smaller, down to one example for all devices together. Otherwise the
+    #: examples that do not fill a batch are left out of the epoch, and each device has the same number of examples.
+    small_last_batch: ClassVar[bool] = False
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of examples."""
+
+    @abstractmethod
+    def training_batch(self, step: Step) -> Mapping[str, Any]:
+        """The part of this device in the batch of a step."""
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
+        """States (B, T, H) of a batch of tokens, vectors (B, D) by role of a batch of texts."""
+        if "input_ids" in batch:
+            return encoder.states(dict(batch))
+        return {role: encoder(batch[role], role) for role in ROLES}
 
 
-def load_finetuned(folder: Path, file: str, make: Callable[[Encoder, bytes], Model], what: str) -> Model:
-    """A model that `save_finetuned` wrote, ready to be asked, on the GPU where there is one.
+class FinetunedModel(nn.Module):
+    """An encoder and a head that judges its states.
 
-    Args:
-        folder: of the model.
-        file: that of its settings.
-        make: the encoder and what the file holds → the model, whose `task` the head is.
-        what: what it is called where something is missing or damaged, for which ValueError names the folder.
+    A subclass names the class of its settings, a dataclass, and that of its head, which is made of the settings and
+    the encoder; the file of the settings, and what a model is called in errors.
     """
-    encoder = load_encoder(folder)
-    try:
-        model = make(encoder, (folder / file).read_bytes())
-        model.get_submodule("task").load_state_dict(load_file(folder / HEAD))
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{folder} holds no whole {what} ({error}); fine-tune it again") from error
-    return model.to(next(on_device(encoder).parameters()).device).eval()
+
+    settings_class: ClassVar[type]
+    head_class: ClassVar[Callable[..., nn.Module]]
+    settings_file: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(self, encoder: Encoder, settings: Any) -> None:
+        """ValueError for an encoder whose states the head cannot read."""
+        super().__init__()
+        self.encoder, self.settings = encoder, settings
+        self.task: Any = type(self).head_class(settings, encoder)
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder as all encoders are saved, the head and, last, the settings."""
+        save_encoder(self.encoder, folder)
+        save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
+        (folder / self.settings_file).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Load a model that `save` wrote, ready to predict, onto the GPU if the machine has one.
+
+        ValueError, naming the folder, if a file is missing or damaged.
+        """
+        folder = Path(folder)
+        encoder = load_encoder(folder)
+        try:
+            settings: Any = TypeAdapter(cls.settings_class).validate_json((folder / cls.settings_file).read_bytes())
+            model = cls(encoder, settings)
+            model.task.load_state_dict(load_file(folder / HEAD))
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            raise ValueError(f"{folder} holds no whole {cls.title} ({error}); fine-tune it again") from error
+        return model.to(next(on_device(encoder).parameters()).device).eval()
+
+    @torch.inference_mode()
+    def predict(self, batch_of: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
+        """Of each chunk its row numbers, their batch and the logits of the head, without dropout."""
+        device = next(self.parameters()).device
+        with evaluating(self.encoder, self.task):
+            for rows in chunks:
+                batch = to_device(batch_of(rows), device)
+                yield rows, batch, self.task.logits(self.encoder.states(batch), batch)
+
+
+def by_length(lengths: Ints) -> list[Ints]:
+    """Row numbers in chunks of `BATCH`, shortest rows first."""
+    order = np.argsort(lengths, kind="stable")
+    return [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
 
 
 @contextmanager

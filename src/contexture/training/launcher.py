@@ -56,7 +56,7 @@ def launch(
     folder: Path,
     identity: Callable[[], dict[str, Any]],
     devices: int,
-    train: Callable[[Path], None],
+    train: Callable[[Path], object],
     arguments: Sequence[str] | None,
 ) -> bool:
     """Train into `folder`, which appears when all is done; on several devices in a process for each.
@@ -88,7 +88,7 @@ def launch(
 
 
 def _one_of_many(
-    folder: Path, identity: Callable[[], dict[str, Any]], devices: int, train: Callable[[Path], None]
+    folder: Path, identity: Callable[[], dict[str, Any]], devices: int, train: Callable[[Path], object]
 ) -> bool:
     word = Word(devices)
     if word.rank:

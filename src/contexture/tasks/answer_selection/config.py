@@ -1,7 +1,7 @@
 """Where the questions of answer selection come from, and how models of them are fine-tuned."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -10,11 +10,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.encoders.config import HeadStyle, LayoutConfig
 from contexture.reporting.names import AFTER
-from contexture.streams.base_config import StreamConfig
 from contexture.strict import STRICT, Positive, checked
-from contexture.tasks.settings import FinetuneSettings
+from contexture.tasks.settings import JointSettings
 from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models have a folder of that name.
@@ -44,7 +42,7 @@ class AnswersConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class AnswerModelSettings(FinetuneSettings):
+class AnswerModelSettings(JointSettings):
     """How one model is fine-tuned on questions and their candidate answers.
 
     The defaults are the MSPP paper's values for WikiQA (section 4.1).
@@ -54,18 +52,7 @@ class AnswerModelSettings(FinetuneSettings):
     batch_size: Positive = 32
     # Passes over the training questions at most.
     epochs: Positive = 40
-    # Epochs without a better MAP on the development set before training stops.
-    patience: Positive = 5
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6))
-    # linear (paper) or released (dropout, dense, tanh, dropout, linear).
-    head_style: HeadStyle = "linear"
-    # How a question and its candidates are laid out in one input; null where the system's own examples say it.
-    layout: LayoutConfig | None = None
-
-    def completed(self, streams: Iterable[StreamConfig]) -> Self:
-        """The same with the layout of a stream that has one, unless there is one."""
-        layouts = (one.layout for one in streams if hasattr(one, "layout"))
-        return replace(self, layout=self.layout or next(layouts, None))
 
 
 @dataclass(config=STRICT, frozen=True)

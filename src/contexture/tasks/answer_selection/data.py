@@ -14,17 +14,15 @@ import torch
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import HeadKind, LayoutConfig
 from contexture.encoders.layout import Batch, Sentences, joint_layout, pair_layout, row_lengths
+from contexture.tasks.finetuned import Examples, Step
 
 IGNORED = -100
 Rows = npt.NDArray[np.int64]
-#: What is known of rows: the token ids of candidates and of questions and where each text ends, for each row its
-#: question and its label, and the rows at which groups begin.
-_KINDS = {
-    "candidates": np.int32,
-    "candidate_ends": np.int64,
-    "questions": np.int32,
-    "question_ends": np.int64,
-    "asked": np.int64,
+_DTYPES = {
+    "tokens": np.int32,
+    "ends": np.int64,
+    "questions": np.int64,
+    "candidates": np.int64,
     "labels": np.int8,
     "starts": np.int64,
 }
@@ -34,73 +32,71 @@ _KINDS = {
 class AnswerRows:
     """Rows of questions and candidates as token ids without special tokens, in memory or mapped into it from files.
 
-    Rows of a question that stand together are cut in groups of at most so many, each of consecutive rows.
+    Rows of a question that stand together are cut in groups of at most `size`, each of consecutive rows.
     """
 
-    candidates: npt.NDArray[Any]
-    candidate_ends: npt.NDArray[Any]
+    #: The token ids of all texts one after the other, and where each text ends, behind a 0.
+    tokens: npt.NDArray[Any]
+    ends: npt.NDArray[Any]
+    #: Of each row the numbers of its question and its candidate among the texts, and its label.
     questions: npt.NDArray[Any]
-    question_ends: npt.NDArray[Any]
-    asked: npt.NDArray[Any]
+    candidates: npt.NDArray[Any]
     labels: npt.NDArray[Any]
+    #: The rows at which groups begin.
     starts: npt.NDArray[Any]
 
     @classmethod
     def in_memory(cls, answers: pd.DataFrame, encoder: Encoder, size: int) -> Self:
         """Of a table with question_id, question, candidate and label, by the vocabulary of an encoder."""
-        parts = list(_tokenized([answers], encoder, size))
-        return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _KINDS})
+        parts = list(_columns([answers], encoder, size))
+        return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 
     @classmethod
     def on_disk(cls, tables: Iterable[pd.DataFrame], encoder: Encoder, size: int, folder: Path) -> Self:
         """Of such tables one after the other, of which one at a time is in memory; files in `folder` hold the rest."""
         folder.mkdir()
         with ExitStack() as stack:
-            files = {name: stack.enter_context((folder / name).open("wb")) for name in _KINDS}
-            for part in _tokenized(tables, encoder, size):
+            files = {name: stack.enter_context((folder / name).open("wb")) for name in _DTYPES}
+            for part in _columns(tables, encoder, size):
                 for name, file in files.items():
                     part[name].tofile(file)
-        return cls(**{name: _mapped(folder / name, kind) for name, kind in _KINDS.items()})
+        return cls(**{name: _mapped(folder / name, kind) for name, kind in _DTYPES.items()})
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
-    def groups(self) -> "Groups":
-        """The groups, as rows."""
-        return Groups(self.starts, len(self))
+    def lengths(self) -> Rows:
+        """Tokens of the candidate of each row."""
+        lengths: Rows = np.diff(self.ends)[self.candidates]
+        return lengths
 
-    def candidate(self, row: int) -> npt.NDArray[Any]:
-        """The token ids of a row's candidate."""
-        return self.candidates[self.candidate_ends[row] : self.candidate_ends[row + 1]]
+    def text(self, number: int) -> npt.NDArray[Any]:
+        """The token ids of a text."""
+        return self.tokens[self.ends[number] : self.ends[number + 1]]
 
-    def question(self, row: int) -> npt.NDArray[Any]:
-        """The token ids of a row's question."""
-        place = self.asked[row]
-        return self.questions[self.question_ends[place] : self.question_ends[place + 1]]
-
-
-@dataclass(frozen=True)
-class Groups(Sequence[Rows]):
-    """Groups of consecutive rows that follow one another, by the row at which each begins."""
-
-    starts: npt.NDArray[Any]
-    rows: int
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def __getitem__(self, place: Any) -> Any:
-        """The rows of the group of this number."""
-        last = self.starts[place + 1] if place + 1 < len(self.starts) else self.rows
-        return np.arange(self.starts[place], last, dtype=np.int64)
+    def group(self, number: int) -> Rows:
+        """The rows of a group."""
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self)
+        return np.arange(self.starts[number], end, dtype=np.int64)
 
 
-class AnswerInputs:
-    """Model inputs made of rows."""
+class AnswerInputs(Examples):
+    """Model inputs made of rows; an example to train on is a group."""
+
+    noun, small_last_batch = "groups of candidates", True
 
     def __init__(self, rows: AnswerRows, head: HeadKind, encoder: Encoder, layout: LayoutConfig) -> None:
         self.rows, self.head, self.specials, self.layout = rows, head, encoder.specials, layout
+
+    def __len__(self) -> int:
+        return len(self.rows.starts)
+
+    def training_batch(self, step: Step) -> Batch:
+        """See `Examples`; a device that gets no group reads one whose labels do not count."""
+        own = step.own_rows
+        batch = self.batch([self.rows.group(number) for number in (own if len(own) else step.rows[:1])])
+        return batch if len(own) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
 
     def batch(self, groups: Sequence[Rows]) -> Batch:
         """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot.
@@ -112,7 +108,7 @@ class AnswerInputs:
         labels = np.full((len(groups), size), IGNORED, dtype=np.int64)
         tokens = []
         for i, rows in enumerate(groups):
-            texts = [self.rows.question(rows[0]), *(self.rows.candidate(row) for row in rows)]
+            texts = [self.rows.text(number) for number in (self.rows.questions[rows[0]], *self.rows.candidates[rows])]
             lengths[i, : len(texts)] = [len(text) for text in texts]
             labels[i, : len(rows)] = self.rows.labels[rows]
             tokens += texts
@@ -127,36 +123,34 @@ def group_size(head: HeadKind, layout: LayoutConfig) -> int:
     return 1 if head == "ie_1" else layout.candidates
 
 
-def _tokenized(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """What is known of the rows of each table, by `_KINDS`; a question may go on from one table to the next."""
-    yield _part(candidate_ends=[0], question_ends=[0])
-    rows = questions = begun = candidate_end = question_end = 0
-    before = None
+def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """The columns of `AnswerRows` of each table; a question may go on from one table to the next."""
+    yield _typed(ends=[0])
+    rows = texts = tokens = begin = 0
+    question, question_id = -1, None
     for table in tables:
         ids = table["question_id"].to_numpy()
         if not len(ids):
             continue
-        new = np.concatenate([[ids[0] != before], ids[1:] != ids[:-1]])
-        numbers = rows + np.arange(len(ids))
-        begins = np.maximum.accumulate(np.where(new, numbers, begun))
-        candidates = tokenized(table["candidate"].tolist(), encoder.vocabulary)
-        asked = tokenized(table["question"].to_numpy()[new].tolist(), encoder.vocabulary)
-        part = _part(
-            candidates=candidates.tokens,
-            candidate_ends=candidate_end + np.cumsum(candidates.lengths),
-            questions=asked.tokens,
-            question_ends=question_end + np.cumsum(asked.lengths),
-            asked=questions - 1 + np.cumsum(new),
+        is_new = np.concatenate([[ids[0] != question_id], ids[1:] != ids[:-1]])
+        numbers = np.arange(len(ids))
+        read = tokenized([*table["candidate"], *table["question"].to_numpy()[is_new]], encoder.vocabulary)
+        asked = np.concatenate([[question], np.arange(texts + len(ids), texts + len(read.lengths))])[np.cumsum(is_new)]
+        begins = np.maximum.accumulate(np.where(is_new, rows + numbers, begin))
+        yield _typed(
+            tokens=read.tokens,
+            ends=tokens + np.cumsum(read.lengths),
+            questions=asked,
+            candidates=texts + numbers,
             labels=table["label"].to_numpy(),
-            starts=numbers[(numbers - begins) % size == 0],
+            starts=(rows + numbers)[(rows + numbers - begins) % size == 0],
         )
-        yield part
-        rows, questions, begun, before = rows + len(ids), questions + int(new.sum()), begins[-1], ids[-1]
-        candidate_end, question_end = candidate_end + len(candidates.tokens), question_end + len(asked.tokens)
+        rows, texts, tokens = rows + len(ids), texts + len(read.lengths), tokens + len(read.tokens)
+        begin, question, question_id = begins[-1], asked[-1], ids[-1]
 
 
-def _part(**known: Any) -> dict[str, npt.NDArray[Any]]:
-    return {name: np.asarray(known.get(name, ()), dtype=kind) for name, kind in _KINDS.items()}
+def _typed(**columns: Any) -> dict[str, npt.NDArray[Any]]:
+    return {name: np.asarray(columns.get(name, ()), dtype=kind) for name, kind in _DTYPES.items()}
 
 
 def _mapped(file: Path, kind: Any) -> npt.NDArray[Any]:

@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 
 from contexture.tasks.answer_selection.model import AnswerModel
-from contexture.tasks.answer_selection.scoring import BATCH, inputs_of, score
+from contexture.tasks.answer_selection.scoring import inputs_of, score
+from contexture.tasks.finetuned import BATCH
 
 
 def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
         for head, model in models.items():
             inputs, groups = made[head]
             began = time.perf_counter()
-            score(model.encoder, model.task, inputs, groups)
+            score(model, inputs, groups)
             seconds[head].append(time.perf_counter() - began)
     found = []
     for head, model in models.items():

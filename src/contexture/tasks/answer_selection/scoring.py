@@ -5,16 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import torch
 
-from contexture.encoders.base import Encoder, to_device
 from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, Rows, group_size
-from contexture.tasks.answer_selection.head import AnswerSelection, relevance
+from contexture.tasks.answer_selection.head import relevance
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.protocols import group_candidates, rerank, top_k_by
-from contexture.tasks.finetuned import evaluating
+from contexture.tasks.finetuned import by_length
 
-BATCH = 64
 Scores = npt.NDArray[np.float64]
 
 
@@ -26,21 +23,15 @@ def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
     return groups
 
 
-@torch.inference_mode()
-def score(encoder: Encoder, task: AnswerSelection, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
+def score(model: AnswerModel, inputs: AnswerInputs, groups: Sequence[Rows]) -> Scores:
     """The log-odds of every row that stands in a group; NaN for the others."""
-    device = next(encoder.parameters()).device
     scores = np.full(len(inputs.rows), np.nan)
-    lengths = np.diff(inputs.rows.candidate_ends)
-    tokens = [lengths[rows].sum() for rows in groups]
-    order = sorted(range(len(groups)), key=tokens.__getitem__)  # rows of like length share a batch
-    with evaluating(encoder, task):
-        for start in range(0, len(order), BATCH):
-            chosen = [groups[i] for i in order[start : start + BATCH]]
-            batch = to_device(inputs.batch(chosen), device)
-            odds = relevance(task.logits(encoder.states(batch), batch)).cpu().numpy()
-            for row_scores, rows in zip(odds, chosen, strict=True):
-                scores[rows] = row_scores[: len(rows)]
+    lengths = inputs.rows.lengths
+    tokens = np.array([lengths[rows].sum() for rows in groups])
+    chunks = by_length(tokens)
+    for numbers, _, logits in model.predict(lambda chunk: inputs.batch([groups[i] for i in chunk]), chunks):
+        for number, odds in zip(numbers, relevance(logits).cpu().numpy(), strict=True):
+            scores[groups[number]] = odds[: len(groups[number])]
     return scores
 
 
@@ -50,7 +41,7 @@ def score_candidates(model: AnswerModel, question: str, candidates: Sequence[str
     As many as the model has room for are read together, as they stand.
     """
     answers = pd.DataFrame({"question_id": "", "question": question, "candidate": candidates, "label": 0})
-    return score(model.encoder, model.task, *inputs_of(model, answers))
+    return score(model, *inputs_of(model, answers))
 
 
 def inputs_of(model: AnswerModel, answers: pd.DataFrame) -> tuple[AnswerInputs, list[Rows]]:
@@ -69,11 +60,11 @@ def score_model(model: AnswerModel, answers: pd.DataFrame, pairwise: Scores | No
     """
     inputs, all_groups = inputs_of(model, answers)
     columns = answers[["question_id", "candidate_id", "label"]]
-    grouped = score(model.encoder, model.task, inputs, all_groups)
+    grouped = score(model, inputs, all_groups)
     tables = [columns.assign(score=grouped, protocol="grouped")]
     if pairwise is not None:
         first = columns.assign(score=pairwise)
         groups = top_k_by(first, model.settings.layout.candidates)
-        second = score(model.encoder, model.task, inputs, groups)
+        second = score(model, inputs, groups)
         tables.append(rerank(first, second).assign(protocol="reranked"))
     return pd.concat(tables, ignore_index=True)

@@ -1,16 +1,14 @@
 """Where claims and their evidence come from, and how a model is fine-tuned to judge them."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal, Self
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import HeadStyle, LabelHeadKind, LayoutConfig
-from contexture.streams.base_config import StreamConfig
+from contexture.encoders.config import LabelHeadKind
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import FinetuneSettings
+from contexture.tasks.settings import JointSettings
 from contexture.training.config import OptimizerConfig
 
 #: Heads on a cross-encoder of claim and one sentence of evidence (Tymoshenko and Moschitti, 2021).
@@ -47,7 +45,7 @@ class VerificationConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class FactVerificationSettings(FinetuneSettings):
+class FactVerificationSettings(JointSettings):
     """How a model is fine-tuned on claims; frozen encoders need none of it.
 
     The defaults are the MSPP paper's values for FEVER (appendix B.1), which does not tell the epochs.
@@ -58,15 +56,9 @@ class FactVerificationSettings(FinetuneSettings):
     heads: Annotated[list[LabelHeadKind], Field(min_length=1)] = Field(default_factory=lambda: [*PAIRWISE, *JOINT])
     # Claims per optimizer step, over all devices.
     batch_size: Positive = 64
-    # Passes over the training claims at most.
-    epochs: Positive = 10
     # Epochs without a better accuracy on the development set before training stops.
     patience: Positive = 3
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=1000))
-    # linear (paper) or released (dropout, dense, tanh, dropout, linear).
-    head_style: HeadStyle = "linear"
-    # How a claim and its evidence are laid out in one input; null where the system's own examples say it.
-    layout: LayoutConfig | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,8 +68,3 @@ class FactVerificationSettings(FinetuneSettings):
     def identity(self, option: str) -> dict[str, Any]:
         """See `TaskSettings.identity`; one head's weights do not depend on what other heads are trained."""
         return {key: value for key, value in asdict(self).items() if key != "heads"}
-
-    def completed(self, streams: Iterable[StreamConfig]) -> Self:
-        """The same with the layout of a stream that has one, unless there is one."""
-        layouts = (one.layout for one in streams if hasattr(one, "layout"))
-        return replace(self, layout=self.layout or next(layouts, None))

@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
 
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import LabelHeadKind, LayoutConfig
-from contexture.encoders.layout import Batch, Sentences, joint_layout, pair_layout, row_lengths, select
+from contexture.encoders.layout import Batch, Ints, Sentences, joint_layout, pair_layout, row_lengths, select
 from contexture.tasks.fact_verification.config import PAIRWISE
+from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.pairs.features import Labels, coded
 
-Rows = npt.NDArray[np.int64]
 
-
-class ClaimInputs:
+class ClaimInputs(Examples):
     """Model inputs made of the claims of one split, by the vocabulary of an encoder."""
+
+    noun = "claims"
 
     def __init__(
         self, claims: pd.DataFrame, classes: Sequence[str], head: LabelHeadKind, encoder: Encoder, layout: LayoutConfig
@@ -32,13 +32,20 @@ class ClaimInputs:
         self.starts = np.cumsum(self.sizes + 1) - self.sizes - 1
         self.labels: Labels = coded(claims["label"].tolist(), classes)
 
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def training_batch(self, step: Step) -> Batch:
+        """See `Examples`."""
+        return self.batch(step.own_rows)
+
     @property
-    def tokens(self) -> Rows:
+    def tokens(self) -> Ints:
         """Of each claim and its evidence together."""
-        found: Rows = np.add.reduceat(self.parts.lengths[:, 0], self.starts)
+        found: Ints = np.add.reduceat(self.parts.lengths[:, 0], self.starts)
         return found
 
-    def batch(self, rows: Rows) -> Batch:
+    def batch(self, rows: Ints) -> Batch:
         """Claims → model input with `labels` (B,) and `present` (B, S), which sentences, or pairs, are there.
 
         Joint inputs have S = k+1, the claim first. Of pairs S = k; they stand one behind the other, so that the input

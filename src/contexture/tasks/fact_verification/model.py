@@ -1,18 +1,15 @@
 """A fine-tuned model that judges claims: an encoder with room for its inputs, and a head; and both on disk."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import pandas as pd
 import torch
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder, to_device
+from contexture.encoders.base import Encoder
 from contexture.encoders.config import HeadStyle, LabelHeadKind, LayoutConfig
 from contexture.encoders.heads import LabelHead, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
@@ -20,11 +17,7 @@ from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
 from contexture.tasks.fact_verification.inputs import ClaimInputs
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
-from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
-
-SETTINGS = "fact_verification.json"
-#: Claims that are judged together.
-BATCH = 64
+from contexture.tasks.finetuned import FinetunedModel, by_length
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -60,31 +53,25 @@ class ClaimVerification(Objective):
         return logits.float()
 
 
-class Verifier(nn.Module):
+class Verifier(FinetunedModel):
     """Encoder and head of one fine-tuned variant."""
 
-    def __init__(self, encoder: Encoder, settings: VerifierSettings) -> None:
-        """Raises ValueError for an encoder without states of tokens."""
-        super().__init__()
-        self.encoder, self.settings = encoder, settings
-        self.task = ClaimVerification(settings, encoder)
+    settings_class, head_class = VerifierSettings, ClaimVerification
+    settings_file, title = "fact_verification.json", "model of claims"
+    settings: VerifierSettings
+    task: ClaimVerification
 
     def inputs(self, claims: pd.DataFrame) -> ClaimInputs:
         """Claims as the model reads them."""
         settings = self.settings
         return ClaimInputs(claims, settings.classes, settings.head, self.encoder, settings.layout)
 
-    @torch.inference_mode()
     def probabilities(self, inputs: ClaimInputs) -> Tensor:
         """(N, labels), whatever stands beside a claim."""
-        device = next(self.parameters()).device
-        order = np.argsort(inputs.tokens, kind="stable")  # rows of like length share a batch
-        parts = []
-        with evaluating(self.encoder, self.task):
-            for start in range(0, len(order), BATCH):
-                batch = to_device(inputs.batch(order[start : start + BATCH]), device)
-                parts.append(self.task.logits(self.encoder.states(batch), batch).softmax(dim=1).cpu())
-        return torch.cat(parts)[torch.from_numpy(np.argsort(order, kind="stable"))]
+        found = torch.empty(len(inputs), len(self.settings.classes))
+        for rows, _, logits in self.predict(inputs.batch, by_length(inputs.tokens)):
+            found[rows] = logits.softmax(dim=1).cpu()
+        return found
 
     def judge(self, claim: str, evidence: Sequence[str]) -> dict[str, float]:
         """Label → probability; as many sentences of evidence are read as the model has room for, as they stand."""
@@ -93,18 +80,5 @@ class Verifier(nn.Module):
         [found] = self.probabilities(self.inputs(row)).tolist()
         return dict(zip(self.settings.classes, found, strict=True))
 
-    def save(self, folder: Path) -> None:
-        """The encoder as all encoders are saved, the head and, last, the settings beside it."""
-        save_finetuned(self, folder, SETTINGS, asdict(self.settings))
 
-
-def load_verifier(folder: str | Path) -> Verifier:
-    """A model that `Verifier.save` wrote, ready to judge, on the GPU where there is one.
-
-    Raises ValueError, naming the folder, where something is missing or damaged.
-    """
-
-    def made(encoder: Encoder, settings: bytes) -> Verifier:
-        return Verifier(encoder, TypeAdapter(VerifierSettings).validate_json(settings))
-
-    return load_finetuned(Path(folder), SETTINGS, made, "model of claims")
+load_verifier = Verifier.load

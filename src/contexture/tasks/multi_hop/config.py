@@ -11,7 +11,7 @@ from contexture.encoders.config import LayoutConfig
 from contexture.strict import STRICT, Positive
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, Split
-from contexture.tasks.settings import FinetuneSettings, TaskSettings
+from contexture.tasks.settings import EpochSettings, TaskSettings
 from contexture.training.config import OptimizerConfig
 
 #: What the questions are called among records, folders and `retrieval.finetune`.
@@ -37,7 +37,7 @@ class MultiHopConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class ReaderSettings(FinetuneSettings):
+class ReaderSettings(EpochSettings):
     """How the reader is fine-tuned; no paper's values."""
 
     # Passes over the training questions at most.

@@ -20,7 +20,7 @@ from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_parag
 from contexture.tasks.multi_hop.finetune import READ, finetune_reader, finetune_reranker, start_of
 from contexture.tasks.multi_hop.inputs import ReaderInputs
 from contexture.tasks.multi_hop.measures import answer_measure, joint_measure, support_measure
-from contexture.tasks.multi_hop.reader import SETTINGS, Read, load_reader
+from contexture.tasks.multi_hop.reader import Read, ReaderModel, load_reader
 from contexture.tasks.ranking.evaluation import (
     FROZEN,
     SAID,
@@ -135,7 +135,7 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
 def _own(contestant: Contestant) -> Path | None:
     """Where the models lie that were made of a contestant's own Transformer; None without."""
     place = contestant.finetuned
-    return place if place is not None and (place / READER / SETTINGS).exists() else None
+    return place if place is not None and (place / READER / ReaderModel.settings_file).exists() else None
 
 
 def _by_vectors(model: Measured, settings: MultiHopSettings, readers: Path | None, place: Path) -> Answered:
@@ -169,11 +169,11 @@ def answer(first: Sequence[list[int]], folder: Path, readers: Path | None) -> pd
         return table
     chosen = rerank(first, questions, paragraphs, readers / RERANKER)
     model = load_reader(readers / READER)
-    inputs = ReaderInputs(paragraphs, [row for rows in chosen for row in rows], model.encoder, model.tokens)
+    inputs = ReaderInputs(paragraphs, chosen, model.encoder, model.settings.tokens)
     read = model.read(inputs, list(zip(questions.asked.texts, chosen, strict=True)))
     table["passage_em"] = [float(set(rows) == right) for rows, right in zip(chosen, gold, strict=True)]
     measured = [
-        _measures(one, told, facts, model.threshold)
+        _measures(one, told, facts, model.settings.threshold)
         for one, told, facts in zip(read, questions.answers, questions.facts, strict=True)
     ]
     for place, name in enumerate(ANSWERED[1:]):

@@ -1,38 +1,35 @@
 """Fine-tune the re-ranker and the reader on multi-hop questions."""
 
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.base import build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
-from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.files import save_encoder
+from contexture.encoders.layout import Batch
 from contexture.encoders.named import model_places
 from contexture.encoders.saved import is_encoder, of_seed
-from contexture.seeding import mix
 from contexture.tasks.answer_selection.finetune import finetune_answers
-from contexture.tasks.answer_selection.model import make_room
 from contexture.tasks.base import Contestant
-from contexture.tasks.multi_hop.config import MultiHopSettings, ReaderSettings
-from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_paragraphs, read_questions
-from contexture.tasks.multi_hop.inputs import Input, ReaderInputs, labels
+from contexture.tasks.finetuned import Examples, Step
+from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.multi_hop.config import READER, MultiHopSettings, ReaderSettings
+from contexture.tasks.multi_hop.data import HopQuestions, read_paragraphs, read_questions
+from contexture.tasks.multi_hop.inputs import ReaderInputs, labels
 from contexture.tasks.multi_hop.measures import answer_measure, joint_measure, support_measure
-from contexture.tasks.multi_hop.reader import Read, ReaderModel
+from contexture.tasks.multi_hop.reader import Read, ReaderModel, ReaderModelSettings
 from contexture.tasks.ranking.config import Split
 from contexture.tasks.ranking.data import read_split, read_texts, trainable
-from contexture.training.finetune import finetune
-from contexture.training.ranks import own_rank
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
-LOG = logging.getLogger(__name__)
 RERANKED = "re-ranker"
 SPLITS: tuple[Split, ...] = ("train", "dev")
 #: Paragraphs that the reader reads.
@@ -63,98 +60,59 @@ def candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["question_id", "question", "candidate", "label"])
 
 
-class ReaderBatches:
-    """Batches of questions with their gold paragraphs, both shuffled anew for every epoch."""
+class ReaderExamples(Examples):
+    """Questions with their gold paragraphs, which are shuffled anew for each epoch."""
 
-    def __init__(
-        self, questions: HopQuestions, inputs: ReaderInputs, settings: ReaderSettings, seed: int, rank: int = 0
-    ) -> None:
-        """Raises ValueError for fewer questions than devices."""
-        self.questions, self.inputs, self.seed = questions, inputs, seed
-        self.rank, self.ranks = rank, settings.devices
-        self.chosen = [number for number, rows in enumerate(gold_rows(questions)) if rows]
-        if len(self.chosen) < self.ranks:
-            raise ValueError(f"{len(self.chosen)} questions to learn from are too few for {self.ranks} devices")
-        self.batch_size = min(settings.batch_size, len(self.chosen) - len(self.chosen) % self.ranks)
-        self.per_epoch = len(self.chosen) // self.batch_size
-        self.rows = gold_rows(questions)
-        answers = zip(questions.answers, self.rows, questions.facts, strict=True)
+    noun = "questions"
+
+    def __init__(self, questions: HopQuestions, inputs: ReaderInputs) -> None:
+        self.questions, self.inputs, self.paragraphs = questions, inputs, gold_rows(questions)
+        self.chosen = [number for number, rows in enumerate(self.paragraphs) if rows]
+        answers = zip(questions.answers, self.paragraphs, questions.facts, strict=True)
         self.spans = [inputs.span(answer, rows, facts) for answer, rows, facts in answers]
 
-    def batch(self, step: int) -> dict[str, Any]:
-        """This device's part of the batch of an optimizer step, from 0."""
-        epoch, part = divmod(step, self.per_epoch)
-        order = np.random.default_rng(mix(self.seed, epoch)).permutation(self.chosen)
-        numbers = order[part * self.batch_size : (part + 1) * self.batch_size][self.rank :: self.ranks]
-        given = [self._input(number, epoch) for number in numbers]
-        batch = self.inputs.batch(given)
-        titles, questions = self.inputs.paragraphs.titles, self.questions
-        right = [
-            labels(one, questions.answers[number], self.spans[number], questions.facts[number], titles)
-            for one, number in zip(given, numbers, strict=True)
-        ]
-        support = torch.zeros(batch["there"].shape)
-        for line, told in zip(support, right, strict=True):
-            line[: len(told.support)] = torch.tensor(told.support)
-        columns = {name: torch.tensor([getattr(told, name) for told in right]) for name in ("kind", "first", "last")}
-        return batch | columns | {"support": support}
+    def __len__(self) -> int:
+        return len(self.chosen)
 
-    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
-        """States (B, T, H)."""
-        return encoder.states(dict(batch))
-
-    def _input(self, number: int, epoch: int) -> Input:
-        rows = np.random.default_rng(mix(self.seed, epoch, int(number))).permutation(self.rows[number])
-        return self.inputs.input(self.questions.asked.texts[number], rows.tolist())
+    def training_batch(self, step: Step) -> Batch:
+        """See `Examples`; with the labels `kind`, `first`, `last` (B,) and `support` (B, S)."""
+        inputs, found = [], []
+        for number in (self.chosen[row] for row in step.own_rows):
+            rows = step.generator(number).permutation(self.paragraphs[number]).tolist()
+            inputs.append(self.inputs.input(self.questions.asked.texts[number], rows))
+            answer, facts = self.questions.answers[number], self.questions.facts[number]
+            found.append(labels(inputs[-1], answer, self.spans[number], facts, self.inputs.paragraphs.titles))
+        columns = {name: torch.tensor([one[name] for one in found]) for name in ("kind", "first", "last")}
+        support = pad_sequence([torch.tensor(one["support"]) for one in found], batch_first=True)
+        return self.inputs.batch(inputs) | columns | {"support": support}
 
 
-def finetune_reader(settings: ReaderSettings, start: Path, seed: int, data: Path, folder: Path) -> None:
-    """Fine-tune an encoder to read gold paragraphs, and write the reader with the best joint F1 on dev to `folder`.
+def finetune_reader(settings: ReaderSettings, start: Path, seed: int, data: Path, folder: Path) -> float:
+    """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev. See `finetune`.
 
-    How probable a sentence must be to be a fact is chosen on dev, too. Deterministic in settings, encoder, seed and
-    data.
-
-    Raises ValueError for an encoder without states of tokens, or without questions to train or to develop on.
+    How probable a sentence must be to be a fact is chosen on dev, too. ValueError for an encoder without states of
+    tokens.
     """
-    torch.manual_seed(mix(seed, 3))
-    encoder = load_encoder(start, head=False)
-    make_room(encoder, settings.tokens, 2)
-    model = ReaderModel(encoder, settings.tokens, settings.answer_tokens)
+    contestant = Contestant(READER, seed, (str(start),))
+    encoder = load_start(contestant)
+    encoder.make_room(settings.tokens, 2)
+    model = ReaderModel(encoder, ReaderModelSettings(settings.tokens, settings.answer_tokens))
     paragraphs = read_paragraphs(data)
     train, dev = (read_questions(data, split) for split in SPLITS)
-    dev_rows = gold_rows(dev)
-    inputs, dev_inputs = (_inputs(part, paragraphs, encoder, settings.tokens) for part in (train, dev))
-    batches = ReaderBatches(train, inputs, settings, mix(seed, 4), own_rank())
+    inputs, dev_inputs = (ReaderInputs(paragraphs, gold_rows(part), encoder, settings.tokens) for part in (train, dev))
 
-    def read() -> list[Read]:
-        return model.read(dev_inputs, list(zip(dev.asked.texts, dev_rows, strict=True)))
+    def read() -> tuple[list[Read], float]:
+        answers = model.read(dev_inputs, list(zip(dev.asked.texts, gold_rows(dev), strict=True)))
+        return answers, best_threshold(dev, answers)
 
-    def dev_f1() -> float:
-        found = read()
-        return joint_f1(dev, found, best_threshold(dev, found))
-
-    best = finetune(
-        encoder,
-        model.task,
-        batches,
-        steps=batches.per_epoch * settings.epochs,
-        evaluate_every=batches.per_epoch,
-        patience=settings.patience,
-        measure=dev_f1,
-        better="higher",
-        metric="dev/joint_f1",
-        from_start=False,
-        optimizer=settings.optimizer,
-        precision=settings.precision,
-        folder=folder,
-        seed=mix(seed, 5),
-        label="reader",
-        devices=settings.devices,
-    )
-    if own_rank() == 0:
-        model.threshold = best_threshold(dev, read())
-        LOG.info("reader, seed %d: joint F1 on dev %.4f after %d steps", seed, best.value, best.step)
+    def save(folder: Path) -> None:
+        model.settings = replace(model.settings, threshold=read()[1])
         model.save(folder)
+
+    task = Finetuning(
+        "reader", encoder, model.task, ReaderExamples(train, inputs), "joint_f1", lambda: joint_f1(dev, *read()), save
+    )
+    return finetune(task, settings, contestant, folder)
 
 
 def gold_rows(questions: HopQuestions) -> list[list[int]]:
@@ -196,7 +154,3 @@ def start_of(name: str, seed: int, folder: Path) -> Path:
     config = TransformerConfig(init_from=found[0])
     save_encoder(build_encoder(config, Lengths(query=64, document=64), Vocabulary.load(folder)), folder)
     return folder
-
-
-def _inputs(questions: HopQuestions, paragraphs: Paragraphs, encoder: Encoder, tokens: int) -> ReaderInputs:
-    return ReaderInputs(paragraphs, [row for rows in gold_rows(questions) for row in rows], encoder, tokens)

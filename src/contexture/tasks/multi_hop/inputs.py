@@ -1,8 +1,10 @@
 """Questions with their paragraphs as the reader reads them: sentence by sentence, in one input."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +43,11 @@ class Span:
 class ReaderInputs:
     """What the reader is given of paragraphs, tokenized once by the vocabulary of an encoder."""
 
-    def __init__(self, paragraphs: Paragraphs, rows: Sequence[int], encoder: Encoder, tokens: int) -> None:
+    def __init__(self, paragraphs: Paragraphs, rows: Iterable[Sequence[int]], encoder: Encoder, tokens: int) -> None:
+        """`rows`: the paragraphs of each question."""
         self.paragraphs, self.tokenizer, self.specials = paragraphs, encoder.vocabulary.tokenizer, encoder.specials
         self.layout = LayoutConfig(candidates=1, sentence_tokens=tokens, positions="tokens", pooling="mean")
-        used = sorted(set(rows))
+        used = sorted(set(chain.from_iterable(rows)))
         places = [(row, number) for row in used for number in range(len(paragraphs.sentences[row]))]
         texts = [paragraphs.sentences[row][number] for row, number in places]
         found = self.tokenizer.encode_batch(texts, add_special_tokens=False)
@@ -122,21 +125,12 @@ def begins(one: Input) -> list[int]:
     return [1, *(int(end) + 1 for end in ends[:-1])]
 
 
-@dataclass(frozen=True)
-class Labels:
-    """What is right of an input."""
+def labels(one: Input, answer: str, span: Span | None, facts: set[Fact], titles: Sequence[str]) -> dict[str, Any]:
+    """What is right of an input whose paragraphs have these titles.
 
-    #: 0: a span, then `YES_NO`.
-    kind: int
-    #: The columns of the span, `IGNORED` where there is none.
-    first: int
-    last: int
-    #: Of each slot, whether it is a fact.
-    support: list[float]
-
-
-def labels(one: Input, answer: str, span: Span | None, facts: set[Fact], titles: Sequence[str]) -> Labels:
-    """What is right of an input whose paragraphs have these titles."""
+    `kind`, 0: a span, then `YES_NO`; the columns `first` and `last` of the span, `IGNORED` without one; and `support`,
+    of each slot whether it is a fact.
+    """
     kind = YES_NO.index(answer.lower()) + 1 if answer.lower() in YES_NO else 0
     first = last = IGNORED
     if kind == 0 and span is not None and (span.row, span.number) in one.places:
@@ -144,4 +138,4 @@ def labels(one: Input, answer: str, span: Span | None, facts: set[Fact], titles:
         if span.last < len(one.tokens[slot]):
             first, last = (begins(one)[slot] + token for token in (span.first, span.last))
     support = [0.0, *(float((titles[row], number) in facts) for row, number in one.places)]
-    return Labels(kind, first, last, support)
+    return {"kind": kind, "first": first, "last": last, "support": support}

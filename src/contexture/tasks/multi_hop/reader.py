@@ -1,25 +1,23 @@
 """The reader: of a question and its paragraphs a span, yes or no, and the sentences that say so; and it on disk."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
+import numpy as np
+from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder, to_device
+from contexture.encoders.base import Encoder
 from contexture.encoders.heads import sentence_states
 from contexture.encoders.layout import chunks_of_like_length
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.devices import mean_of_all
-from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
+from contexture.strict import STRICT
+from contexture.tasks.finetuned import FinetunedModel
 from contexture.tasks.multi_hop.data import Fact
 from contexture.tasks.multi_hop.inputs import IGNORED, YES_NO, Input, ReaderInputs, Span, begins
 
-SETTINGS = "reader.json"
 #: The logit of what cannot be.
 NEVER = -1e4
 #: Tokens, padding included, that are read at a time.
@@ -38,13 +36,23 @@ class Read:
         return {fact for fact, probability in self.support.items() if probability >= threshold}
 
 
+@dataclass(config=STRICT, frozen=True)
+class ReaderModelSettings:
+    """What the weights of a fine-tuned model alone do not tell."""
+
+    tokens: int
+    answer_tokens: int
+    #: A sentence whose probability reaches it is a fact.
+    threshold: float = 0.5
+
+
 class Reading(Objective):
     """Cross-entropy of the answer's kind, its first and its last token; binary cross-entropy of each sentence.
 
     A sentence is the mean of its tokens' states, the whole input that of its sentences and the question.
     """
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, settings: ReaderModelSettings, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
         self.kind = nn.Linear(encoder.hidden_size, 1 + len(YES_NO))
         self.edges = nn.Linear(encoder.hidden_size, 2)
@@ -74,61 +82,46 @@ class Reading(Objective):
         return kinds.float(), edges, self.support(sentences).float().squeeze(-1)
 
 
-class ReaderModel(nn.Module):
-    """Encoder and head of one fine-tuned reader; a sentence whose probability reaches `threshold` is a fact."""
+class ReaderModel(FinetunedModel):
+    """Encoder and head of one fine-tuned reader."""
 
-    def __init__(self, encoder: Encoder, tokens: int, answer_tokens: int, threshold: float = 0.5) -> None:
-        super().__init__()
-        self.encoder, self.tokens, self.answer_tokens, self.threshold = encoder, tokens, answer_tokens, threshold
-        self.task = Reading(encoder)
+    settings_class, head_class = ReaderModelSettings, Reading
+    settings_file, title = "reader.json", "reader"
+    settings: ReaderModelSettings
+    task: Reading
 
     def read(self, inputs: ReaderInputs, asked: Sequence[tuple[str, Sequence[int]]]) -> list[Read]:
         """Questions, each with the rows of its paragraphs → what they are answered by."""
         given = [inputs.input(question, rows) for question, rows in asked]
-        lengths = [sum(len(some) + 2 for some in one.tokens) for one in given]
+        lengths = np.array([sum(len(some) + 2 for some in one.tokens) for one in given])
+        chunks = chunks_of_like_length(lengths, TOKENS_AT_ONCE)
         found: dict[int, Read] = {}
-        with evaluating(self.encoder, self.task):
-            for chunk in chunks_of_like_length(torch.tensor(lengths).numpy(), TOKENS_AT_ONCE):
-                found |= zip(chunk.tolist(), self._read(inputs, [given[number] for number in chunk]), strict=True)
+        for rows, batch, logits in self.predict(lambda rows: inputs.batch([given[row] for row in rows]), chunks):
+            found |= zip(
+                rows, self._answers(inputs, [given[row] for row in rows], batch["slots"], *logits), strict=True
+            )
         return [found[number] for number in range(len(given))]
 
-    @torch.inference_mode()
-    def _read(self, inputs: ReaderInputs, given: Sequence[Input]) -> list[Read]:
-        batch = to_device(inputs.batch(given), next(self.encoder.parameters()).device)
-        kinds, edges, support = self.task.logits(self.encoder.states(batch), batch)
-        slots = batch["slots"]
+    def _answers(
+        self, inputs: ReaderInputs, given: Sequence[Input], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
+    ) -> Iterator[Read]:
+        """The answers that the logits of a batch tell."""
         first, last = edges.log_softmax(dim=1).unbind(-1)
         together = (slots[:, :, None] == slots[:, None, :]) & (slots > 0)[:, None, :]
-        together = together.triu() & ~together.triu(self.answer_tokens)
+        together = together.triu() & ~together.triu(self.settings.answer_tokens)
         scores = (first[:, :, None] + last[:, None, :]).masked_fill(~together, 2 * NEVER).flatten(1)
-        best = scores.argmax(dim=1).tolist()
-        probable = support.sigmoid().tolist()
-        width, found = slots.shape[1], []
-        for one, kind, place, worth in zip(given, kinds.argmax(dim=1).tolist(), best, probable, strict=True):
+        best, width = scores.argmax(dim=1).tolist(), slots.shape[1]
+        kind_numbers, probable = kinds.argmax(dim=1).tolist(), support.sigmoid().tolist()
+        for one, kind, place, worth in zip(given, kind_numbers, best, probable, strict=True):
             answer = YES_NO[kind - 1] if kind else _span_text(inputs, one, *divmod(place, width))
             facts = {
                 (inputs.paragraphs.titles[row], number): worth[slot]
                 for slot, (row, number) in enumerate(one.places, start=1)
             }
-            found.append(Read(answer, facts))
-        return found
-
-    def save(self, folder: Path) -> None:
-        """The encoder as all encoders are saved, the head and, last, the settings beside it."""
-        settings = {"tokens": self.tokens, "answer_tokens": self.answer_tokens, "threshold": self.threshold}
-        save_finetuned(self, folder, SETTINGS, settings)
+            yield Read(answer, facts)
 
 
-def load_reader(folder: Path) -> ReaderModel:
-    """A reader that `ReaderModel.save` wrote, ready to read, on the GPU where there is one.
-
-    Raises ValueError, naming the folder, where something is missing or damaged.
-    """
-
-    def made(encoder: Encoder, settings: bytes) -> ReaderModel:
-        return ReaderModel(encoder, **json.loads(settings))
-
-    return load_finetuned(folder, SETTINGS, made, "reader")
+load_reader = ReaderModel.load
 
 
 def _span_text(inputs: ReaderInputs, one: Input, first: int, last: int) -> str:

@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import FinetuneSettings
+from contexture.tasks.settings import StepSettings
 from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models and its vectors have a folder of that name.
@@ -49,7 +49,7 @@ class PairsConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class PairSettings(FinetuneSettings):
+class PairSettings(StepSettings):
     """How encoders are measured and fine-tuned on sentence pairs.
 
     The defaults of fine-tuning are the Cross-Thought paper's (section 4.2).
@@ -74,8 +74,6 @@ class PairSettings(FinetuneSettings):
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=7_432))
     # Of what the linear layer reads; the encoder keeps its own.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    # Tokens, padding included, that are encoded at a time: texts of like length go together.
-    tokens_at_once: Positive = 16384
 
     def __post_init__(self) -> None:
         super().__post_init__()

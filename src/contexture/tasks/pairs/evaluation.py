@@ -13,7 +13,7 @@ from contexture.tasks.answer_selection.baselines import words
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features, select_cross_layers
-from contexture.tasks.pairs.model import PairTexts, load_pair_model
+from contexture.tasks.pairs.model import PairInputs, load_pair_model
 from contexture.tasks.pairs.splits import PARTS, first_rows
 from contexture.tasks.sentences.vectors import VectorStore
 
@@ -99,9 +99,7 @@ def measure_finetuned(folder: Path, file: Path) -> Accuracies:
     model = load_pair_model(folder)
     rows = pd.read_parquet(file)
     test = rows[rows["part"] == "test"]
-    texts = PairTexts(test["first"].tolist(), test["second"].tolist(), model.encoder)
-    right = texts.predicted(model.encoder, model.task) == coded(test["label"].tolist(), model.classes)
-    return _accuracies(test, right)
+    return _accuracies(test, PairInputs(test, model.settings.classes, model.encoder).is_right(model))
 
 
 def measure_baselines(file: Path, train_rows: int | None) -> dict[str, Accuracies]:

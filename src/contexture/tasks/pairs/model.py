@@ -1,36 +1,44 @@
 """A fine-tuned pair classifier: an encoder and a linear layer on the vectors of two sentences; and both on disk."""
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import torch
+from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
 from contexture.encoders.base import TEXTS_AT_ONCE, Encoder, tokenized
 from contexture.encoders.layout import Ints, select
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
-from contexture.tasks.finetuned import evaluating, load_finetuned, save_finetuned
+from contexture.strict import STRICT
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluating
 from contexture.tasks.pairs.config import FeatureKind
-from contexture.tasks.pairs.features import ROWS, features_of, select_cross_layers
+from contexture.tasks.pairs.features import ROWS, coded, features_of, select_cross_layers
 
-SETTINGS = "pairs.json"
-#: Features of models whose settings do not name any: before the key existed, cross-sequence layers were always read.
-UNNAMED_FEATURES: FeatureKind = "cross"
+
+@dataclass(config=STRICT, frozen=True)
+class PairModelSettings:
+    """What the weights of a fine-tuned model alone do not tell."""
+
+    #: The labels, in the order of the logits.
+    classes: list[str]
+    #: Before the key existed, cross-sequence layers were always read.
+    features: FeatureKind = "cross"
 
 
 class PairClassification(Objective):
     """Cross-entropy of a linear softmax on `features_of` the vectors of two sentences."""
 
-    def __init__(self, encoder: Encoder, classes: int, dropout: float = 0.0, features: FeatureKind = "vectors") -> None:
+    def __init__(self, settings: PairModelSettings, encoder: Encoder) -> None:
         super().__init__(ObjectiveConfig(), encoder)
-        self.features = features
-        width = (4 if select_cross_layers(encoder, features) is None else 2) * encoder.dimension
-        self.dropout = nn.Dropout(dropout)
-        self.linear = nn.Linear(width, classes)
+        self.features = settings.features
+        width = (4 if select_cross_layers(encoder, self.features) is None else 2) * encoder.dimension
+        self.dropout = nn.Dropout(0.0)
+        self.linear = nn.Linear(width, len(settings.classes))
         nn.init.normal_(self.linear.weight, std=0.02)
         nn.init.zeros_(self.linear.bias)
 
@@ -45,65 +53,63 @@ class PairClassification(Objective):
         return logits.float()
 
 
-class PairTexts:
-    """The different sentences of some pairs, tokenized once by the vocabulary of an encoder."""
+class PairModel(FinetunedModel):
+    """Encoder and linear layer of one fine-tuned variant."""
 
-    def __init__(self, first: list[str], second: list[str], encoder: Encoder) -> None:
-        texts, places = np.unique(np.array([*first, *second], dtype=object), return_inverse=True)
+    settings_class, head_class = PairModelSettings, PairClassification
+    settings_file, title = "pairs.json", "pair classifier"
+    settings: PairModelSettings
+    task: PairClassification
+
+
+class PairInputs(Examples):
+    """Labelled pairs whose different sentences are tokenized once by the vocabulary of an encoder."""
+
+    noun = "pairs"
+
+    def __init__(self, pairs: pd.DataFrame, classes: Sequence[str], encoder: Encoder, tokens_at_once: int = 0) -> None:
+        """`tokens_at_once`: tokens that are encoded at a time in training."""
+        self.encoder, self.tokens_at_once = encoder, tokens_at_once
+        texts, positions = np.unique(pairs[["first", "second"]].to_numpy(object).T, return_inverse=True)
         self.parts = tokenized(texts.tolist(), encoder.vocabulary)
-        #: Of each pair, where its sentences stand among them.
-        self.first, self.second = np.split(places.astype(np.int64), 2)
-        #: Whether a sentence has a token.
-        self.there = self.parts.lengths.sum(axis=1) > 0
+        #: The first and the second sentence of each pair, (2, N), as rows of `parts`.
+        self.sentences: Ints = positions.reshape(2, -1).astype(np.int64)
+        self.labels = coded(pairs["label"].tolist(), classes)
+        #: Whether a sentence has a token, and the pairs whose sentences both have one, which are trained on.
+        self.has_tokens = self.parts.lengths.sum(axis=1) > 0
+        self.trained_on: Ints = np.flatnonzero(self.has_tokens[self.sentences].all(axis=0))
 
-    def vectors(self, encoder: Encoder) -> Tensor:
-        """Of each sentence, without a role, on the encoder's device; 0 for one without a token."""
-        found = np.zeros((len(self.there), encoder.dimension), np.float32)
-        rows: Ints = np.flatnonzero(self.there)
-        for start in range(0, len(rows), TEXTS_AT_ONCE):
-            some = rows[start : start + TEXTS_AT_ONCE]
-            found[some] = encoder.embed_tokens(select(self.parts, some))
-        return torch.from_numpy(found).to(next(encoder.parameters()).device)
+    def __len__(self) -> int:
+        return len(self.trained_on)
+
+    def training_batch(self, step: Step) -> dict[str, Any]:
+        """First, then second sentences by role, and `labels`."""
+        rows = self.trained_on[step.own_rows]
+        sentences = select(self.parts, self.sentences[:, rows].ravel())
+        roles = self.encoder.plain_roles
+        texts = {role: self.encoder.batch(sentences, role, self.tokens_at_once) for role in roles}
+        return {"labels": torch.from_numpy(self.labels[rows])} | texts
+
+    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
+        """Vectors (2B, D) of no role."""
+        return encoder.plain({role: batch[role] for role in encoder.plain_roles})
 
     @torch.inference_mode()
-    def predicted(self, encoder: Encoder, task: PairClassification) -> Ints:
-        """The class of each pair."""
-        vectors = self.vectors(encoder)
-        pairs = torch.from_numpy(np.stack([self.first, self.second], axis=1)).to(vectors.device)
-        with evaluating(encoder, task):
-            found = [task.logits(encoder, *vectors[some].unbind(1)).argmax(1) for some in torch.split(pairs, ROWS)]
-        classes: Ints = torch.cat(found).cpu().numpy()
-        return classes
+    def is_right(self, model: PairModel) -> npt.NDArray[np.bool_]:
+        """Whether the model predicts the label of each pair; the vector of a sentence without a token is 0."""
+        encoder = model.encoder
+        vectors = np.zeros((len(self.has_tokens), encoder.dimension), np.float32)
+        rows: Ints = np.flatnonzero(self.has_tokens)
+        for start in range(0, len(rows), TEXTS_AT_ONCE):
+            chunk = rows[start : start + TEXTS_AT_ONCE]
+            vectors[chunk] = encoder.embed_tokens(select(self.parts, chunk))
+        device = next(encoder.parameters()).device
+        first, second = torch.from_numpy(vectors).to(device)[torch.from_numpy(self.sentences).to(device)]
+        with evaluating(encoder, model.task):
+            chunks = zip(first.split(ROWS), second.split(ROWS), strict=True)
+            predicted = [model.task.logits(encoder, *chunk).argmax(1).cpu().numpy() for chunk in chunks]
+        right: npt.NDArray[np.bool_] = np.concatenate(predicted) == self.labels
+        return right
 
 
-class PairModel(nn.Module):
-    """Encoder and linear layer of one fine-tuned variant, and the names of the classes."""
-
-    def __init__(
-        self, encoder: Encoder, classes: list[str], dropout: float = 0.0, features: FeatureKind = "vectors"
-    ) -> None:
-        super().__init__()
-        self.encoder, self.classes = encoder, classes
-        self.task = PairClassification(encoder, len(classes), dropout, features)
-
-    def save(self, folder: Path) -> None:
-        """Write the encoder, the linear layer and, last, the classes and the kind of features."""
-        save_finetuned(self, folder, SETTINGS, {"classes": self.classes, "features": self.task.features})
-
-
-def load_pair_model(folder: str | Path) -> PairModel:
-    """Load a model that `PairModel.save` wrote, ready to predict, onto the GPU if the machine has one.
-
-    A model that was saved without the key `features` is loaded with `UNNAMED_FEATURES`.
-
-    Raises ValueError, naming the folder, if a file is missing or damaged.
-    """
-
-    def build_model(encoder: Encoder, settings: bytes) -> PairModel:
-        saved = json.loads(settings)
-        features = saved.get("features", UNNAMED_FEATURES)
-        if features not in get_args(FeatureKind):
-            raise ValueError(f"{SETTINGS}: features is {features!r}, not one of {get_args(FeatureKind)}")
-        return PairModel(encoder, saved["classes"], features=features)
-
-    return load_finetuned(Path(folder), SETTINGS, build_model, "pair classifier")
+load_pair_model = PairModel.load

@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import FinetuneSettings
+from contexture.tasks.settings import StepSettings
 from contexture.training.config import OptimizerConfig
 
 #: Candidates of a question whose format gives it none of its own (Cross-Thought, section 4.2).
@@ -91,7 +91,7 @@ class RankingConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class RankingSettings(FinetuneSettings):
+class RankingSettings(StepSettings):
     """How encoders are scored and fine-tuned; the defaults are the Cross-Thought paper's (section 4.2)."""
 
     # Sets to fine-tune on, each by a model of its own; none: frozen encoders alone.
@@ -106,11 +106,7 @@ class RankingSettings(FinetuneSettings):
     steps: Positive = 20_360
     # Steps between two looks at the questions of dev.
     evaluate_every: Positive = 1000
-    # Looks without a lower loss in training before it stops.
-    patience: Positive = 5
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5, warmup_steps=2220))
-    # Tokens, padding included, that are encoded at a time: texts of like length go together.
-    tokens_at_once: Positive = 16384
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
     recompute: bool = False
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from contexture.encoders.layout import Ints
 from contexture.folders import work_folder
 from contexture.reporting.names import protocol_name
 from contexture.tasks.ranking.candidates import Rows, check_random_pool, draw_candidates, search_candidates
@@ -142,7 +143,7 @@ def read_pools(folder: Path) -> Pools | None:
     return Pools(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def trainable(questions: Questions) -> Rows:
+def trainable(questions: Questions) -> Ints:
     """Numbers of the questions that can be learned from: a right candidate has a text, and there is a wrong one."""
     return np.array(
         [

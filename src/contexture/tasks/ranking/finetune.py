@@ -1,40 +1,33 @@
 """Fine-tune an encoder on questions, each with a right candidate among wrong ones (Cross-Thought, section 3.3)."""
 
-import logging
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from contexture.encoders.base import Encoder, tokenized
-from contexture.encoders.config import ROLES
-from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import select
 from contexture.seeding import mix
 from contexture.tasks.base import Contestant
+from contexture.tasks.finetuned import Examples, Step
+from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.ranking.candidates import Rows
 from contexture.tasks.ranking.config import RankingSettings
 from contexture.tasks.ranking.data import Questions, check_set, read_split, read_texts, trainable
 from contexture.tasks.ranking.loss import EMPTY, AnswerRanking, log_probabilities
-from contexture.training.finetune import finetune
-from contexture.training.ranks import own_rank
 
-LOG = logging.getLogger(__name__)
-#: Questions of dev that are looked at, at most.
+#: Questions of dev that are measured, at most.
 DEV_QUESTIONS = 1000
 #: Questions whose candidates' vectors are brought together at a time.
 AT_ONCE = 64
 
 
-def drawn(questions: Questions, number: int, negatives: int, seed: int, epoch: int) -> Rows:
-    """A question's candidates for an epoch: a right one, then wrong ones, all of them where they are no more.
-
-    A function of the arguments alone; a right candidate is never among the wrong ones.
-    """
-    rng = np.random.default_rng(mix(seed, epoch, number))
+def drawn(questions: Questions, number: int, negatives: int, rng: np.random.Generator) -> Rows:
+    """A right candidate of a question, then wrong ones, all of them if they are no more than `negatives`."""
     right = questions.right[number][questions.right[number] >= 0]
     wrong = questions.candidates[number]
     wrong = wrong[~np.isin(wrong, right)]
@@ -51,40 +44,26 @@ def in_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
     return distinct, columns
 
 
-class RankingBatches:
-    """Batches of questions, shuffled anew for every epoch, whose candidates are drawn anew, too.
+class RankedQuestions(Examples):
+    """Questions whose wrong candidates are drawn anew for each epoch; each text is encoded once a batch."""
 
-    Every text is tokenized once, and encoded once a batch. Questions are dealt out to the devices.
-    """
+    noun = "questions"
 
-    def __init__(
-        self,
-        questions: Questions,
-        texts: list[str],
-        encoder: Encoder,
-        settings: RankingSettings,
-        seed: int,
-        rank: int = 0,
-    ) -> None:
-        """ValueError for fewer questions than devices."""
+    def __init__(self, questions: Questions, texts: Sequence[str], encoder: Encoder, settings: RankingSettings) -> None:
         self.chosen = trainable(questions)
-        self.questions, self.encoder, self.settings, self.seed = questions, encoder, settings, seed
-        self.rank, self.ranks = rank, settings.devices
-        if len(self.chosen) < self.ranks:
-            raise ValueError(f"{len(self.chosen)} questions to learn from are too few for {self.ranks} devices")
-        self.batch_size = min(settings.batch_size, len(self.chosen) - len(self.chosen) % self.ranks)
+        self.questions, self.encoder, self.settings = questions, encoder, settings
         self.asked = tokenized(questions.texts, encoder.vocabulary)
         used = np.unique(np.concatenate([*questions.candidates, *questions.right]))
         self.used = used[used >= 0]
         self.texts = tokenized([texts[row] for row in self.used], encoder.vocabulary)
 
-    def batch(self, step: int) -> dict[str, Any]:
-        """This device's part of the batch of an optimizer step, from 0: what `AnswerRanking` reads."""
-        epoch, part = divmod(step, len(self.chosen) // self.batch_size)
-        order = np.random.default_rng(mix(self.seed, epoch)).permutation(self.chosen)
-        numbers = order[part * self.batch_size : (part + 1) * self.batch_size][self.rank :: self.ranks]
-        negatives = self.settings.negatives
-        rows, columns = in_columns([drawn(self.questions, one, negatives, self.seed, epoch) for one in numbers])
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def training_batch(self, step: Step) -> dict[str, Any]:
+        """What `AnswerRanking` reads."""
+        numbers, negatives = self.chosen[step.own_rows], self.settings.negatives
+        rows, columns = in_columns([drawn(self.questions, n, negatives, step.generator(n)) for n in numbers])
         texts = select(self.texts, np.searchsorted(self.used, rows))
         tokens_at_once = self.settings.tokens_at_once
         return {
@@ -93,18 +72,16 @@ class RankingBatches:
             "columns": torch.from_numpy(columns),
         }
 
-    def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
-        """Vectors (B, D) of each role."""
-        return {role: encoder(batch[role], role) for role in ROLES}
-
 
 class HeldOut:
     """Questions of dev, each with candidates that are drawn once."""
 
-    def __init__(self, questions: Questions, texts: list[str], negatives: int, seed: int) -> None:
+    def __init__(self, questions: Questions, texts: Sequence[str], negatives: int, seed: int) -> None:
         chosen = np.random.default_rng(seed).permutation(trainable(questions))[:DEV_QUESTIONS]
-        rows, columns = in_columns([drawn(questions, one, negatives, seed, 0) for one in chosen])
-        self.questions, self.texts = [questions.texts[one] for one in chosen], [texts[row] for row in rows]
+        generators = [np.random.default_rng(mix(seed, 0, number)) for number in chosen]
+        candidates = [drawn(questions, n, negatives, rng) for n, rng in zip(chosen, generators, strict=True)]
+        rows, columns = in_columns(candidates)
+        self.questions, self.texts = [questions.texts[number] for number in chosen], [texts[row] for row in rows]
         self.columns = torch.from_numpy(columns)
 
     @torch.inference_mode()
@@ -112,7 +89,7 @@ class HeldOut:
         """Mean of −log p(right candidate | question)."""
         device = next(encoder.parameters()).device
         vectors = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
-        queries, documents = (torch.from_numpy(one).to(device) for one in vectors)
+        queries, documents = (torch.from_numpy(array).to(device) for array in vectors)
         columns = self.columns.to(device)
         total = 0.0
         for start in range(0, len(queries), AT_ONCE):
@@ -121,43 +98,25 @@ class HeldOut:
         return total / len(queries)
 
 
-def finetune_ranking(settings: RankingSettings, contestant: Contestant, data: Path, folder: Path) -> None:
-    """Fine-tune a contestant's encoder on the training questions of a set and write the best one to `folder`.
+def finetune_ranking(settings: RankingSettings, contestant: Contestant, data: Path, folder: Path) -> float:
+    """Fine-tune an encoder on the training questions of the set `data`; return the lowest loss on dev. See `finetune`.
 
-    The weights under which the right candidates of dev are most probable are kept, those that were pre-trained where
-    training makes none better. Deterministic in settings, contestant and data, the folder of the set.
-
-    Raises:
-        ValueError: there is not one encoder of this project, or no question to train or to develop on.
+    ValueError for a set without questions to train or to develop on.
     """
-    if len(contestant.encoders) != 1:
-        raise ValueError(f"{contestant.variant}: several encoders side by side are not fine-tuned")
     check_set(data)
-    seed, texts = contestant.seed, read_texts(data)
-    torch.manual_seed(mix(seed, 3))
-    encoder = load_encoder(Path(contestant.encoders[0]), head=False)
+    texts, encoder = read_texts(data), load_start(contestant)
     encoder.recompute = settings.recompute
-    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(seed, 6))
-    best = finetune(
+    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(contestant.seed, 6))
+    examples = RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings)
+    task = Finetuning(
+        "ranking",
         encoder,
         AnswerRanking(encoder),
-        RankingBatches(read_split(data, "train", "finetuned"), texts, encoder, settings, mix(seed, 4), own_rank()),
-        steps=settings.steps,
-        evaluate_every=settings.evaluate_every,
-        patience=settings.patience,
-        measure=lambda: held_out.loss(encoder),
-        better="lower",
-        metric="dev/loss",
+        examples,
+        "loss",
+        partial(held_out.loss, encoder),
+        partial(save_encoder, encoder),
+        lower_is_better=True,
         from_start=True,
-        optimizer=settings.optimizer,
-        precision=settings.precision,
-        folder=folder,
-        seed=mix(seed, 5),
-        label="ranking",
-        devices=settings.devices,
     )
-    if own_rank() == 0:
-        LOG.info(
-            "%s, %s, seed %d: loss %.3f after %d steps", contestant.variant, data.name, seed, best.value, best.step
-        )
-        save_encoder(encoder, folder)
+    return finetune(task, settings, contestant, folder)

@@ -10,8 +10,7 @@ from pydantic.dataclasses import dataclass
 from contexture.demo.config import DEMO
 from contexture.retrieval.config import Bm25Config, IndexConfig
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import FinetuneSettings
-from contexture.training.config import OptimizerConfig
+from contexture.tasks.settings import StepSettings
 
 Share = Annotated[float, Field(gt=0, lt=100)]
 
@@ -29,7 +28,7 @@ class RetrievalConfig:
 
 
 @dataclass(config=STRICT, frozen=True)
-class RetrievalSettings(FinetuneSettings):
+class RetrievalSettings(StepSettings):
     """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them.
 
     The defaults of fine-tuning are the paper's (section 4.1).
@@ -39,15 +38,6 @@ class RetrievalSettings(FinetuneSettings):
     shares: list[Share] = Field(default_factory=list)
     # Questions per optimizer step, over all devices.
     batch_size: Positive = 512
-    # Optimizer steps at most.
-    steps: Positive = 2000
-    # Steps between two looks at the questions held out.
-    evaluate_every: Positive = 200
-    # Looks without a lower loss in training before it stops.
-    patience: Positive = 5
-    optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5))
-    # Tokens, padding included, that are encoded at a time: texts of like length go together.
-    tokens_at_once: Positive = 16384
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
     recompute: bool = False
     # BM25 over sentence and passage.

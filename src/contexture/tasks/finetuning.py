@@ -1,0 +1,165 @@
+"""Fine-tuning for all tasks: a task gives its training examples, a head and a dev score, see `Finetuning`."""
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from contexture.encoders.base import Encoder
+from contexture.encoders.files import load_encoder
+from contexture.encoders.layout import Ints
+from contexture.folders import UNFINISHED
+from contexture.objectives.base import Objective
+from contexture.seeding import mix
+from contexture.tasks.base import Contestant
+from contexture.tasks.finetuned import Examples, Step
+from contexture.tasks.settings import FinetuneSettings
+from contexture.training.module import ScheduledObjectives
+from contexture.training.precision import choose_precision
+from contexture.training.ranks import own_rank
+from contexture.training.recorder import Recorder
+from contexture.training.trainer import fit
+
+LOG = logging.getLogger(__name__)
+STREAM = "examples"
+
+
+class Batches(Dataset[dict[str, Any]]):
+    """The batches of a run, shuffled anew for each epoch; each is a function of the seed, the step and the device."""
+
+    def __init__(self, examples: Examples, settings: FinetuneSettings, seed: int, rank: int = 0) -> None:
+        """ValueError if there are fewer examples than devices, or none."""
+        self.examples, self.seed, self.rank, self.ranks = examples, seed, rank, settings.devices
+        count, devices = len(examples), 1 if examples.small_last_batch else self.ranks
+        if count < devices:
+            raise ValueError(f"{count} {examples.noun} to train on are too few for {self.ranks} devices")
+        self.batch_size = min(settings.batch_size, count - count % devices)
+        rest = examples.small_last_batch and count % self.batch_size > 0
+        self.per_epoch = count // self.batch_size + rest
+        self.steps, self.evaluate_every = settings.training_steps(self.per_epoch)
+        self._order: tuple[int, Ints] | None = None  # of the last epoch: ASNQ has millions of examples
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        epoch, part = divmod(index, self.per_epoch)
+        if self._order is None or self._order[0] != epoch:
+            generator = np.random.default_rng(mix(self.seed, epoch))
+            self._order = epoch, generator.permutation(len(self.examples))
+        rows = self._order[1][part * self.batch_size : (part + 1) * self.batch_size]
+        return {STREAM: self.examples.training_batch(Step(rows, epoch, self.seed, self.rank, self.ranks))}
+
+
+@dataclass(frozen=True)
+class Finetuning:
+    """What a task gives to fine-tune one model."""
+
+    #: The name of the head in the curves.
+    label: str
+    encoder: Encoder
+    head: Objective
+    examples: Examples
+    #: The name of the dev score, `dev/<metric>` in the curves, and the score of encoder and head as they are.
+    metric: str
+    score: Callable[[], float]
+    #: Writes the best model to a folder.
+    save: Callable[[Path], None]
+    lower_is_better: bool = False
+    #: Whether the first weights are measured, too, and kept if training finds none better; a new head says nothing yet.
+    from_start: bool = False
+
+
+class _KeepBest(pl.Callback):
+    """Measure every few steps and after the last; keep the best weights; stop when patience is exhausted."""
+
+    def __init__(self, task: Finetuning, every: int, patience: int) -> None:
+        self.task, self.every, self.patience = task, every, patience
+        self.sign = -1.0 if task.lower_is_better else 1.0
+        self.best, self.best_step, self.weights = math.nan, 0, dict[str, Tensor]()
+        #: Patience counts from the best score of training itself, as the first steps may be worse than the start.
+        self.trained, self.trained_step = math.nan, 0
+
+    def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
+        if self.task.from_start:
+            self._measure(trainer, module)
+
+    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
+        assert isinstance(module, ScheduledObjectives)
+        if module.step % self.every and module.step != module.steps:
+            return
+        score = self._measure(trainer, module)
+        if self._is_better(score, self.trained):
+            self.trained, self.trained_step = score, module.step
+        trainer.should_stop = module.step - self.trained_step >= self.patience * self.every
+
+    def _measure(self, trainer: pl.Trainer, module: pl.LightningModule) -> float:
+        assert isinstance(module, ScheduledObjectives)
+        # The first device measures for all, so that all stop together, with the same weights.
+        score: float = trainer.strategy.broadcast(self.task.score() if trainer.is_global_zero else math.nan)
+        for logger in trainer.loggers:
+            logger.log_metrics({f"dev/{self.task.metric}": score}, step=module.step)
+        if self._is_better(score, self.best):
+            self.best, self.best_step = score, module.step
+            self.weights = {name: tensor.detach().clone() for name, tensor in module.state_dict().items()}
+        return score
+
+    def _is_better(self, score: float, known: float) -> bool:
+        return math.isfinite(score) and not self.sign * score <= self.sign * known
+
+
+def load_start(contestant: Contestant) -> Encoder:
+    """Load the encoder to fine-tune, and seed what is drawn for its head.
+
+    ValueError if the contestant has several encoders, or its encoder is damaged.
+    """
+    if len(contestant.encoders) != 1:
+        raise ValueError(f"{contestant.variant}: several encoders side by side are not fine-tuned")
+    torch.manual_seed(mix(contestant.seed, 3))
+    return load_encoder(Path(contestant.encoders[0]), head=False)
+
+
+def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestant, folder: Path) -> float:
+    """Fine-tune the encoder of `load_start` and its head; write the model with the best dev score to `folder`.
+
+    Encoder and head have the best weights afterwards, on every device. Deterministic in its arguments. Returns that
+    score. ValueError if there are too few examples, or no dev score of training is finite.
+    """
+    batches = Batches(task.examples, settings, mix(contestant.seed, 4), own_rank())
+    module = ScheduledObjectives(
+        task.encoder,
+        {task.label: task.head},
+        {STREAM: task.examples},
+        {task.label: STREAM},
+        lambda _: {task.label: 1.0},
+        batches.steps,
+        settings.optimizer,
+        mix(contestant.seed, 5),
+    )
+    kept = _KeepBest(task, batches.evaluate_every, settings.patience)
+    every = min(batches.evaluate_every, 20)
+    fit(
+        module,
+        batches,
+        folder,
+        precision=choose_precision(settings.precision, module, batches[0], folder, own_rank()),
+        log_every=every,
+        callbacks=[Recorder(folder, every), kept],
+        devices=settings.devices,
+    )
+    if math.isnan(kept.trained):
+        raise ValueError(f"{task.label}: the loss was never finite: lower the learning rate, or use fp32")
+    module.load_state_dict(kept.weights)
+    if own_rank() == 0:
+        name = f"{contestant.variant}, {folder.name.removesuffix(UNFINISHED)}, seed {contestant.seed}"
+        LOG.info("%s: dev/%s %.4f after %d steps", name, task.metric, kept.best, kept.best_step)
+        task.save(folder)
+    return kept.best
