@@ -70,7 +70,7 @@ def measure(place: Path) -> dict[str, str]:
     rows = AnswerRows.on_disk(tables(place / "set/train.parquet"), encoder, 5, place / "tokens")
     found["token ids"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
     size = sum(file.stat().st_size for file in (place / "tokens").iterdir())
-    return found | {"groups": f"{len(rows.groups):,}", "files of token ids": f"{size / 2**20:,.0f} MiB"}
+    return found | {"groups": f"{len(rows.starts):,}", "files of token ids": f"{size / 2**20:,.0f} MiB"}
 
 
 def peak() -> str:

@@ -1,6 +1,5 @@
 """Fine-tuning and scoring on a little made-up benchmark."""
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,14 +16,14 @@ from contexture.encoders.base import build_encoder
 from contexture.encoders.config import BagOfWordsMlpConfig, HeadKind, LayoutConfig, Lengths, Needs
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.transformer import Transformer
-from contexture.metrics.ranking import mean_average_precision, question_metrics
+from contexture.metrics.ranking import question_metrics
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, group_size
-from contexture.tasks.answer_selection.finetune import AnswerBatches, finetune_answers
-from contexture.tasks.answer_selection.head import AnswerSettings
-from contexture.tasks.answer_selection.model import AnswerModel, load_answer_model, make_room
+from contexture.tasks.answer_selection.finetune import finetune_answers
+from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import consecutive_groups, score_candidates, score_model
 from contexture.tasks.base import Contestant
+from contexture.tasks.finetuned import Step
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.answer_selection import toys
@@ -49,18 +48,6 @@ def tune(
 
 def scores(folder: Path, answers: pd.DataFrame = DEV) -> pd.DataFrame:
     return score_model(load_answer_model(folder), answers)
-
-
-@pytest.mark.parametrize("head", ["ie_k", "ae_k", "ie_1"])
-def test_the_best_epoch_is_kept_and_scores_the_same_from_disk(head: str, encoder: Path, tmp_path: Path) -> None:
-    best = tune(head, encoder, tmp_path / "1")
-    curve = read_curves(tmp_path / "1")["dev/map"].dropna()
-    assert best == pytest.approx(curve.max())
-    found = scores(tmp_path / "1")
-    questions = DEV["question_id"].factorize()[0]
-    assert mean_average_precision(found["score"], found["label"], questions) == pytest.approx(best)
-    assert tune(head, encoder, tmp_path / "2") == best
-    assert (scores(tmp_path / "2")["score"] == found["score"]).all()
 
 
 def test_the_head_of_pretraining_is_carried_on_where_it_is_of_the_same_kind(encoder: Path, tmp_path: Path) -> None:
@@ -145,7 +132,7 @@ def test_texts_become_groups_of_tokens(encoder: Path) -> None:
 def test_an_encoder_of_short_texts_gets_room_and_first_computes_what_it_did(head: HeadKind, tmp_path: Path) -> None:
     start = toys.new_encoder(tmp_path / "start", Needs(positions=16, types=1))
     before, after = load_encoder(start, head=False), load_encoder(start, head=False)
-    make_room(after, 3 * 16, 2 if head == "ie_1" else 3)
+    after.make_room(3 * 16, 2 if head == "ie_1" else 3)
     network = after.document
     assert isinstance(network, Transformer)
     tables = network.base.embeddings
@@ -163,56 +150,8 @@ def test_an_encoder_of_short_texts_gets_room_and_first_computes_what_it_did(head
 def test_room_that_is_there_is_left_alone(encoder: Path) -> None:
     loaded = load_encoder(encoder, head=False)
     before = {name: value.clone() for name, value in loaded.state_dict().items()}
-    make_room(loaded, 3 * 16, 3)
+    loaded.make_room(3 * 16, 3)
     torch.testing.assert_close(dict(loaded.state_dict()), before, rtol=0, atol=0)
-
-
-def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"set answer_selection\.layout"):
-        tune("ie_k", encoder, tmp_path, toys.settings(layout=None))
-    with pytest.raises(ValueError, match="head"):
-        tune(None, encoder, tmp_path)
-    several = Contestant("both", 0, (str(encoder), str(encoder)), head="ie_k")
-    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
-        finetune_answers(toys.settings(), several, [TRAIN], DEV, tmp_path)
-    one = replace(several, encoders=(str(encoder),))
-    for split, train, dev in (("train", [TRAIN[:0]], DEV), ("dev", [TRAIN], DEV[:0])):
-        with pytest.raises(ValueError, match=f"there is no question of split '{split}'"):
-            finetune_answers(toys.settings(), one, train, dev, tmp_path)
-    bag = build_encoder(
-        BagOfWordsMlpConfig("bag_of_words_mlp", 8, 8, 8), Lengths(query=8, document=8), Vocabulary.load(encoder)
-    )
-    save_encoder(bag, tmp_path / "bag")
-    with pytest.raises(
-        ValueError, match="bag is a BagOfWordsMlp: a model that reads texts together is fine-tuned on a transf"
-    ):
-        tune("ie_k", tmp_path / "bag", tmp_path)
-
-
-@pytest.mark.parametrize("file", ["head.safetensors", "answer_selection.json", "model.safetensors"])
-def test_damaged_models_are_named(file: str, encoder: Path, tmp_path: Path) -> None:
-    settings = AnswerSettings("ie_k", "linear", LayoutConfig(candidates=2, sentence_tokens=16))
-    AnswerModel(load_encoder(encoder), settings).save(tmp_path / "model")
-    load_answer_model(tmp_path / "model")
-    damaged = tmp_path / "model" / file
-    damaged.write_bytes(damaged.read_bytes()[:40])
-    with pytest.raises(ValueError, match=r"model holds no whole (answer-selection model|encoder)"):
-        load_answer_model(tmp_path / "model")
-
-
-def test_devices_share_a_batch_and_one_that_gets_nothing_learns_nothing(encoder: Path) -> None:
-    """The last batch of an epoch is too short for three."""
-    layout, loaded = LayoutConfig(candidates=toys.K, sentence_tokens=toys.TOKENS), load_encoder(encoder)
-    rows = AnswerRows.in_memory(TRAIN, loaded, toys.K)
-    inputs, groups = AnswerInputs(rows, "ie_k", loaded, layout), list(rows.groups)[:8]
-    whole = AnswerBatches(inputs, groups, 6, 1)
-    parts = [AnswerBatches(inputs, groups, 6, 1, rank, 3) for rank in range(3)]
-    for step, sizes in enumerate([(2, 2, 2), (1, 1, 0), (2, 2, 2), (1, 1, 0)]):
-        batches = [part.batch(step) for part in parts]
-        assert tuple(int((batch["labels"] >= 0).any(dim=1).sum()) for batch in batches) == sizes
-        expected = sorted(row.tolist() for row in whole.batch(step)["labels"])
-        assert sorted(row.tolist() for batch in batches for row in batch["labels"] if (row >= 0).any()) == expected
-        assert all(len(batch["input_ids"]) for batch in batches)  # gradients are awaited from every device
 
 
 @hypothesis.settings(deadline=None, max_examples=30)
@@ -230,10 +169,10 @@ def test_rows_from_files_are_those_in_memory_however_they_come(
         assert isinstance(vars(found)[name], np.memmap)
         np.testing.assert_array_equal(vars(found)[name], column)
     groups = consecutive_groups(TRAIN, size)
-    assert [rows.tolist() for rows in found.groups] == [rows.tolist() for rows in groups]
+    assert [found.group(number).tolist() for number in range(len(found.starts))] == [rows.tolist() for rows in groups]
     for row in (0, len(TRAIN) - 1):
-        for column, ids in (("question", found.question(row)), ("candidate", found.candidate(row))):
-            assert loaded.vocabulary.tokenizer.decode(ids.tolist()) == TRAIN[column][row]
+        for column, number in (("question", found.questions[row]), ("candidate", found.candidates[row])):
+            assert loaded.vocabulary.tokenizer.decode(found.text(number).tolist()) == TRAIN[column][row]
 
 
 def test_nothing_of_the_token_ids_is_left_beside_a_model(encoder: Path, tmp_path: Path) -> None:
@@ -264,3 +203,28 @@ def test_a_head_of_another_kind_is_not_taken_over(
     tune("ie_1", tmp_path / "first", tmp_path / "second", toys.settings(epochs=1))
     assert "its head is of another kind than this one, which starts anew" in caplog.text
     assert len(read_curves(tmp_path / "second")["dev/map"].dropna()) == 1
+
+
+def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"set answer_selection\.layout"):
+        tune("ie_k", encoder, tmp_path, toys.settings(layout=None))
+    with pytest.raises(ValueError, match="head"):
+        tune(None, encoder, tmp_path)
+    one = Contestant("one", 0, (str(encoder),), head="ie_k")
+    with pytest.raises(ValueError, match="there is no question of split 'dev'"):
+        finetune_answers(toys.settings(), one, [TRAIN], DEV[:0], tmp_path)
+    with pytest.raises(ValueError, match="0 groups of candidates to train on are too few"):
+        finetune_answers(toys.settings(), one, [TRAIN[:0]], DEV, tmp_path)
+    bag = BagOfWordsMlpConfig("bag_of_words_mlp", 8, 8, 8)
+    save_encoder(build_encoder(bag, Lengths(query=8, document=8), Vocabulary.load(encoder)), tmp_path / "bag")
+    with pytest.raises(ValueError, match="bag: a BagOfWordsMlp has no states of tokens: this needs a transformer"):
+        tune("ie_k", tmp_path / "bag", tmp_path)
+
+
+def test_a_device_that_gets_nothing_learns_nothing(encoder: Path) -> None:
+    """It reads a group, as gradients are awaited from every device."""
+    layout, loaded = LayoutConfig(candidates=toys.K, sentence_tokens=toys.TOKENS), load_encoder(encoder)
+    inputs = AnswerInputs(AnswerRows.in_memory(TRAIN, loaded, toys.K), "ie_k", loaded, layout)
+    batches = [inputs.training_batch(Step(np.array([5]), 0, 1, rank, 2)) for rank in (0, 1)]
+    assert [int((batch["labels"] >= 0).any(dim=1).sum()) for batch in batches] == [1, 0]
+    assert torch.equal(batches[0]["input_ids"], batches[1]["input_ids"])

@@ -15,10 +15,9 @@ from contexture.encoders.layout import Sentences, joint_layout, pair_layout
 from contexture.tasks.base import Contestant
 from contexture.tasks.fact_verification.config import FactVerificationSettings
 from contexture.tasks.fact_verification.files import LABELS
-from contexture.tasks.fact_verification.finetune import ClaimBatches, finetune_claims
+from contexture.tasks.fact_verification.finetune import finetune_claims
 from contexture.tasks.fact_verification.inputs import ClaimInputs
 from contexture.tasks.fact_verification.model import Verifier, VerifierSettings, load_verifier
-from contexture.training.curves import read_curves
 from tests.tasks.answer_selection.toys import TOKENS, K, new_encoder
 from tests.tasks.fact_verification import toys
 
@@ -107,18 +106,6 @@ def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:
     assert pairs["labels"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_the_best_epoch_is_kept_and_judges_the_same_from_disk(head: str, encoder: Path, tmp_path: Path) -> None:
-    best = tune(head, encoder, tmp_path / "1")
-    assert best == pytest.approx(read_curves(tmp_path / "1")["dev/accuracy"].dropna().max())
-    model = load_verifier(tmp_path / "1")
-    inputs = model.inputs(DEV)
-    found = model.probabilities(inputs)
-    assert float((found.argmax(1).numpy() == inputs.labels).mean()) == pytest.approx(best)
-    assert tune(head, encoder, tmp_path / "2") == best
-    torch.testing.assert_close(load_verifier(tmp_path / "2").probabilities(inputs), found, atol=0, rtol=0)
-
-
 @pytest.mark.parametrize("head", ["ie_1", "max_pool"])
 def test_what_can_be_learned_is_learned(head: str, encoder: Path, tmp_path: Path) -> None:
     """One word tells REFUTES from SUPPORTS."""
@@ -127,33 +114,6 @@ def test_what_can_be_learned_is_learned(head: str, encoder: Path, tmp_path: Path
     assert load_verifier(tmp_path).settings.classes == [*LABELS[:2]]
 
 
-def test_devices_share_a_batch(encoder: Path) -> None:
-    rows = CLAIMS[CLAIMS["split"] == "train"]
-    inputs = ClaimInputs(rows, LABELS, "ie_1", load_encoder(encoder), LAYOUT)
-    whole, parts = ClaimBatches(inputs, 8, 1), [ClaimBatches(inputs, 8, 1, rank, 2) for rank in range(2)]
-    assert whole.per_epoch == 42 // 8
-    for step in (0, 4, 5):
-        batches = [part.batch(step) for part in parts]
-        assert [len(batch["labels"]) for batch in batches] == [4, 4]
-        both = torch.cat([batch["labels"] for batch in batches])
-        assert both.sort().values.tolist() == whole.batch(step)["labels"].sort().values.tolist()
-    assert ClaimBatches(inputs, 1000, 1).batch_size == 42
-    few = ClaimInputs(rows[:1], LABELS, "ie_1", load_encoder(encoder), LAYOUT)
-    with pytest.raises(ValueError, match="1 claims are too few for 2 devices"):
-        ClaimBatches(few, 8, 1, 0, 2)
-
-
-def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> None:
+def test_a_layout_is_needed(encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"set fact_verification\.layout"):
         tune("ie_1", encoder, tmp_path, settings=toys.settings(layout=None))
-    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
-        finetune_claims(toys.settings(), "ie_1", Contestant("both", 0, (str(encoder),) * 2), CLAIMS, tmp_path)
-
-
-@pytest.mark.parametrize("file", ["head.safetensors", "fact_verification.json"])
-def test_damaged_models_are_named(file: str, encoder: Path, tmp_path: Path) -> None:
-    verifier(encoder, "ae_1").save(tmp_path / "model")
-    damaged = tmp_path / "model" / file
-    damaged.write_bytes(damaged.read_bytes()[:40])
-    with pytest.raises(ValueError, match=r"model holds no whole model of claims"):
-        load_verifier(tmp_path / "model")

@@ -78,8 +78,8 @@ def test_what_is_wrong_is_named(changed: dict[str, Any], said: str, tmp_path: Pa
 
 
 def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
-    inputs = ReaderInputs(PARAGRAPHS, [0, 1], encoder, 24)
-    one, short = inputs.input("town kana ?", [1, 0]), ReaderInputs(PARAGRAPHS, [0, 1], encoder, 13).input("town", [0])
+    inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 24)
+    one, short = inputs.input("town kana ?", [1, 0]), ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 13).input("town", [0])
     assert one.places[:2] == [(1, 0), (1, 1)] and (0, 1) not in one.places
     assert [len(some) for some in short.tokens] == [1, 4, 2] and short.places == [(0, 0), (0, 2)]
     batch = inputs.batch([one, short])
@@ -97,7 +97,7 @@ def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
 
 
 def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
-    inputs = ReaderInputs(PARAGRAPHS, [0, 1], encoder, 48)
+    inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 48)
     assert inputs.span("love", [0, 1], set()) == Span(0, 0, 2, 2)
     in_fact = inputs.span("LOVE", [0, 1], {("B", 0)})
     assert in_fact is not None and (in_fact.row, inputs.text(in_fact)) == (1, "love")
@@ -108,10 +108,14 @@ def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
     one = inputs.input("town", [0, 1])
     told = labels(one, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles)
     begin = begins(one)[one.places.index((0, 2)) + 1]
-    assert (told.kind, told.first, told.last) == (0, begin + several.first, begin + several.last)
-    assert told.support == [0, *(float(place in {(0, 2), (1, 1)}) for place in one.places)]
-    assert [labels(one, answer, None, set(), PARAGRAPHS.titles).kind for answer in ("Yes", "no", "runa")] == [1, 2, 0]
-    assert labels(one, "yes", several, set(), PARAGRAPHS.titles).first == IGNORED
+    assert (told["kind"], told["first"], told["last"]) == (0, begin + several.first, begin + several.last)
+    assert told["support"] == [0, *(float(place in {(0, 2), (1, 1)}) for place in one.places)]
+    assert [labels(one, answer, None, set(), PARAGRAPHS.titles)["kind"] for answer in ("Yes", "no", "runa")] == [
+        1,
+        2,
+        0,
+    ]
+    assert labels(one, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED
 
 
 def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> None:
@@ -126,7 +130,7 @@ def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> 
     spans = closed = 0
     for part in parts:
         rows = [[int(row) for row in right] for right in part.asked.right]
-        inputs = ReaderInputs(paragraphs, [row for some in rows for row in some], encoder, 512)
+        inputs = ReaderInputs(paragraphs, rows, encoder, 512)
         for answer, some, facts in zip(part.answers, rows, part.facts, strict=True):
             assert len(some) == 2 and {title for title, _ in facts} == {paragraphs.titles[row] for row in some}
             closed += answer in ("yes", "no")

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import BertConfig, BertForMaskedLM
 
 from contexture.commands.main import main
@@ -17,8 +16,7 @@ from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.evaluation import ANSWERED, FOUND
-from contexture.tasks.multi_hop.finetune import candidates, finetune_reader, start_of
-from contexture.tasks.multi_hop.reader import load_reader
+from contexture.tasks.multi_hop.finetune import candidates, start_of
 from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.tasks.ranking.data import read_split
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -173,20 +171,6 @@ def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
     toys.read(tmp_path / "none", None)
     TASK.finetune(quick(), "reader", contestants(project)[0], tmp_path / "none", tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["none"]
-
-
-def test_a_reader_is_a_function_of_its_seed(project: Path, tmp_path: Path) -> None:
-    settings = quick().reading
-    for name in ("one", "same"):
-        (tmp_path / name).mkdir()
-        finetune_reader(settings, project / "transformer", 0, project / "data/hotpotqa", tmp_path / name)
-    one, same = (load_file(tmp_path / name / "head.safetensors") for name in ("one", "same"))
-    torch.testing.assert_close(one, same, rtol=0, atol=0)
-    model = load_reader(tmp_path / "one")
-    assert (model.tokens, model.answer_tokens) == (48, 3) and 0 < model.threshold < 1
-    (tmp_path / "one" / "reader.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"one holds no whole reader .*; fine-tune it again"):
-        load_reader(tmp_path / "one")
 
 
 def test_a_fixed_reader_answers_what_was_found(project: Path, tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ from pydantic import TypeAdapter
 
 from contexture.encoders.files import load_encoder
 from contexture.tasks.base import Contestant, Results
+from contexture.tasks.finetuned import Step
 from contexture.tasks.ranking.config import Pools, RankingConfig, RankingSet
 from contexture.tasks.ranking.data import POOLS_FILE, PROTOCOLS, read_split, read_texts
-from contexture.tasks.ranking.finetune import RankingBatches
+from contexture.tasks.ranking.finetune import RankedQuestions
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 
@@ -109,8 +110,8 @@ def test_training_draws_from_the_finetuned_pool(project: Path) -> None:
     train = read_split(project / "data/mine", "train", "finetuned")
     settings = toys.settings(negatives=FINETUNED)
     texts = read_texts(project / "data/mine")
-    batches = RankingBatches(train, texts, load_encoder(project / "bag", head=False), settings, 0)
-    columns = batches.batch(0)["columns"]
+    questions = RankedQuestions(train, texts, load_encoder(project / "bag", head=False), settings)
+    columns = questions.training_batch(Step(np.arange(16), 0, 0, 0, 1))["columns"]
     assert columns.shape == (16, FINETUNED)  # a right candidate, and all wrong ones of the pool
 
 

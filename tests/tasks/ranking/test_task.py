@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from contexture.commands.main import main
 from contexture.encoders.files import load_encoder
@@ -18,7 +17,7 @@ from contexture.retrieval.vectors import unit
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.ranking.data import read_split, read_texts
 from contexture.tasks.ranking.evaluation import score_of, scorer
-from contexture.tasks.ranking.finetune import HeldOut, finetune_ranking
+from contexture.tasks.ranking.finetune import HeldOut
 from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 from tests.tasks.ranking.test_files import HOTPOT
@@ -237,18 +236,6 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
     ]
 
 
-def test_fine_tuning_is_a_function_of_its_seed(project: Path, tmp_path: Path) -> None:
-    found = []
-    for number, seed in enumerate((0, 0, 1)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        one = Contestant("bag", seed, (str(project / "bag"),))
-        finetune_ranking(toys.settings(steps=8), one, project / "data/mine", folder)
-        found.append(load_file(folder / "model.safetensors"))
-    torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
-    assert any(not torch.equal(found[0][name], found[2][name]) for name in found[0])
-
-
 def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path) -> None:
     """Also where as many are left, so that the counts are the same; they lie in a folder of their own."""
     config = configured(
@@ -283,8 +270,6 @@ def test_what_cannot_be_fine_tuned_is_named(project: Path, tmp_path: Path) -> No
         TASK.check(toys.settings(finetune=["yours"]), project / "data")
     with pytest.raises(ValueError, match="hotpot has no train question with a right and a wrong candidate"):
         TASK.check(toys.settings(finetune=["hotpot"]), project / "data")
-    with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
-        finetune_ranking(SETTINGS, contestants(project)[2], project / "data/mine", tmp_path)
     with pytest.raises(ValueError, match="one stands there twice"):
         toys.settings(finetune=["mine", "mine"])
 
