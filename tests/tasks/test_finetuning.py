@@ -1,5 +1,6 @@
 """Fine-tuning: its loop on a task that can be computed, its batches, and what holds for all tasks."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,25 +19,37 @@ from contexture.metrics.ranking import mean_average_precision
 from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
+from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import score_model
+from contexture.tasks.answer_selection.task import AnswerSelectionTask
 from contexture.tasks.base import Contestant
+from contexture.tasks.fact_verification.config import ClaimFiles, VerificationConfig
 from contexture.tasks.fact_verification.finetune import finetune_claims
 from contexture.tasks.fact_verification.model import Verifier
+from contexture.tasks.fact_verification.task import FactVerificationTask
 from contexture.tasks.finetuned import HEAD, Examples, FinetunedModel, Step
 from contexture.tasks.finetuning import STREAM, Batches, Finetuning, finetune
+from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.multi_hop.data import read_paragraphs, read_questions
 from contexture.tasks.multi_hop.finetune import finetune_reader, gold_rows, joint_f1
 from contexture.tasks.multi_hop.inputs import ReaderInputs
 from contexture.tasks.multi_hop.reader import ReaderModel
+from contexture.tasks.multi_hop.task import MultiHopTask
+from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.pairs.finetune import finetune_pairs
 from contexture.tasks.pairs.model import PairInputs, PairModel
+from contexture.tasks.pairs.task import PairsTask
+from contexture.tasks.ranking.config import RankingConfig, RankingSet
 from contexture.tasks.ranking.data import read_split, read_texts
 from contexture.tasks.ranking.finetune import HeldOut as RankingHeldOut
 from contexture.tasks.ranking.finetune import finetune_ranking
+from contexture.tasks.ranking.task import AnswerRankingTask
+from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.retrieval.finetune import HeldOut, answered, finetune_retrieval
 from contexture.tasks.retrieval.reqa import split_questions
+from contexture.tasks.retrieval.task import RetrievalTask
 from contexture.tasks.settings import StepSettings
 from contexture.training.config import OptimizerConfig
 from contexture.training.curves import read_curves
@@ -296,7 +309,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     answers.new_encoder(folder / "joint", heads=("ie_k",))
     retrieval.new_encoder(folder / "plain", retrieval.vocabulary(folder / "words"))
-    hops.new_encoder(folder / "hop", hops.vocabulary(folder / "hop_words"))
+    hops.new_encoder(folder / "hop", hops.vocabulary(folder / "hop_words"), hops.TRANSFORMER)
     hops.read(folder / "hops", hops.questions())
     ranking.write_data(folder / "ranking")
     return folder
@@ -319,7 +332,8 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
     curves = read_curves(tmp_path / "1")
     (metric,) = (name for name in curves if name.startswith("dev/"))
     measured = curves[metric].dropna()
-    assert scores[0] == scores[1] == (measured.min() if metric == "dev/loss" else measured.max())
+    best = measured.min() if metric == "dev/loss" else measured.max()
+    assert scores[0] == scores[1] == pytest.approx(best)
     assert CASES[task].score(tmp_path / "1", project) == pytest.approx(scores[0], abs=1e-5)
     first, again, other = (weights(tmp_path / name) for name in ("1", "2", "3"))
     torch.testing.assert_close(first, again, rtol=0, atol=0)
@@ -337,3 +351,34 @@ def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path:
     start = str(project / CASES[task].start)
     with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
         CASES[task].tune(Contestant("both", 0, (start, start)), project, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "settings", "option"),
+    [
+        (AnswerSelectionTask(), AnswersConfig({"wikiqa": "none"}), answers.settings(finetune=["wikiqa"]), "wikiqa"),
+        (FactVerificationTask(), VerificationConfig(ClaimFiles("none.jsonl", "none")), claims.settings(), "ie_1"),
+        (MultiHopTask(), MultiHopConfig("none"), hops.settings(), "reader"),
+        (PairsTask(), PairsConfig({"snli": "none"}), pairs.settings(finetune=["snli"]), "snli"),
+        (AnswerRankingTask(), RankingConfig({"gone": RankingSet("wikiqa", "none")}), ranking.settings(), "gone"),
+        (RetrievalTask(), RetrievalConfig("none.json"), retrieval.settings(shares=[1]), "share-1"),
+    ],
+    ids=CASES,
+)
+def test_of_missing_data_nothing_is_made(
+    task: Any, source: Any, settings: Any, option: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The run goes on; what an earlier run read is thrown away."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/claims.parquet").write_text("of an earlier run")
+    task.read(source, tmp_path, tmp_path / "data")
+    assert [file.name for file in (tmp_path / "data").iterdir()] == ["task.json"]
+    report = json.loads((tmp_path / "data/task.json").read_text())
+    assert "none" in str(report["missing"]) and "none" in caplog.text and report["counts"] == {}
+    if option != "gone":
+        task.check(settings, tmp_path / "data")
+    contestant = Contestant("a", 0, ("b",), head="ie_1")
+    task.finetune(settings, option, contestant, tmp_path / "data", tmp_path / "model")
+    assert task.documents(tmp_path / "data") is None and not (tmp_path / "model").exists()
+    found = task.evaluate(settings, [contestant], tmp_path / "data", tmp_path / "vectors")
+    assert (found.records, found.tables) == ([], {})

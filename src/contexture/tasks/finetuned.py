@@ -2,7 +2,7 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from contexture.encoders.base import Encoder, on_device, to_device
-from contexture.encoders.config import ROLES
+from contexture.encoders.config import ROLES, LayoutConfig
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.encoders.layout import Batch, Ints
+from contexture.encoders.layout import Batch, Ints, Sentences, Specials, joint_layout, pair_layout, row_lengths
 from contexture.seeding import mix
 
 HEAD = "head.safetensors"
@@ -118,6 +118,18 @@ class FinetunedModel(nn.Module):
             for rows in chunks:
                 batch = to_device(batch_of(rows), device)
                 yield rows, batch, self.task.logits(self.encoder.states(batch), batch)
+
+
+def lay_out(
+    texts: Sequence[Sequence[Ints]], slots: int, specials: Specials, layout: LayoutConfig, pairwise: bool = False
+) -> Batch:
+    """The texts of each example, at most `slots`, as token ids → joint input, or pairs, with the `lengths` of rows."""
+    lengths = np.full((len(texts), slots), -1, np.int64)
+    for row, example in zip(lengths, texts, strict=True):
+        row[: len(example)] = [len(text) for text in example]
+    tokens = np.concatenate([text for example in texts for text in example]).astype(np.int64)
+    batch = (pair_layout if pairwise else joint_layout)(Sentences(tokens, lengths), specials, layout)
+    return batch | {"lengths": row_lengths(batch).tolist()}
 
 
 def by_length(lengths: Ints) -> list[Ints]:

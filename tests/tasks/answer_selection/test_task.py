@@ -270,21 +270,6 @@ def test_a_set_that_is_told_how_is_one_that_there_is(tmp_path: Path) -> None:
         task.check(AnswerSelectionSettings(finetune=["own"], sets={"onw": {"epochs": 2}}), tmp_path)
 
 
-def test_missing_questions_are_named_and_nothing_is_measured(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    place = tmp_path / "data"
-    place.mkdir()
-    (place / "answers.parquet").write_text("of an earlier run")
-    TASK.read(AnswersConfig(input={"wikiqa": str(tmp_path / "none")}), tmp_path, place)
-    report = json.loads((place / "task.json").read_text())
-    assert report["counts"] == {} and "none" in report["missing"]["wikiqa"] and "Download" in caplog.text
-    assert [file.name for file in place.iterdir()] == ["task.json"]
-    (tmp_path / "model").mkdir()
-    TASK.finetune(SETTINGS, "wikiqa", Contestant("a", 0, ("b",), head="ie_1"), place, tmp_path / "model")
-    assert not list((tmp_path / "model").iterdir())
-    found = TASK.evaluate(SETTINGS, [Contestant("a", 0, ("b",))], place, tmp_path / "vectors")
-    assert (found.records, found.tables) == ([], {})
-
-
 def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         (tmp_path / f"WikiQA-{split}.tsv").write_text("Question\tAnswer\n")

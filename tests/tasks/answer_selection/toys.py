@@ -11,30 +11,23 @@ import torch
 from pydantic import TypeAdapter
 from safetensors.torch import save_file
 
-from contexture.encoders.base import build_encoder
-from contexture.encoders.config import Lengths, Needs, TransformerConfig
-from contexture.encoders.files import save_encoder
+from contexture.encoders.config import Lengths, Needs
 from contexture.encoders.heads import EvidenceHead
 from contexture.tasks.answer_selection import sets
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.answer_selection.files import SPLITS
-from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from contexture.vocabulary.vocabulary import Vocabulary
+from tests.tasks.retrieval import toys as questions
+from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 
-WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to") for b in ("na", "ve", "di", "po", "ga")]
 #: Candidates that are read together, and tokens of a sentence.
 K, TOKENS = 2, 16
 
 
 def new_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...] = ()) -> Path:
     """A Transformer without training, with pre-training heads of objectives called like them."""
-    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=300), folder / "words")
-    torch.manual_seed(0)
-    config = TransformerConfig(hidden_size=16, layers=1, heads=2, intermediate_size=32)
     needs = needs or Needs(positions=(K + 1) * TOKENS, types=K + 1)
-    save_encoder(
-        build_encoder(config, Lengths(query=16, document=16), Vocabulary.load(folder / "words"), needs), folder
-    )
+    config = TRANSFORMER | {"embedding_size": None}
+    questions.new_encoder(folder, vocabulary(folder / "words"), config, needs=needs, lengths=Lengths(16, 16))
     shutil.rmtree(folder / "words")
     made: dict[str, Any] = {kind: EvidenceHead(kind, 16) for kind in heads}  # type: ignore[arg-type]
     weights = {
@@ -58,8 +51,8 @@ def answers() -> pd.DataFrame:
     """Of train, dev and test; the answer has the question's words and another one."""
     draw = random.Random(1)
     rows = []
-    for split, questions in (("train", 24), ("dev", 8), ("test", 8)):
-        for q in range(questions):
+    for split, count in (("train", 24), ("dev", 8), ("test", 8)):
+        for q in range(count):
             question = draw.sample(WORDS, 3)
             size = draw.randint(2, 5)
             right = draw.randrange(size)

@@ -148,17 +148,6 @@ def test_the_made_up_world_and_files_of_ones_own_are_read(tmp_path: Path) -> Non
     assert told["name"] == "fever" and told["counts"]["labels"] == "SUPPORTS and REFUTES alone"
 
 
-def test_missing_files_are_named_and_nothing_is_done(tmp_path: Path) -> None:
-    source = {"input": {"train": str(tmp_path / "none.jsonl"), "dev": "none"}}
-    TASK.read(TypeAdapter(VerificationConfig).validate_python(source), tmp_path, tmp_path / "data")
-    told = json.loads((tmp_path / "data" / "task.json").read_text())
-    assert "none.jsonl" in told["missing"]["fever"]
-    TASK.check(SETTINGS, tmp_path / "data")
-    TASK.finetune(SETTINGS, "ie_1", Contestant("one", 0, ("none",)), tmp_path / "data", tmp_path / "model")
-    assert not (tmp_path / "model").exists() and TASK.documents(tmp_path / "data") is None
-    assert TASK.evaluate(SETTINGS, [], tmp_path / "data", tmp_path).records == []
-
-
 def test_evidence_for_which_there_is_no_room_is_refused(project: Path) -> None:
     TASK.check(SETTINGS, project / "data")
     TASK.check(toys.settings(layout=None), project / "data")

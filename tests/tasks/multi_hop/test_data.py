@@ -29,7 +29,7 @@ PARAGRAPHS = Paragraphs(
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     folder = tmp_path_factory.mktemp("encoder")
-    return load_encoder(toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words")))
+    return load_encoder(toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"), toys.TRANSFORMER))
 
 
 def test_answers_facts_and_sentences(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     toys.read(folder / "data", toys.questions())
     toys.vocabulary(folder / "words")
-    toys.new_encoder(folder / "transformer", folder / "words")
+    toys.new_encoder(folder / "transformer", folder / "words", toys.TRANSFORMER)
     toys.new_encoder(folder / "bag", folder / "words", toys.BAG)
     return folder
 

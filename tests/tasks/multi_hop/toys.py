@@ -5,16 +5,14 @@ import random
 from pathlib import Path
 from typing import Any
 
-import torch
 from pydantic import TypeAdapter
 
-from contexture.encoders.base import build_encoder
-from contexture.encoders.config import AnyEncoderConfig, Lengths
-from contexture.encoders.files import save_encoder
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from contexture.vocabulary.vocabulary import Vocabulary
+from tests.tasks.retrieval.toys import BAG, new_encoder
+
+__all__ = ["BAG", "TRANSFORMER", "new_encoder", "questions", "read", "settings", "vocabulary"]
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se", "to", "fa") for b in ("na", "ve", "di", "po", "ga")]
 #: A paragraph is known by its key; answers stand behind the marker.
@@ -22,7 +20,6 @@ KEYS, ANSWERS = WORDS[:24], WORDS[24:32]
 TRANSFORMER: dict[str, Any] = {
     "kind": "transformer", "hidden_size": 32, "layers": 2, "heads": 2, "intermediate_size": 64, "dropout": 0.0
 }  # fmt: skip
-BAG: dict[str, Any] = {"kind": "bag_of_words_mlp", "word_size": 16, "hidden_size": 16, "embedding_size": 8}
 
 
 def paragraphs() -> dict[str, tuple[list[str], str]]:
@@ -76,14 +73,6 @@ def read(folder: Path, rows: list[dict[str, Any]] | None, pool: int = 1000) -> d
 def vocabulary(folder: Path) -> Path:
     words = " ".join([*WORDS, "town is mark here one was seen maybe ."])
     train_tokenizer([words] * 3, VocabularyConfig(size=300), folder)
-    return folder
-
-
-def new_encoder(folder: Path, words: Path, config: dict[str, Any] | None = None) -> Path:
-    """An encoder without training, of short texts."""
-    torch.manual_seed(0)
-    typed: Any = TypeAdapter(AnyEncoderConfig).validate_python(config or TRANSFORMER)
-    save_encoder(build_encoder(typed, Lengths(query=12, document=24), Vocabulary.load(words)), folder)
     return folder
 
 

@@ -176,10 +176,6 @@ def test_missing_sets_are_named_and_the_way_a_set_is_split_is_said(
     assert counts["without_label"] == 1 and "20% of all rows" in counts["parts"]
     assert counts["train"] + counts["dev"] + counts["test"] == 200
     assert not (tmp_path / "data/snli.parquet").exists()
-    (tmp_path / "model").mkdir()
-    TASK.finetune(SETTINGS, "snli", Contestant("a", 0, ("b",)), tmp_path / "data", tmp_path / "model")
-    assert not list((tmp_path / "model").iterdir())
-    assert TASK.evaluate(SETTINGS, [], tmp_path / "data", tmp_path / "vectors").facts == {}
 
 
 def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:

@@ -280,12 +280,3 @@ def test_a_set_without_test_questions_is_said_not_to_be_measured(project: Path, 
     found = TASK.evaluate(SETTINGS, contestants(project), tmp_path / "data", tmp_path / "vectors")
     assert found.records == []
     assert found.facts["notes"][-1] == "mine: nothing is measured, as no test question has candidates"
-
-
-def test_missing_sets_are_neither_trained_on_nor_measured(project: Path, tmp_path: Path) -> None:
-    toys.read(tmp_path / "data", {"gone": {"format": "wikiqa", "files": str(tmp_path / "none")}})
-    (tmp_path / "model").mkdir()
-    TASK.finetune(SETTINGS, "gone", contestants(project)[0], tmp_path / "data", tmp_path / "model")
-    assert not list((tmp_path / "model").iterdir())
-    found = TASK.evaluate(SETTINGS, contestants(project), tmp_path / "data", tmp_path / "vectors")
-    assert found.records == [] and found.facts == {"notes": []}

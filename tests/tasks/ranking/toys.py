@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from contexture.tasks.ranking.config import RankingConfig, RankingSettings
 from contexture.tasks.ranking.task import AnswerRankingTask
-from tests.tasks.retrieval.toys import WORDS, new_encoder, vocabulary
+from tests.tasks.retrieval.toys import BAG, WORDS, new_encoder, vocabulary
 
 __all__ = ["BAG", "CROSS", "lines", "new_encoder", "read", "settings", "squad", "vocabulary", "wikiqa", "write_data"]
 
@@ -17,7 +17,6 @@ CROSS: dict[str, Any] = {
     "kind": "transformer", "hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "dropout": 0.0,
     "pooling": "cls", "cross": {"tokens": 2},
 }  # fmt: skip
-BAG: dict[str, Any] = {"kind": "bag_of_words_mlp", "word_size": 16, "hidden_size": 16, "embedding_size": 8}
 
 
 def settings(**others: Any) -> RankingSettings:

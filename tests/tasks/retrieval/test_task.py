@@ -219,18 +219,3 @@ def test_questions_of_the_demo_of_a_file_and_of_a_folder(demo: Path, tmp_path: P
         assert json.loads((place / "task.json").read_text())["name"] == "squad"
         assert pd.read_parquet(place / "questions.parquet").astype(str).equals(questions.astype(str))
         assert pd.read_parquet(place / "candidates.parquet").equals(candidates)
-
-
-def test_missing_questions_are_named_and_nothing_is_measured(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    place = tmp_path / "data"
-    place.mkdir()
-    (place / "questions.parquet").write_text("of an earlier run")
-    TASK.read(RetrievalConfig(input=str(tmp_path / "none.json")), tmp_path, place)
-    report = json.loads((place / "task.json").read_text())
-    assert "none.json" in report["missing"]["squad"] and "none.json" in caplog.text
-    assert [file.name for file in place.iterdir()] == ["task.json"]
-    (tmp_path / "model").mkdir()
-    TASK.check(toys.settings(shares=[1]), place)
-    TASK.finetune(SETTINGS, "share-50", Contestant("a", 0, ("b",)), place, tmp_path / "model")
-    assert not list((tmp_path / "model").iterdir())
-    assert TASK.evaluate(SETTINGS, [Contestant("a", 0, ("b",))], place, tmp_path / "vectors") == Results()

@@ -10,7 +10,7 @@ import torch
 from pydantic import TypeAdapter
 
 from contexture.encoders.base import build_encoder
-from contexture.encoders.config import AnyEncoderConfig, Lengths
+from contexture.encoders.config import AnyEncoderConfig, Lengths, Needs
 from contexture.encoders.files import save_encoder
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
@@ -28,11 +28,19 @@ def vocabulary(folder: Path) -> Path:
     return folder
 
 
-def new_encoder(folder: Path, words: Path, config: dict[str, Any] | None = None, head: bool = False) -> Path:
+def new_encoder(
+    folder: Path,
+    words: Path,
+    config: dict[str, Any] | None = None,
+    head: bool = False,
+    needs: Needs | None = None,
+    lengths: Lengths | None = None,
+) -> Path:
     """An encoder without training."""
     torch.manual_seed(0)
     typed: Any = TypeAdapter(AnyEncoderConfig).validate_python(config or TRANSFORMER)
-    save_encoder(build_encoder(typed, Lengths(query=12, document=24), Vocabulary.load(words), head=head), folder)
+    lengths = lengths or Lengths(query=12, document=24)
+    save_encoder(build_encoder(typed, lengths, Vocabulary.load(words), needs, head=head), folder)
     return folder
 
 

@@ -13,8 +13,8 @@ import torch
 
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import HeadKind, LayoutConfig
-from contexture.encoders.layout import Batch, Sentences, joint_layout, pair_layout, row_lengths
-from contexture.tasks.finetuned import Examples, Step
+from contexture.encoders.layout import Batch
+from contexture.tasks.finetuned import Examples, Step, lay_out
 
 IGNORED = -100
 Rows = npt.NDArray[np.int64]
@@ -99,23 +99,14 @@ class AnswerInputs(Examples):
         return batch if len(own) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
 
     def batch(self, groups: Sequence[Rows]) -> Batch:
-        """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot.
-
-        `lengths` are the tokens of each row, plain numbers.
-        """
-        size = group_size(self.head, self.layout)
-        lengths = np.full((len(groups), size + 1), -1, dtype=np.int64)
+        """Groups of at most k rows of one question each → model input with `labels` (B, k); −100 is an empty slot."""
+        size, table = group_size(self.head, self.layout), self.rows
+        texts = [[table.text(n) for n in (table.questions[rows[0]], *table.candidates[rows])] for rows in groups]
         labels = np.full((len(groups), size), IGNORED, dtype=np.int64)
-        tokens = []
-        for i, rows in enumerate(groups):
-            texts = [self.rows.text(number) for number in (self.rows.questions[rows[0]], *self.rows.candidates[rows])]
-            lengths[i, : len(texts)] = [len(text) for text in texts]
-            labels[i, : len(rows)] = self.rows.labels[rows]
-            tokens += texts
-        sentences = Sentences(np.concatenate(tokens).astype(np.int64), lengths)
-        lay_out = pair_layout if self.head == "ie_1" else joint_layout
-        batch = lay_out(sentences, self.specials, self.layout)
-        return batch | {"labels": torch.from_numpy(labels), "lengths": row_lengths(batch).tolist()}
+        for row, rows in zip(labels, groups, strict=True):
+            row[: len(rows)] = table.labels[rows]
+        batch = lay_out(texts, size + 1, self.specials, self.layout, self.head == "ie_1")
+        return batch | {"labels": torch.from_numpy(labels)}
 
 
 def group_size(head: HeadKind, layout: LayoutConfig) -> int:

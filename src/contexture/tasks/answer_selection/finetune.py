@@ -38,17 +38,10 @@ def finetune_answers(
     it is (TANDA: first one set, then another). Such a model ranks answers before it has seen any, so that it is one of
     those that are chosen from; what a new head makes of them is chance.
 
-    Args:
-        settings: how.
-        contestant: whose encoder and head.
-        train: tables one after the other, in each the rows of a question together, with question_id, question,
-            candidate and label. Their token ids are written to files in `folder` once, and read from there.
-        dev: such a table.
-        folder: of the model.
+    `dev` is a table with question_id, question, candidate and label, the rows of a question together, `train` such
+    tables one after the other, whose token ids are written to files in `folder` once, and read from there.
 
-    Raises:
-        ValueError: there is no encoder with states of tokens, no head, no layout, or no question to train or to
-            develop on.
+    ValueError for an encoder without states of tokens, no head, no layout, or no question to train or to develop on.
     """
     layout = settings.require_layout("answer_selection")
     if dev.empty:

@@ -8,9 +8,9 @@ import torch
 
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import LabelHeadKind, LayoutConfig
-from contexture.encoders.layout import Batch, Ints, Sentences, joint_layout, pair_layout, row_lengths, select
+from contexture.encoders.layout import Batch, Ints
 from contexture.tasks.fact_verification.config import PAIRWISE
-from contexture.tasks.finetuned import Examples, Step
+from contexture.tasks.finetuned import Examples, Step, lay_out
 from contexture.tasks.pairs.features import Labels, coded
 
 
@@ -23,13 +23,12 @@ class ClaimInputs(Examples):
         self, claims: pd.DataFrame, classes: Sequence[str], head: LabelHeadKind, encoder: Encoder, layout: LayoutConfig
     ) -> None:
         self.pairwise, self.specials, self.layout = head in PAIRWISE, encoder.specials, layout
-        evidence = [list(texts) for texts in claims["evidence"]]
-        texts = [text for claim, found in zip(claims["claim"], evidence, strict=True) for text in (str(claim), *found)]
-        #: Each claim, and behind it its evidence.
-        self.parts = tokenized(texts, encoder.vocabulary)
-        #: Sentences of evidence of each claim.
-        self.sizes = np.array([len(found) for found in evidence], np.int64)
-        self.starts = np.cumsum(self.sizes + 1) - self.sizes - 1
+        pairs = zip(claims["claim"], claims["evidence"], strict=True)
+        texts = [[str(claim), *evidence[: layout.candidates]] for claim, evidence in pairs]
+        read = tokenized([text for example in texts for text in example], encoder.vocabulary)
+        ids = iter(np.split(read.tokens, np.cumsum(read.lengths)[:-1]))
+        #: The token ids of each claim and of its sentences of evidence.
+        self.texts = [[next(ids) for _ in example] for example in texts]
         self.labels: Labels = coded(claims["label"].tolist(), classes)
 
     def __len__(self) -> int:
@@ -42,34 +41,22 @@ class ClaimInputs(Examples):
     @property
     def tokens(self) -> Ints:
         """Of each claim and its evidence together."""
-        found: Ints = np.add.reduceat(self.parts.lengths[:, 0], self.starts)
-        return found
+        return np.array([sum(map(len, example)) for example in self.texts], np.int64)
 
     def batch(self, rows: Ints) -> Batch:
         """Claims → model input with `labels` (B,) and `present` (B, S), which sentences, or pairs, are there.
 
         Joint inputs have S = k+1, the claim first. Of pairs S = k; they stand one behind the other, so that the input
-        has a row a pair, and `pair_rows` (P,), `pair_slots` (P,) tell where each belongs. `lengths` are the tokens of
-        each row, plain numbers.
+        has a row a pair, and `pair_rows` (P,), `pair_slots` (P,) tell where each belongs.
         """
-        sizes = self.sizes[rows]
-        count, slots = len(rows), self.layout.candidates
-        present = np.arange(slots) < sizes[:, None]
-        row, slot = np.nonzero(present)
-        said = self.starts[rows]
-        if self.pairwise:
-            chosen = np.stack([said[row], said[row] + 1 + slot], axis=1).ravel()
-            lengths = self.parts.lengths[chosen].reshape(-1, 2)
-            lay_out = pair_layout
-        else:
-            present = np.concatenate([np.ones((count, 1), np.bool_), present], axis=1)
-            row, slot = np.nonzero(present)
-            chosen = said[row] + slot
-            lengths = np.full((count, slots + 1), -1, np.int64)
-            lengths[present] = self.parts.lengths[chosen, 0]
-            lay_out = joint_layout
-        batch = lay_out(Sentences(select(self.parts, chosen).tokens, lengths), self.specials, self.layout)
-        batch |= {"labels": torch.from_numpy(self.labels[rows]), "present": torch.from_numpy(present)}
-        if self.pairwise:
-            batch |= {"pair_rows": torch.from_numpy(row), "pair_slots": torch.from_numpy(slot)}
-        return batch | {"lengths": row_lengths(batch).tolist()}
+        texts, slots = [self.texts[row] for row in rows], self.layout.candidates
+        sizes = np.array([[len(example) - 1] for example in texts])
+        labels = {"labels": torch.from_numpy(self.labels[rows])}
+        if not self.pairwise:
+            batch = lay_out(texts, slots + 1, self.specials, self.layout)
+            return batch | labels | {"present": torch.from_numpy(np.arange(slots + 1) <= sizes)}
+        present = torch.from_numpy(np.arange(slots) < sizes)
+        pair_rows, pair_slots = present.nonzero(as_tuple=True)
+        pairs = [(claim, text) for claim, *evidence in texts for text in evidence]
+        batch = lay_out(pairs, 2, self.specials, self.layout, pairwise=True)
+        return batch | labels | {"present": present, "pair_rows": pair_rows, "pair_slots": pair_slots}

@@ -116,20 +116,14 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
         "start": encoder_checksum(start),
         "data": file_checksums(data),
     }
-    alone = replace(
-        settings, reranker=replace(settings.reranker, devices=1), reading=replace(settings.reading, devices=1)
-    )
-    place = data / DATA
-    launch(
-        folder / RERANKER, lambda: identity, 1, lambda work: finetune_reranker(alone, start, seed, place, work), None
-    )
-    launch(
-        folder / READER,
-        lambda: identity,
-        1,
-        lambda work: finetune_reader(alone.reading, start, seed, place, work),
-        None,
-    )
+    contestant, place = Contestant(settings.reader, seed, (str(start),)), data / DATA
+    reading = replace(settings.reading, devices=1)
+    alone = replace(settings, reranker=replace(settings.reranker, devices=1), reading=reading)
+    for name, train in (
+        (RERANKER, lambda work: finetune_reranker(alone, contestant, place, work)),
+        (READER, lambda work: finetune_reader(reading, contestant, place, work)),
+    ):
+        launch(folder / name, lambda: identity, 1, train, None)
 
 
 def _own(contestant: Contestant) -> Path | None:

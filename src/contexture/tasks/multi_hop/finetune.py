@@ -20,7 +20,7 @@ from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.base import Contestant
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
-from contexture.tasks.multi_hop.config import READER, MultiHopSettings, ReaderSettings
+from contexture.tasks.multi_hop.config import MultiHopSettings, ReaderSettings
 from contexture.tasks.multi_hop.data import HopQuestions, read_paragraphs, read_questions
 from contexture.tasks.multi_hop.inputs import ReaderInputs, labels
 from contexture.tasks.multi_hop.measures import answer_measure, joint_measure, support_measure
@@ -30,7 +30,6 @@ from contexture.tasks.ranking.data import read_split, read_texts, trainable
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
-RERANKED = "re-ranker"
 SPLITS: tuple[Split, ...] = ("train", "dev")
 #: Paragraphs that the reader reads.
 READ = 2
@@ -38,14 +37,13 @@ READ = 2
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
-def finetune_reranker(settings: MultiHopSettings, start: Path, seed: int, data: Path, folder: Path) -> None:
+def finetune_reranker(settings: MultiHopSettings, contestant: Contestant, data: Path, folder: Path) -> float:
     """Fine-tune a pairwise model that tells gold paragraphs from those that BM25 finds beside them; see `candidates`.
 
-    It is a model of answer selection; deterministic in settings, encoder, seed and data.
+    It is a model of answer selection: see `finetune_answers`.
     """
     train, dev = (candidates(data, split, settings.paragraphs) for split in SPLITS)
-    contestant = Contestant(RERANKED, seed, (str(start),), None, "ie_1")
-    finetune_answers(settings.reranker, contestant, [train], dev, folder)
+    return finetune_answers(settings.reranker, replace(contestant, head="ie_1"), [train], dev, folder)
 
 
 def candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
@@ -87,13 +85,12 @@ class ReaderExamples(Examples):
         return self.inputs.batch(inputs) | columns | {"support": support}
 
 
-def finetune_reader(settings: ReaderSettings, start: Path, seed: int, data: Path, folder: Path) -> float:
+def finetune_reader(settings: ReaderSettings, contestant: Contestant, data: Path, folder: Path) -> float:
     """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev. See `finetune`.
 
     How probable a sentence must be to be a fact is chosen on dev, too. ValueError for an encoder without states of
     tokens.
     """
-    contestant = Contestant(READER, seed, (str(start),))
     encoder = load_start(contestant)
     encoder.make_room(settings.tokens, 2)
     model = ReaderModel(encoder, ReaderModelSettings(settings.tokens, settings.answer_tokens))

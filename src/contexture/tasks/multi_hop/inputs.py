@@ -12,7 +12,8 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import LayoutConfig
-from contexture.encoders.layout import Batch, Ints, Sentences, joint_layout, row_lengths
+from contexture.encoders.layout import Batch, Ints
+from contexture.tasks.finetuned import lay_out
 from contexture.tasks.multi_hop.data import Fact, Paragraphs
 
 #: Where nothing is to be learned.
@@ -78,23 +79,16 @@ class ReaderInputs:
 
         `there` (B, S) says which slots hold a sentence.
         """
-        lengths = np.full((len(inputs), max(len(one.tokens) for one in inputs)), -1, np.int64)
-        for line, one in zip(lengths, inputs, strict=True):
-            line[: len(one.tokens)] = [len(some) for some in one.tokens]
-        batch = joint_layout(
-            Sentences(np.concatenate([some for one in inputs for some in one.tokens]), lengths),
-            self.specials,
-            self.layout,
-        )
+        sizes = np.array([[len(one.tokens)] for one in inputs])
+        batch = lay_out([one.tokens for one in inputs], sizes.max(), self.specials, self.layout)
         slots = np.zeros(batch["input_ids"].shape, np.int64)
         for line, one in zip(slots, inputs, strict=True):
             for slot, begin in enumerate(begins(one)[1:], start=1):
                 line[begin : begin + len(one.tokens[slot])] = slot
-        there = lengths >= 0
+        there = np.arange(sizes.max()) < sizes
         there[:, 0] = False
         return batch | {
             "token_type_ids": batch["token_type_ids"].clamp(max=1),
-            "lengths": row_lengths(batch).tolist(),
             "slots": torch.from_numpy(slots),
             "there": torch.from_numpy(there),
         }

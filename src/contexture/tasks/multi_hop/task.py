@@ -81,17 +81,17 @@ class MultiHopTask:
         from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
         from contexture.tasks.ranking.finetune import finetune_ranking
 
-        place, start = data / DATA, Path(contestant.encoders[0])
+        place = data / DATA
         if not place.exists():
             return
         if option == DATA:
             finetune_ranking(settings.retrieval, contestant, place, folder)
-        elif not saved(start).config.has_states:
+        elif not saved(Path(contestant.encoders[0])).config.has_states:
             LOG.warning("%s has no states of tokens: it is no %s", contestant.variant, option)
         elif option == RERANKER:
-            finetune_reranker(settings, start, contestant.seed, place, folder)
+            finetune_reranker(settings, contestant, place, folder)
         else:
-            finetune_reader(settings.reading, start, contestant.seed, place, folder)
+            finetune_reader(settings.reading, contestant, place, folder)
 
     def evaluate(
         self,
