@@ -20,34 +20,30 @@ from contexture.objectives.base import Loss, Objective
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
 from contexture.tasks.answer_selection.config import AnswersConfig
-from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import Contestant, Task
 from contexture.tasks.fact_verification.config import ClaimFiles, VerificationConfig
-from contexture.tasks.fact_verification.finetune import finetune_claims
 from contexture.tasks.fact_verification.model import Verifier
 from contexture.tasks.fact_verification.task import FactVerificationTask
 from contexture.tasks.finetuned import HEAD, Examples, FinetunedModel, Step
 from contexture.tasks.finetuning import STREAM, Batches, Finetuning, finetune
-from contexture.tasks.multi_hop.config import MultiHopConfig
+from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.data import read_paragraphs, read_questions
-from contexture.tasks.multi_hop.finetune import finetune_reader, gold_rows, joint_f1
+from contexture.tasks.multi_hop.finetune import gold_rows, joint_f1
 from contexture.tasks.multi_hop.inputs import ReaderInputs
 from contexture.tasks.multi_hop.reader import ReaderModel
 from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.tasks.pairs.config import PairsConfig
-from contexture.tasks.pairs.finetune import finetune_pairs
 from contexture.tasks.pairs.model import PairInputs, PairModel
 from contexture.tasks.pairs.task import PairsTask
 from contexture.tasks.ranking.config import RankingConfig, RankingSet
 from contexture.tasks.ranking.data import read_split, read_texts
 from contexture.tasks.ranking.finetune import HeldOut as RankingHeldOut
-from contexture.tasks.ranking.finetune import finetune_ranking
 from contexture.tasks.ranking.task import AnswerRankingTask
 from contexture.tasks.retrieval.config import RetrievalConfig
-from contexture.tasks.retrieval.finetune import HeldOut, answered, finetune_retrieval
+from contexture.tasks.retrieval.finetune import HeldOut, answered
 from contexture.tasks.retrieval.reqa import split_questions
 from contexture.tasks.retrieval.task import RetrievalTask
 from contexture.tasks.settings import StepSettings
@@ -209,29 +205,14 @@ def test_numbers_drawn_for_an_example_differ_by_epoch_and_seed() -> None:
     assert drawn[1] == drawn[2] and len(set(drawn)) == 4
 
 
-@dataclass(frozen=True)
-class Case:
-    """How a task is fine-tuned a little, and how a model on disk scores on its dev part."""
-
-    start: str
-    tune: Callable[[Contestant, Path, Path], float]
-    score: Callable[[Path, Path], float]
-    model: type[FinetunedModel] | None = None
-
-
 ANSWERS, CLAIMS, PAIRS = answers.answers(), claims.claims(), pairs.rows()
 FEW: dict[str, Any] = {"steps": 4, "evaluate_every": 2}
-DEV_ANSWERS = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
-
-
-def tune_reader(contestant: Contestant, data: Path, folder: Path) -> float:
-    reading = replace(hops.settings().reading, epochs=2, batch_size=40)
-    return finetune_reader(reading, contestant, data / "hops/hotpotqa", folder)
 
 
 def score_answers(model: Path, data: Path) -> float:
-    found = score_model(AnswerModel.load(model), DEV_ANSWERS)
-    return mean_average_precision(found["score"], found["label"], DEV_ANSWERS["question_id"].factorize()[0])
+    dev = ANSWERS[ANSWERS["split"] == "dev"].reset_index(drop=True)
+    found = score_model(AnswerModel.load(model), dev)
+    return mean_average_precision(found["score"], found["label"], dev["question_id"].factorize()[0])
 
 
 def score_claims(folder: Path, data: Path) -> float:
@@ -241,9 +222,9 @@ def score_claims(folder: Path, data: Path) -> float:
 
 
 def score_reader(folder: Path, data: Path) -> float:
-    model, questions = ReaderModel.load(folder), read_questions(data / "hops/hotpotqa", "dev")
+    model, questions = ReaderModel.load(folder), read_questions(data / "hotpotqa", "dev")
     assert (model.settings.tokens, model.settings.answer_tokens) == (48, 3) and 0 < model.settings.threshold < 1
-    inputs = ReaderInputs(read_paragraphs(data / "hops/hotpotqa"), gold_rows(questions), model.encoder, 48)
+    inputs = ReaderInputs(read_paragraphs(data / "hotpotqa"), gold_rows(questions), model.encoder, 48)
     read = model.read(inputs, list(zip(questions.asked.texts, gold_rows(questions), strict=True)))
     return joint_f1(questions, read, model.settings.threshold)
 
@@ -255,7 +236,7 @@ def score_pairs(folder: Path, data: Path) -> float:
 
 
 def score_ranking(folder: Path, data: Path) -> float:
-    held_out = RankingHeldOut(read_split(data / "ranking/mine", "dev"), read_texts(data / "ranking/mine"), 7, mix(0, 6))
+    held_out = RankingHeldOut(read_split(data / "mine", "dev"), read_texts(data / "mine"), 7, mix(0, 6))
     return held_out.loss(load_encoder(folder))
 
 
@@ -265,43 +246,52 @@ def score_retrieval(folder: Path, data: Path) -> float:
     return HeldOut(answered(questions, candidates, dev), questions, candidates, mix(0, 6)).loss(load_encoder(folder))
 
 
+@dataclass(frozen=True)
+class Case:
+    """How a task is fine-tuned a little, and how a model on disk scores on its dev part."""
+
+    task: Task
+    settings: Any
+    option: str
+    start: str
+    write_data: Callable[[Path], Any]
+    score: Callable[[Path, Path], float]
+    #: Files that are not there.
+    missing: Any
+    model: type[FinetunedModel] | None = None
+
+
+def reading() -> MultiHopSettings:
+    found = hops.settings()
+    return replace(found, reading=replace(found.reading, epochs=2, batch_size=40))
+
+
 CASES = {
     "answer_selection": Case(
-        "joint",
-        lambda one, _, folder: finetune_answers(
-            answers.settings(epochs=2),
-            replace(one, head="ie_k"),
-            [ANSWERS[ANSWERS["split"] == "train"]],
-            DEV_ANSWERS,
-            folder,
-        ),
-        score_answers,
-        AnswerModel,
+        AnswerSelectionTask(), answers.settings(epochs=2), "toys", "joint", answers.write_data, score_answers,
+        AnswersConfig({"toys": "none"}), AnswerModel,
     ),
     "fact_verification": Case(
-        "joint",
-        lambda one, _, folder: finetune_claims(claims.settings(), "max_pool", one, CLAIMS, folder),
-        score_claims,
-        Verifier,
+        FactVerificationTask(), claims.settings(), "max_pool", "joint", claims.write_data, score_claims,
+        VerificationConfig(ClaimFiles("none.jsonl", "none")), Verifier,
     ),
-    "multi_hop": Case("hop", tune_reader, score_reader, ReaderModel),
+    "multi_hop": Case(
+        MultiHopTask(), reading(), "reader", "hop", lambda folder: hops.read(folder, hops.questions()), score_reader,
+        MultiHopConfig("none"), ReaderModel,
+    ),
     "pairs": Case(
-        "plain",
-        lambda one, _, folder: finetune_pairs(pairs.settings(dropout=0.1, **FEW), one, PAIRS, folder),
-        score_pairs,
-        PairModel,
+        PairsTask(), pairs.settings(dropout=0.1, **FEW), "toys", "plain",
+        lambda folder: pairs.write_data(folder, toys=PAIRS), score_pairs, PairsConfig({"toys": "none"}), PairModel,
     ),
     "ranking": Case(
-        "plain",
-        lambda one, data, folder: finetune_ranking(ranking.settings(**FEW), one, data / "ranking/mine", folder),
-        score_ranking,
+        AnswerRankingTask(), ranking.settings(**FEW), "mine", "plain", ranking.write_data, score_ranking,
+        RankingConfig({"mine": RankingSet("wikiqa", "none")}),
     ),
     "retrieval": Case(
-        "plain",
-        lambda one, _, folder: finetune_retrieval(retrieval.settings(**FEW), 50, one, *retrieval.tables(), folder),
-        score_retrieval,
+        RetrievalTask(), retrieval.settings(**FEW), "share-50", "plain", retrieval.write_data, score_retrieval,
+        RetrievalConfig("none.json"),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -310,15 +300,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers.new_encoder(folder / "joint", heads=("ie_k",))
     retrieval.new_encoder(folder / "plain", retrieval.vocabulary(folder / "words"))
     hops.new_encoder(folder / "hop", hops.vocabulary(folder / "hop_words"), hops.TRANSFORMER)
-    hops.read(folder / "hops", hops.questions())
-    ranking.write_data(folder / "ranking")
+    for name, case in CASES.items():
+        case.write_data(folder / name)
     return folder
-
-
-def tune_task(task: str, project: Path, folder: Path, seed: int = 0) -> float:
-    folder.mkdir()
-    case = CASES[task]
-    return case.tune(Contestant("toy", seed, (str(project / case.start),)), project, folder)
 
 
 def weights(folder: Path) -> dict[str, Tensor]:
@@ -328,17 +312,20 @@ def weights(folder: Path) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("task", CASES)
 def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: Path, tmp_path: Path) -> None:
-    scores = [tune_task(task, project, tmp_path / name, seed) for name, seed in (("1", 0), ("2", 0), ("3", 1))]
+    case = CASES[task]
+    for name, seed in (("1", 0), ("2", 0), ("3", 1)):
+        (tmp_path / name).mkdir()
+        contestant = Contestant("toy", seed, (str(project / case.start),), head="ie_k")
+        case.task.finetune(case.settings, case.option, contestant, project / task, tmp_path / name)
     curves = read_curves(tmp_path / "1")
     (metric,) = (name for name in curves if name.startswith("dev/"))
-    measured = curves[metric].dropna()
-    best = measured.min() if metric == "dev/loss" else measured.max()
-    assert scores[0] == scores[1] == pytest.approx(best)
-    assert CASES[task].score(tmp_path / "1", project) == pytest.approx(scores[0], abs=1e-5)
+    scores = curves[metric].dropna()
+    best = scores.min() if metric == "dev/loss" else scores.max()
+    assert case.score(tmp_path / "1", project / task) == pytest.approx(best, abs=1e-5)
     first, again, other = (weights(tmp_path / name) for name in ("1", "2", "3"))
     torch.testing.assert_close(first, again, rtol=0, atol=0)
     assert any(not torch.equal(first[name], other[name]) for name in first)
-    if model := CASES[task].model:
+    if model := case.model:
         for number, name in enumerate((HEAD, model.settings_file, "model.safetensors"), start=1):
             damaged = tmp_path / str(number) / name
             damaged.write_bytes(damaged.read_bytes()[:20])
@@ -348,37 +335,25 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
 
 @pytest.mark.parametrize("task", CASES)
 def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path: Path) -> None:
-    start = str(project / CASES[task].start)
+    case = CASES[task]
+    contestant = Contestant("both", 0, (str(project / case.start),) * 2, head="ie_k")
     with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
-        CASES[task].tune(Contestant("both", 0, (start, start)), project, tmp_path)
+        case.task.finetune(case.settings, case.option, contestant, project / task, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("task", "source", "settings", "option"),
-    [
-        (AnswerSelectionTask(), AnswersConfig({"wikiqa": "none"}), answers.settings(finetune=["wikiqa"]), "wikiqa"),
-        (FactVerificationTask(), VerificationConfig(ClaimFiles("none.jsonl", "none")), claims.settings(), "ie_1"),
-        (MultiHopTask(), MultiHopConfig("none"), hops.settings(), "reader"),
-        (PairsTask(), PairsConfig({"snli": "none"}), pairs.settings(finetune=["snli"]), "snli"),
-        (AnswerRankingTask(), RankingConfig({"gone": RankingSet("wikiqa", "none")}), ranking.settings(), "gone"),
-        (RetrievalTask(), RetrievalConfig("none.json"), retrieval.settings(shares=[1]), "share-1"),
-    ],
-    ids=CASES,
-)
-def test_of_missing_data_nothing_is_made(
-    task: Any, source: Any, settings: Any, option: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("task", CASES)
+def test_of_missing_data_nothing_is_made(task: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The run goes on; what an earlier run read is thrown away."""
+    case: Any = CASES[task]
     (tmp_path / "data").mkdir()
     (tmp_path / "data/claims.parquet").write_text("of an earlier run")
-    task.read(source, tmp_path, tmp_path / "data")
+    case.task.read(case.missing, tmp_path, tmp_path / "data")
     assert [file.name for file in (tmp_path / "data").iterdir()] == ["task.json"]
     report = json.loads((tmp_path / "data/task.json").read_text())
     assert "none" in str(report["missing"]) and "none" in caplog.text and report["counts"] == {}
-    if option != "gone":
-        task.check(settings, tmp_path / "data")
+    case.task.check(case.settings, tmp_path / "data")
     contestant = Contestant("a", 0, ("b",), head="ie_1")
-    task.finetune(settings, option, contestant, tmp_path / "data", tmp_path / "model")
-    assert task.documents(tmp_path / "data") is None and not (tmp_path / "model").exists()
-    found = task.evaluate(settings, [contestant], tmp_path / "data", tmp_path / "vectors")
-    assert (found.records, found.tables) == ([], {})
+    case.task.finetune(case.settings, case.option, contestant, tmp_path / "data", tmp_path / "model")
+    assert case.task.documents(tmp_path / "data") is None and not (tmp_path / "model").exists()
+    results = case.task.evaluate(case.settings, [contestant], tmp_path / "data", tmp_path / "vectors")
+    assert (results.records, results.tables) == ([], {})

@@ -68,10 +68,10 @@ class Verifier(FinetunedModel):
 
     def probabilities(self, inputs: ClaimInputs) -> Tensor:
         """(N, labels), whatever stands beside a claim."""
-        found = torch.empty(len(inputs), len(self.settings.classes))
+        probabilities = torch.empty(len(inputs), len(self.settings.classes))
         for rows, _, logits in self.predict(inputs.batch, by_length(inputs.tokens)):
-            found[rows] = logits.softmax(dim=1).cpu()
-        return found
+            probabilities[rows] = logits.softmax(dim=1).cpu()
+        return probabilities
 
     def judge(self, claim: str, evidence: Sequence[str]) -> dict[str, float]:
         """Label → probability; as many sentences of evidence are read as the model has room for, as they stand."""

@@ -74,14 +74,14 @@ class ReaderExamples(Examples):
 
     def training_batch(self, step: Step) -> Batch:
         """See `Examples`; with the labels `kind`, `first`, `last` (B,) and `support` (B, S)."""
-        inputs, found = [], []
+        inputs, expected = [], []
         for number in (self.chosen[row] for row in step.own_rows):
             rows = step.generator(number).permutation(self.paragraphs[number]).tolist()
             inputs.append(self.inputs.input(self.questions.asked.texts[number], rows))
             answer, facts = self.questions.answers[number], self.questions.facts[number]
-            found.append(labels(inputs[-1], answer, self.spans[number], facts, self.inputs.paragraphs.titles))
-        columns = {name: torch.tensor([one[name] for one in found]) for name in ("kind", "first", "last")}
-        support = pad_sequence([torch.tensor(one["support"]) for one in found], batch_first=True)
+            expected.append(labels(inputs[-1], answer, self.spans[number], facts, self.inputs.paragraphs.titles))
+        columns = {name: torch.tensor([row[name] for row in expected]) for name in ("kind", "first", "last")}
+        support = pad_sequence([torch.tensor(row["support"]) for row in expected], batch_first=True)
         return self.inputs.batch(inputs) | columns | {"support": support}
 
 
