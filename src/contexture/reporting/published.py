@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Any
 
 import yaml
-from pydantic import StrictFloat, StrictInt, ValidationError
+from pydantic import StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
 from contexture.reporting.names import DATA, REFERENCES
@@ -163,6 +163,19 @@ class _Table:
     blocks: tuple[_Block, ...] = ()
 
 
+@dataclass(config=STRICT, frozen=True)
+class _File:
+    """A `published.yml`."""
+
+    paper: str
+    title: str
+    note: str
+    labels: dict[str, str | None]  # null: as the reference is called everywhere
+    tables: dict[str, _Table]
+    comparisons: tuple[tuple[str, str], ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
 class _Loader(SafeLoader):
     """Rejects a key that stands twice in one mapping."""
 
@@ -180,24 +193,22 @@ def read_published(package: str) -> Published:
     Raises:
         ValueError: naming the file, and the table, row and column at fault.
     """
-    name = f"{package.rpartition('.')[2]}/{FILE}"
     try:
         raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
-        labels = _labels(checked(dict[str, str | None], raw.get("labels"), "labels"))
-        tables = {key: _table(key, table, labels, raw["paper"]) for key, table in raw["tables"].items()}
-        found: Published = checked(Published, raw | {"labels": labels, "tables": tables})
-    except (yaml.YAMLError, ValidationError, ValueError) as error:
-        raise ValueError(f"{name}: {error}") from error
-    return found
+        file: _File = checked(_File, raw)
+        labels = _labels(file.labels)
+        tables = {key: _table(key, table, labels, file.paper) for key, table in file.tables.items()}
+    except (yaml.YAMLError, ValueError) as error:
+        raise ValueError(f"{package.rpartition('.')[2]}/{FILE}: {error}") from error
+    return Published(file.paper, file.title, file.note, labels, tables, file.comparisons, file.claims)
 
 
 def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
-    """Labels; a reference without one is called as everywhere."""
-    return {name: label or REFERENCES[name] for name, label in labels.items()}
+    """Labels, with those of references that have none here."""
+    return {name: label or REFERENCES.get(name, name) for name, label in labels.items()}
 
 
-def _table(key: str, raw: Any, labels: Mapping[str, str], paper: str) -> ScoreTable:
-    table: _Table = checked(_Table, raw, "tables", key)
+def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
     columns = {
         name: checked(
             ScoreColumn,
@@ -206,9 +217,11 @@ def _table(key: str, raw: Any, labels: Mapping[str, str], paper: str) -> ScoreTa
         )
         for name, own in table.columns.items()
     }
-    for column in columns.values():
-        if column.metric and (column.unit == PERCENT) != (METRICS[column.metric].scale == 100):
-            raise ValueError(f"tables.{key}.columns.{column.key}: {column.metric} is not in {column.unit}")
+    for name, metric in ((name, column.metric) for name, column in columns.items() if column.metric):
+        if metric not in METRICS:
+            raise ValueError(f"tables.{key}.columns.{name}: no metric {metric}; there are {sorted(METRICS)}")
+        if (columns[name].unit == PERCENT) != (METRICS[metric].scale == 100):
+            raise ValueError(f"tables.{key}.columns.{name}: {metric} is not in {columns[name].unit}")
     rows = []
     for block in table.blocks or (_Block(table.rows),):
         heading = block.heading
