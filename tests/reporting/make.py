@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from contexture.reporting.published import ScoreTable
 from contexture.reporting.records import Record
 
 COST = {"training_text": "novels", "steps": 10, "tokens": 1000, "seconds": 60.0, "flops": 1e12, "parameters": 5000}
@@ -44,3 +45,9 @@ def measured(
         )
         for seed, value in enumerate(values)
     ]
+
+
+def published_values(table: ScoreTable) -> list[tuple[str, list[int | float | None]]]:
+    """The label of each published row, and its values by column; None where the paper has none."""
+    rows = [(row.label, [row.scores.get(column.key) for column in table.columns]) for row in table.rows]
+    return [(label, [None if score is None else score.value for score in scores]) for label, scores in rows]

@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 
 from contexture.reporting.curves import History, Series
 from contexture.reporting.page import Bar, Card, Page, ReportContext, Section, section, sections
-from contexture.reporting.published import PublishedTable, Row, Score
+from contexture.reporting.published import Score, ScoreColumn, ScoreRow, ScoreTable
 from contexture.reporting.records import Record
 from contexture.reporting.report import confidence_tables, intervals_tables, render_report
-from contexture.reporting.tables import Column, Table, compare, results_tables
+from contexture.reporting.tables import Column, Table, results_tables
+from contexture.reporting.task_tables import compare
 from tests.reporting.make import measured
 from tests.reporting.pages import Page as Html
 
@@ -42,17 +43,16 @@ HISTORIES = [
     History("finetune", "guided", seed, pd.DataFrame({"step": [1, 2, 3], "dev/map": [0.5, 0.6 + seed / 100, 0.6]}))
     for seed in (0, 1)
 ]
-PUBLISHED = PublishedTable(
+PUBLISHED = ScoreTable(
     title="Table 1: answers",
+    columns=(ScoreColumn("answer_selection", "grouped", "map", key="map"),),
     source="A paper",
-    task="answer_selection",
     data="wikiqa",
     rows=(
-        Row("guided", "grouped", "Guided", {"map": Score(88.5, 1.5, True)}),
-        Row("bare", "grouped", "Bare", {"map": Score(39.4, 1.6)}),
+        ScoreRow("Guided", {"map": Score(88.5, 1.5, True)}, "guided"),
+        ScoreRow("Bare", {"map": Score(39.4, 1.6)}, "bare"),
     ),
-    metrics=("map",),
-    protocol="grouped",
+    labels={"guided": "Guided", "bare": "Bare"},
 )
 
 

@@ -3,12 +3,12 @@ import re
 import pytest
 from markdown import markdown
 
+from contexture.reporting.published import read_published
 from contexture.reporting.records import Record
 from contexture.reporting.tables import (
     Column,
     Comparison,
     Table,
-    compare,
     comparison_table,
     counts_table,
     paired,
@@ -16,10 +16,11 @@ from contexture.reporting.tables import (
     results_tables,
     to_markdown,
 )
-from contexture.systems.mspp.published import COMPARISONS, tables
+from contexture.reporting.task_tables import compare
 from tests.reporting.make import measured
 
-TABLE_1, TABLE_2 = tables("wikiqa")
+MSPP = read_published("contexture.systems.mspp")
+TABLE_1, TABLE_2 = (MSPP.tables[name].of_data("wikiqa") for name in ("table_1", "table_2"))
 
 
 def records(
@@ -106,7 +107,7 @@ def test_what_no_seed_changes_stands_for_every_seed() -> None:
 
 def test_gains_are_paired_by_seed() -> None:
     ours = records("mspp_ie", [0.41, 0.52, 0.63, 0.99]) + records("joint_ie", [0.40, 0.50, 0.60])
-    (gain,) = compare(ours, TABLE_1, "wikiqa", COMPARISONS, "map")
+    (gain,) = compare(ours, TABLE_1, "wikiqa", MSPP.comparisons, "map")
     # 1, 2, 3 points: mean 2, deviation 1, t = 2√3; with two degrees of freedom p = 1 − t/√(t² + 2)
     assert gain.differences == pytest.approx((1, 2, 3))
     assert gain.published == pytest.approx(88.5 - 39.4)
@@ -133,7 +134,7 @@ def test_verdicts() -> None:
 
 
 def test_a_comparison_needs_both_sides() -> None:
-    assert compare(records("mspp_ie", [0.4]), TABLE_1, "wikiqa", COMPARISONS, "map") == []
+    assert compare(records("mspp_ie", [0.4]), TABLE_1, "wikiqa", MSPP.comparisons, "map") == []
 
 
 def test_names_keep_their_capitals_within_a_sentence() -> None:

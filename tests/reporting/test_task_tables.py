@@ -1,27 +1,33 @@
 import pytest
 
-from contexture.reporting.published import TaskColumn, TaskRow, TaskTable
+from contexture.reporting.published import Score, ScoreColumn, ScoreRow, ScoreTable
 from contexture.reporting.records import Record
 from contexture.reporting.tables import Table, comparison_table
 from contexture.reporting.task_tables import compare_means, task_table, task_tables
 from tests.reporting.make import measured
 
 COLUMNS = (
-    TaskColumn("mr", "senteval", "accuracy", "MR"),
-    TaskColumn("trec", "senteval", "accuracy", "TREC"),
-    TaskColumn("sick_r", "senteval", "pearson", "r", "SICK", 3),
-    TaskColumn("sick_r", "senteval", "mse", "MSE", "SICK", 3),
+    ScoreColumn("mr", "senteval", "accuracy", "MR", key="mr"),
+    ScoreColumn("trec", "senteval", "accuracy", "TREC", key="trec"),
+    ScoreColumn("sick_r", "senteval", "pearson", "r", "SICK", 3, key="r"),
+    ScoreColumn("sick_r", "senteval", "mse", "MSE", "SICK", 3, key="mse"),
 )
-PUBLISHED = TaskTable(
+
+
+def paper(label: str, variant: str = "", heading: str = "", **scores: float) -> ScoreRow:
+    return ScoreRow(label, {key: Score(value) for key, value in scores.items()}, variant, heading=heading)
+
+
+PUBLISHED = ScoreTable(
     title="T",
+    columns=COLUMNS,
     source="A paper, Table 9",
     data="senteval",
-    columns=COLUMNS,
     rows=(
-        TaskRow("GloVe", (80.0, 85.25, 0.7, 0.4), "word_average"),
-        TaskRow("QT", (82.0, 90.25, 0.8, 0.3), "uni", heading="From scratch"),
-        TaskRow("Other", (70.0, None, None, 0.35)),
-        TaskRow("QT, more text", (90.0, 95.0, 0.9, 0.2), "uni"),
+        paper("GloVe", "word_average", mr=80.0, trec=85.25, r=0.7, mse=0.4),
+        paper("QT", "uni", "From scratch", mr=82.0, trec=90.25, r=0.8, mse=0.3),
+        paper("Other", mr=70.0, mse=0.35),
+        paper("QT, more text", "uni", mr=90.0, trec=95.0, r=0.9, mse=0.2),
     ),
     labels={"uni": "uni-QT", "random": "Random encoder", "word_average": "Word average"},
 )
@@ -106,7 +112,7 @@ def test_the_best_of_ours_and_of_the_paper_and_the_least_error() -> None:
         "Percent, but for r and MSE, mean (standard deviation over seeds); the best of each column in bold, among ours "
         "and the paper's. Lower is better: MSE. Paper: A paper, Table 9."
     )
-    assert task_table(OURS, TaskTable("T", "", "senteval", COLUMNS[2:]), "senteval").caption.startswith(
+    assert task_table(OURS, ScoreTable("T", COLUMNS[2:], data="senteval"), "senteval").caption.startswith(
         "Mean (standard deviation over seeds);"
     )
 
@@ -115,15 +121,15 @@ def test_tables_of_the_paper_or_of_ours_alone() -> None:
     alone = task_table([], PUBLISHED, "senteval")
     assert {row[1] for row in alone.rows} == {"paper"}
     assert list(alone.headings) == [1]
-    ours = task_table(OURS, TaskTable("T", "", "senteval", COLUMNS[:1], labels=PUBLISHED.labels), "senteval")
+    ours = task_table(OURS, ScoreTable("T", COLUMNS[:1], data="senteval", labels=PUBLISHED.labels), "senteval")
     assert [row[0] for row in ours.rows] == ["uni-QT", "Random encoder", "my-model"]
     assert ours.headings == {}
     assert ours.caption == "Percent, mean (standard deviation over seeds); the best of each column in bold."
 
 
 def test_a_table_for_each_data_and_columns_of_its_parts() -> None:
-    parts = TaskColumn("sts14", "cosine", "pearson", "Forum", subset="deft-forum")
-    published = TaskTable("T", "A paper", "senteval", (parts,), (TaskRow("QT", (0.5,), "uni"),))
+    parts = ScoreColumn("sts14", "cosine", "pearson", "Forum", subset="deft-forum", key="forum")
+    published = ScoreTable("T", (parts,), "A paper", "senteval", (paper("QT", "uni", forum=0.5),))
     ours = records("uni", [0.25], "sts14", "pearson", "cosine", "demo/deft-forum")
     ours += records("uni", [0.75], "sts14", "pearson", "cosine", "senteval/deft-forum")
     ours += records("uni", [0.9], "sts14", "pearson", "cosine", "senteval/images")

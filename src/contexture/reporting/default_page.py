@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from contexture.reporting.names import BY_SCORE, PROTOCOLS, TASKS, in_order, protocol_name
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
-from contexture.reporting.published import TaskColumn, TaskTable
+from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import METRICS, Record, data_of
 from contexture.reporting.tables import Table
 from contexture.reporting.task_tables import task_table
@@ -42,36 +42,36 @@ def every_table(records: Sequence[Record], labels: Mapping[str, str]) -> list[Ta
     tables = []
     for data in data_of(whole):
         columns = _columns([r for r in whole if r["data"] == data])
-        alike: dict[tuple[tuple[str, str], ...], dict[str, list[TaskColumn]]] = {}
+        alike: dict[tuple[tuple[str, str], ...], dict[str, list[ScoreColumn]]] = {}
         for task, of_task in columns.items():
             for part in _split_by_score(of_task):
                 alike.setdefault(tuple((c.protocol, c.metric) for c in part), {})[task] = part
         for measured, parts in alike.items():
             several = len(parts) > 1
             chosen = tuple(
-                TaskColumn(c.task, c.protocol, c.metric, *_heading(c, several, len(measured) > 1))
+                ScoreColumn(c.task, c.protocol, c.metric, *_heading(c, several, len(measured) > 1))
                 for part in parts.values()
                 for c in part
             )
             head = "Sentence tasks" if several else TASKS.get(chosen[0].task, chosen[0].task)
             if measured[0][0] in BY_SCORE:
                 head += ": frozen encoders by score"
-            tables.append(task_table(whole, TaskTable(head, "", "", chosen, labels=labels), data))
+            tables.append(task_table(whole, ScoreTable(head, chosen, labels=labels), data))
     return tables
 
 
-def _columns(records: Sequence[Record]) -> dict[str, list[TaskColumn]]:
+def _columns(records: Sequence[Record]) -> dict[str, list[ScoreColumn]]:
     """By task, in their order: protocols from frozen ones to the most fine-tuned, and all metrics."""
     metrics = list(METRICS)
-    found: dict[str, list[TaskColumn]] = {}
+    found: dict[str, list[ScoreColumn]] = {}
     for task in in_order(r["task"] for r in records):
         places = {(r["protocol"], r["metric"]) for r in records if r["task"] == task}
         for protocol, metric in sorted(places, key=lambda place: (_rank(place[0]), metrics.index(place[1]))):
-            found.setdefault(task, []).append(TaskColumn(task, protocol, metric, ""))
+            found.setdefault(task, []).append(ScoreColumn(task, protocol, metric, ""))
     return found
 
 
-def _split_by_score(columns: list[TaskColumn]) -> list[list[TaskColumn]]:
+def _split_by_score(columns: list[ScoreColumn]) -> list[list[ScoreColumn]]:
     """Split the columns of a task into those of its protocols and those of single scores; empty parts are left out."""
     parts = [[c for c in columns if (c.protocol in BY_SCORE) == by_score] for by_score in (False, True)]
     return [part for part in parts if part]
@@ -83,7 +83,7 @@ def _rank(protocol: str) -> tuple[int, float, str]:
     return (known.index(protocol) if protocol in known else len(known), float(share[1]) if share else 0, protocol)
 
 
-def _heading(column: TaskColumn, several: bool, metrics: bool) -> tuple[str, str]:
+def _heading(column: ScoreColumn, several: bool, metrics: bool) -> tuple[str, str]:
     """A column's name, and the heading above it."""
     metric, protocol = METRICS[column.metric].label, protocol_name(column.protocol)
     if not several:

@@ -1,102 +1,244 @@
-"""Published results, typed from the papers' tables, to stand beside our own: one module a system."""
+"""Tables of scores, and the published figures among them, of the `published.yml` beside a system's page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field, replace
+from functools import cache
+from importlib import resources
+from typing import Any
 
-from contexture.reporting.names import DATA
-from contexture.reporting.records import Place
+import yaml
+from pydantic import StrictFloat, StrictInt
+from pydantic.dataclasses import dataclass
+
+from contexture.reporting.names import DATA, REFERENCES
+from contexture.reporting.records import METRICS, Place
+from contexture.strict import STRICT, checked
+
+try:
+    from yaml import CSafeLoader as SafeLoader  # ten times as fast
+except ImportError:  # PyYAML was built without libyaml
+    from yaml import SafeLoader  # type: ignore[assignment]
+
+FILE = "published.yml"
+PERCENT = "percent"
+Number = StrictInt | StrictFloat
 
 
-@dataclass(frozen=True)
+@dataclass(config=STRICT, frozen=True)
 class Score:
-    """A published number, in percent."""
+    """A published number, in the unit of its column."""
 
-    mean: float
-    std: float | None = None  # over the paper's runs, where it gives one
-    significant: bool = False  # underlined in the paper: a gain over its baseline, Student t-test at 95%
-
-
-@dataclass(frozen=True)
-class Row:
-    """One model of a published table."""
-
-    variant: str  # our variant that corresponds to it
-    protocol: str  # and the protocol of our records that does
-    label: str
-    scores: Mapping[str, Score]  # by metric
+    value: Number
+    std: Number | None = None  # over the paper's runs, where it gives one
+    significant: bool = False  # marked in the paper: a gain over its baseline, Student's t-test at 95%
 
 
-@dataclass(frozen=True)
-class PublishedTable:
-    """A table of a paper, as far as we measure the same."""
+@dataclass(config=STRICT, frozen=True)
+class ScoreColumn:
+    """A column: which of our records it shows, and how."""
 
-    title: str
-    source: str  # empty: the paper has no such table, all rows are ours
-    task: str
-    data: str  # what the paper measured on; ours of other data stand beside it all the same, and it is said
-    rows: tuple[Row, ...]
-    metrics: tuple[str, ...]
-    protocol: str = ""  # of our rows that the paper does not have, in a table without headings
-    labels: Mapping[str, str] = field(default_factory=dict)  # how variants that the paper lacks are called
-    decimals: int = 1  # of the paper's numbers
-    remark: str = ""  # how our numbers are counted, where the paper leaves it open
-    split: str = "test"  # of ours
-
-
-@dataclass(frozen=True)
-class TaskColumn:
-    """A column of a table whose columns are tasks: where its numbers stand among our records."""
-
-    task: str
-    protocol: str
-    metric: str
-    name: str
+    task: str = ""
+    protocol: str = ""
+    metric: str = ""
+    name: str = ""
     group: str = ""  # the heading that it shares with its neighbours
     decimals: int = 1  # of the paper's numbers
     subset: str = ""  # of the task's data; empty: all of it
     data: str = ""  # its own, in a table whose columns are of several; empty: the table's
+    split: str = "test"
+    unit: str = PERCENT
+    key: str = ""  # its name in the rows of the paper
 
-    def place(self, data: str) -> Place:
-        """Of our records of `data`, or of its own."""
+    def place(self, data: str, protocol: str = "") -> Place:
+        """Where our records of `data` have the scores, by this protocol or its own."""
         whole = self.data or data
-        return Place(self.task, f"{whole}/{self.subset}" if self.subset else whole, self.protocol, self.metric)
+        name = f"{whole}/{self.subset}" if self.subset else whole
+        return Place(self.task, name, protocol or self.protocol, self.metric, self.split)
 
 
-@dataclass(frozen=True)
-class TaskRow:
-    """One model of such a table."""
+@dataclass(config=STRICT, frozen=True)
+class ScoreRow:
+    """One model of a published table."""
 
     label: str
-    scores: tuple[float | None, ...]  # one a column, as it is shown; None where the paper has none
+    scores: Mapping[str, Score]  # by the key of the column
     variant: str = ""  # ours that corresponds to it, if there is one
+    protocol: str = ""  # of our records; empty: that of the column
     heading: str = ""  # what stands above it
+    data: str = ""  # in a table of several data sets
 
 
-@dataclass(frozen=True)
-class TaskTable:
-    """A table of a paper with a column for each task, as far as we measure the same."""
+@dataclass(config=STRICT, frozen=True)
+class ScoreTable:
+    """A table of a paper, as far as we measure the same, or one of our scores alone."""
 
     title: str
-    source: str  # empty: the paper has no such table, all rows are ours
-    data: str  # what the paper measured on; ours of other data stand beside it all the same. Empty: columns say it
-    columns: tuple[TaskColumn, ...]
-    rows: tuple[TaskRow, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)  # how our variants are called, in their order
-    remark: str = ""  # how our numbers are made, where the paper leaves it open or differs
+    columns: tuple[ScoreColumn, ...]
+    source: str = ""  # empty: no paper has such a table, all rows are ours
+    data: str = ""  # what the paper measured on; empty: columns say it
+    rows: tuple[ScoreRow, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)  # of our variants, in their order
+    note: str = ""  # how our numbers are made, where the paper leaves it open or differs
+
+    def title_for(self, data: str) -> str:
+        """The title with ours of `data`, which it names where the paper's are of another."""
+        if data == self.data:
+            return self.title
+        return f"{self.title} ({'ours: ' if self.source else ''}{DATA.get(data, data)})"
+
+    def remarks_for(self, data: str) -> list[str]:
+        """Where the paper's numbers are from, whether ours are of the same data, and the note."""
+        found = [f"Paper: {self.source}."] if self.source else []
+        if self.source and data != self.data:
+            ours, theirs = (DATA.get(name, name) for name in (data, self.data))
+            found.append(f"Ours are of {ours}, the paper's of {theirs}: not comparable.")
+        return [*found, self.note] if self.note else found
+
+    def of_data(self, data: str) -> "ScoreTable":
+        """The rows of one of its data sets, which the source may name."""
+        rows = tuple(row for row in self.rows if row.data == data)
+        return replace(self, data=data, rows=rows, source=self.source.format(data=DATA[data]))
+
+    def by_protocol(self, protocol: str) -> "ScoreTable":
+        """The same beside our records of another protocol."""
+        return replace(self, columns=tuple(replace(column, protocol=protocol) for column in self.columns))
+
+    def of_ours(self, title: str, note: str = "") -> "ScoreTable":
+        """The same columns of our scores alone."""
+        return replace(self, title=title, note=note, source="", data="", rows=())
 
 
-def title_of(published: PublishedTable | TaskTable, data: str) -> str:
-    """The title of a table with ours of `data`, which it names where the paper's are of another."""
-    if data == published.data:
-        return published.title
-    return f"{published.title} ({'ours: ' if published.source else ''}{DATA.get(data, data)})"
+@dataclass(config=STRICT, frozen=True)
+class Claim:
+    """A statement of a paper that is tested on our numbers, seed by seed."""
+
+    statement: str
+    variant: str
+    baseline: str
+    measures: tuple[str, ...]  # kinds of tasks that it is about
+    higher: bool = True
 
 
-def source_of(published: PublishedTable | TaskTable, data: str) -> list[str]:
-    """Where the paper's numbers are from, and whether ours are of the same data."""
-    if not published.source:
-        return []
-    if data == published.data:
-        return [f"Paper: {published.source}."]
-    ours, theirs = (DATA.get(name, name) for name in (data, published.data))
-    return [f"Paper: {published.source}.", f"Ours are of {ours}, the paper's of {theirs}: not comparable."]
+@dataclass(config=STRICT, frozen=True)
+class Published:
+    """What a paper says, and what of ours stands beside it."""
+
+    paper: str
+    title: str  # of the system's page
+    note: str  # how far our numbers and the paper's can be compared
+    labels: Mapping[str, str]  # of our variants, in the order of tables and colours
+    tables: Mapping[str, ScoreTable]
+    comparisons: tuple[tuple[str, str], ...] = ()  # (variant, baseline)
+    claims: tuple[Claim, ...] = ()
+
+    def numbers(self, table: str) -> dict[str, dict[str, int | float]]:
+        """Row → column → number, of a table that has no scores."""
+        return {row.label: {key: score.value for key, score in row.scores.items()} for row in self.tables[table].rows}
+
+
+@dataclass(config=STRICT, frozen=True)
+class _Block:
+    """Rows of a file that share a heading, a protocol or a data set."""
+
+    rows: dict[str, dict[str, Number | Score]]
+    heading: str = ""
+    protocol: str = ""
+    data: str = ""
+
+
+@dataclass(config=STRICT, frozen=True)
+class _Table:
+    """A table of a file: its rows, or blocks of rows."""
+
+    title: str
+    unit: str
+    columns: dict[str, dict[str, Any]]  # key → fields of the column that differ from the others'
+    section: str = ""  # of the paper
+    data: str = ""
+    note: str = ""
+    labels: dict[str, str | None] | None = None  # where they differ from the file's
+    every_column: dict[str, Any] = field(default_factory=dict)  # fields that columns share
+    variants: dict[str, str] = field(default_factory=dict)  # row → ours that corresponds to it
+    rows: dict[str, dict[str, Number | Score]] = field(default_factory=dict)
+    blocks: tuple[_Block, ...] = ()
+
+
+@dataclass(config=STRICT, frozen=True)
+class _File:
+    """A `published.yml`."""
+
+    paper: str
+    title: str
+    note: str
+    labels: dict[str, str | None]  # null: as the reference is called everywhere
+    tables: dict[str, _Table]
+    comparisons: tuple[tuple[str, str], ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+class _Loader(SafeLoader):
+    """Rejects a key that stands twice in one mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if twice := sorted({key for key in keys if keys.count(key) > 1}, key=str):
+            raise yaml.constructor.ConstructorError(None, None, f"twice in one mapping: {twice}", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+@cache
+def read_published(package: str) -> Published:
+    """The figures beside the page of a system, `contexture.systems.<system>`.
+
+    Raises:
+        ValueError: naming the file, and the table, row and column at fault.
+    """
+    try:
+        raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
+        file: _File = checked(_File, raw)
+        labels = _labels(file.labels)
+        tables = {key: _table(key, table, labels, file.paper) for key, table in file.tables.items()}
+    except (yaml.YAMLError, ValueError) as error:
+        raise ValueError(f"{package.rpartition('.')[2]}/{FILE}: {error}") from error
+    return Published(file.paper, file.title, file.note, labels, tables, file.comparisons, file.claims)
+
+
+def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
+    """Labels, with those of references that have none here."""
+    return {name: label or REFERENCES.get(name, name) for name, label in labels.items()}
+
+
+def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
+    columns = {
+        name: checked(
+            ScoreColumn,
+            {"name": name, "unit": table.unit} | table.every_column | own | {"key": name},
+            *("tables", key, "columns", name),
+        )
+        for name, own in table.columns.items()
+    }
+    for name, metric in ((name, column.metric) for name, column in columns.items() if column.metric):
+        if metric not in METRICS:
+            raise ValueError(f"tables.{key}.columns.{name}: no metric {metric}; there are {sorted(METRICS)}")
+        if (columns[name].unit == PERCENT) != (METRICS[metric].scale == 100):
+            raise ValueError(f"tables.{key}.columns.{name}: {metric} is not in {columns[name].unit}")
+    rows = []
+    for block in table.blocks or (_Block(table.rows),):
+        heading = block.heading
+        for label, cells in block.rows.items():
+            if unknown := sorted(set(cells) - set(columns)):
+                raise ValueError(f"tables.{key}.rows.{label}: no columns {unknown}; there are {sorted(columns)}")
+            scores = {name: cell if isinstance(cell, Score) else Score(cell) for name, cell in cells.items()}
+            rows.append(ScoreRow(label, scores, table.variants.get(label, ""), block.protocol, heading, block.data))
+            heading = ""  # stands above the first row alone
+    if unknown := sorted(set(table.variants) - {row.label for row in rows}):
+        raise ValueError(f"tables.{key}.variants: no rows {unknown}")
+    return ScoreTable(
+        title=table.title,
+        columns=tuple(columns.values()),
+        source=f"{paper}, {table.section}" if table.section else "",
+        data=table.data,
+        rows=tuple(rows),
+        labels=labels if table.labels is None else _labels(table.labels),
+        note=table.note,
+    )

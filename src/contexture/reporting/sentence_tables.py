@@ -5,10 +5,9 @@ from statistics import median_low
 from typing import Any
 
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
-from contexture.reporting.published import TaskColumn, TaskTable, title_of
+from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import AGGREGATES, CORRELATIONS, METRICS, Record, by_seed, data_of
-from contexture.reporting.tables import NOTHING, Column, Table, best, mean_std, required
-from contexture.reporting.task_tables import variants_of
+from contexture.reporting.tables import NOTHING, Column, Table, best, mean_std, required, variants_of
 
 #: (correlation, aggregate) → metric, in the order of the columns.
 AGGREGATED = {
@@ -96,9 +95,9 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
     above = {}
     title = "Similarity by cosine: every task, every way to put its subsets together"
     for task in in_order(r["task"] for r in records if r["data"] == data):
-        columns = tuple(TaskColumn(task, "cosine", metric, how, name) for metric, (name, how) in AGGREGATED.items())
+        columns = tuple(ScoreColumn(task, "cosine", metric, how, name) for metric, (name, how) in AGGREGATED.items())
         above[len(cells)] = TASKS.get(task, task)
-        block = variants_of(records, TaskTable("", "", data, columns, labels=labels), data)
+        block = variants_of(records, ScoreTable("", columns, labels=labels), data)
         rows = range(len(cells), len(cells) + len(block))
         cells += [
             (
@@ -114,7 +113,7 @@ def _aggregates_table(records: Sequence[Record], data: str, labels: Mapping[str,
         bold |= best(cells, rows, range(1, 1 + len(AGGREGATED)))
     heads = [Column(how, name, numeric=True) for name, how in AGGREGATED.values()]
     return Table(
-        title=title_of(TaskTable(title, "", "senteval", ()), data),
+        title=ScoreTable(title, (), data="senteval").title_for(data),
         columns=(Column("Model"), *heads),
         rows=tuple(cells),
         caption="Mean (standard deviation over seeds); the best of each task in bold. Of the correlations of a task's "

@@ -8,10 +8,9 @@ from typing import Any
 
 from scipy import stats
 
-from contexture.reporting.names import DATA
 from contexture.reporting.phrases import within_sentence
-from contexture.reporting.published import PublishedTable, Row, Score, source_of, title_of
-from contexture.reporting.records import METRICS, Place, Record, by_seed, data_of, place_of
+from contexture.reporting.published import Score, ScoreRow, ScoreTable
+from contexture.reporting.records import METRICS, Record, by_seed, data_of, place_of
 
 NOTHING = "–"
 #: Differences between seeds below this many points are rounding, not variance.
@@ -90,17 +89,18 @@ class Comparison:
 
 
 def results_tables(
-    records: Sequence[Record], published: PublishedTable, headings: Mapping[str, str] | None = None, whole: str = ""
+    records: Sequence[Record], published: ScoreTable, headings: Mapping[str, str] | None = None, whole: str = ""
 ) -> list[Table]:
     """`results_table` for each data that we have numbers of; without any, the paper's rows alone."""
-    protocols = {*headings} if headings else {published.protocol, *(row.protocol for row in published.rows)}
-    ran = data_of(r for r in records if r["task"] == published.task and r["protocol"] in protocols)
+    task, own = published.columns[0].task, published.columns[0].protocol
+    protocols = {*headings} if headings else {own, *(row.protocol for row in published.rows)}
+    ran = data_of(r for r in records if r["task"] == task and r["protocol"] in protocols)
     return [results_table(records, published, data, headings, whole) for data in ran or [published.data]]
 
 
 def results_table(
     records: Sequence[Record],
-    published: PublishedTable,
+    published: ScoreTable,
     data: str,
     headings: Mapping[str, str] | None = None,
     whole: str = "",
@@ -111,14 +111,15 @@ def results_table(
 
     Args:
         records: those of the system.
-        published: the paper's table.
+        published: the paper's table, with a column for each metric of one task.
         data: of ours.
         headings: the protocols that make up the table, in order, and what stands above the rows of each; without
-            them further variants are those of the table's protocol.
+            them further variants are those of the columns' protocol.
         whole: what runs more than this run did, where it was a short one.
     """
     whose = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
-    lower = [METRICS[metric].lower_is_better for metric in published.metrics for _ in whose]
+    metrics = [METRICS[column.metric] for column in published.columns]
+    lower = [metric.lower_is_better for metric in metrics for _ in whose]
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
@@ -130,16 +131,17 @@ def results_table(
         cells += [_cells(records, row, published, data, whose) for row in rows]
         bold |= best(cells, block, range(2, 2 + len(lower)), {2 + place for place, less in enumerate(lower) if less})
     columns = [Column("Model"), Column("Seeds", numeric=True)]
-    for label in (METRICS[metric].label for metric in published.metrics):
+    for label in (metric.label for metric in metrics):
         columns += [Column(w, label, True) for w in whose] if len(whose) > 1 else [Column(label, numeric=True)]
-    where = "" if headings and published.split == "test" else f" on the {published.split} split"
+    split = published.columns[0].split
+    where = "" if headings and split == "test" else f" on the {split} split"
     caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
     if any(score.significant for row in published.rows for score in row.scores.values()):
         caption.append("† marks a significant gain over its pairwise baseline.")
-    caption += [*source_of(published, data), *([published.remark] if published.remark else [])]
+    caption += published.remarks_for(data)
     if records:
         caption += _not_run(cells, above, whole)
-    title = title_of(published, data)
+    title = published.title_for(data)
     return Table(title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
 
 
@@ -170,36 +172,6 @@ def best(
         if len(values) > 1:
             top = min(values.values()) if column in lower else max(values.values())
             found |= {(row, column) for row, value in values.items() if value == top}
-    return found
-
-
-def compare(
-    records: Sequence[Record],
-    published: PublishedTable,
-    data: str,
-    pairs: Sequence[tuple[str, str]],
-    metric: str,
-    protocol: str = "",
-) -> list[Comparison]:
-    """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds.
-
-    `protocol` is one of those that make up the table, where it has headings.
-    """
-    rows = {row.variant: row for row in _rows(records, published, data, protocol)}
-    found = []
-    for row, base in (
-        (rows[variant], rows[baseline]) for variant, baseline in pairs if {variant, baseline} <= set(rows)
-    ):
-        above, below = (
-            by_seed(records, one.variant, Place(published.task, data, one.protocol, metric, published.split))
-            for one in (row, base)
-        )
-        known = metric in row.scores and metric in base.scores
-        paper = row.scores[metric].mean - base.scores[metric].mean if known else None
-        if differences := paired(above, below):
-            told = (DATA.get(data, data), protocol, published.split if published.split != "test" else "")
-            setting = ", ".join(part for part in told if part)
-            found.append(Comparison(setting, metric, row.label, base.label, differences, paper))
     return found
 
 
@@ -279,35 +251,38 @@ def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any
     return [row[key] for key in keys]
 
 
-def _rows(records: Sequence[Record], published: PublishedTable, data: str, protocol: str) -> list[Row]:
-    """The paper's rows, of a protocol where the table is made up of several, then our variants that it lacks."""
-    rows = [row for row in published.rows if protocol in ("", row.protocol)]
-    shown = protocol or published.protocol
-    places = {Place(published.task, data, shown, metric, published.split) for metric in published.metrics}
+def variants_of(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
+    """Our variants that have a number in the table: those with labels in their order, then others by name."""
+    places = {column.place(data, protocol) for column in table.columns}
     ran = {r["variant"] for r in records if place_of(r) in places}
-    labels = published.labels
-    others = [*(name for name in labels if name in ran), *sorted(ran - set(labels))]
-    known = {row.variant for row in rows}
-    return rows + [Row(v, shown, labels.get(v, v), {}) for v in others if v not in known]
+    return [*(name for name in table.labels if name in ran), *sorted(ran - set(table.labels))]
 
 
-def _cells(
-    records: Sequence[Record], row: Row, published: PublishedTable, data: str, whose: Sequence[str]
-) -> tuple[str, ...]:
-    places = [Place(published.task, data, row.protocol, metric, published.split) for metric in published.metrics]
-    ours = [by_seed(records, row.variant, place) for place in places]
-    numbers = []
-    for metric, values in zip(published.metrics, ours, strict=True):
-        theirs = _theirs(row.scores.get(metric), published.decimals)
-        numbers += [mean_std(list(values.values()), decimals=METRICS[metric].decimals), theirs][: len(whose)]
-    return (row.label, str(max(map(len, ours)) or NOTHING), *numbers)
-
-
-def _theirs(score: Score | None, decimals: int) -> str:
+def published_cell(score: Score | None, decimals: int) -> str:
+    """A published number as it is shown."""
     if score is None:
         return NOTHING
     spread = "" if score.std is None else f" ({score.std:.{decimals}f})"
-    return f"{score.mean:.{decimals}f}{spread}{'†' if score.significant else ''}"
+    return f"{score.value:.{decimals}f}{spread}{'†' if score.significant else ''}"
+
+
+def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol: str) -> list[ScoreRow]:
+    """The paper's rows, of a protocol where the table is made up of several, then our variants that it lacks."""
+    rows = [row for row in published.rows if protocol in ("", row.protocol)]
+    known = {row.variant for row in rows}
+    others = [name for name in variants_of(records, published, data, protocol) if name not in known]
+    return rows + [ScoreRow(published.labels.get(name, name), {}, name, protocol) for name in others]
+
+
+def _cells(
+    records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, whose: Sequence[str]
+) -> tuple[str, ...]:
+    ours = [by_seed(records, row.variant, column.place(data, row.protocol)) for column in published.columns]
+    numbers = []
+    for column, values in zip(published.columns, ours, strict=True):
+        theirs = published_cell(row.scores.get(column.key), column.decimals)
+        numbers += [mean_std(list(values.values()), decimals=METRICS[column.metric].decimals), theirs][: len(whose)]
+    return (row.label, str(max(map(len, ours)) or NOTHING), *numbers)
 
 
 def _number(cell: str) -> float:

@@ -1,23 +1,34 @@
 """Tables with a column for each task: the paper's rows, and ours below those that they correspond to."""
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from statistics import mean
 
+from contexture.reporting.names import DATA
 from contexture.reporting.phrases import all_of
-from contexture.reporting.published import TaskColumn, TaskTable, source_of, title_of
-from contexture.reporting.records import METRICS, Record, by_seed, data_of, place_of
-from contexture.reporting.tables import NOTHING, Column, Comparison, Table, best, mean_std, paired
+from contexture.reporting.published import ScoreColumn, ScoreTable
+from contexture.reporting.records import METRICS, Record, by_seed, data_of
+from contexture.reporting.tables import (
+    Column,
+    Comparison,
+    Table,
+    best,
+    mean_std,
+    paired,
+    published_cell,
+    variants_of,
+)
 
 #: Where the columns of numbers begin.
 FIRST = 2
 
 
-def task_tables(records: Sequence[Record], published: TaskTable) -> list[Table]:
+def task_tables(records: Sequence[Record], published: ScoreTable) -> list[Table]:
     """`task_table` for each data that the records of its columns have; without any, the paper's rows alone."""
     return [task_table(records, published, data) for data in data_in(records, published) or [published.data]]
 
 
-def data_in(records: Sequence[Record], published: TaskTable) -> list[str]:
+def data_in(records: Sequence[Record], published: ScoreTable) -> list[str]:
     """The data of which we have numbers for the table; of columns with data of their own it is one table."""
     if all(column.data for column in published.columns):
         return [published.data]
@@ -25,7 +36,7 @@ def data_in(records: Sequence[Record], published: TaskTable) -> list[str]:
     return data_of(r for r in records if (r["task"], r["protocol"], r["metric"]) in columns)
 
 
-def task_table(records: Sequence[Record], published: TaskTable, data: str) -> Table:
+def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> Table:
     """The paper's rows, each with ours (mean and sample std. dev. over seeds) below it, then our other variants.
 
     The best of each column stands out, among the paper's rows and among ours.
@@ -43,8 +54,8 @@ def task_table(records: Sequence[Record], published: TaskTable, data: str) -> Ta
         if row.heading:
             above[len(cells)] = row.heading
         paper.append(len(cells))
-        numbers = zip(row.scores, published.columns, strict=True)
-        cells.append((row.label, "paper", *(_shown(score, column.decimals) for score, column in numbers)))
+        numbers = (published_cell(row.scores.get(column.key), column.decimals) for column in published.columns)
+        cells.append((row.label, "paper", *numbers))
         if row.variant in ours:
             cells.append(ours.pop(row.variant))
     if ours and paper:
@@ -54,7 +65,7 @@ def task_table(records: Sequence[Record], published: TaskTable, data: str) -> Ta
     places = range(FIRST, FIRST + len(published.columns))
     lower = [place for place, c in zip(places, published.columns, strict=True) if METRICS[c.metric].lower_is_better]
     return Table(
-        title=title_of(published, data),
+        title=published.title_for(data),
         columns=(Column("Model"), Column("From"), *(Column(c.name, c.group, True) for c in published.columns)),
         rows=tuple(cells),
         caption=_caption(published, data),
@@ -64,18 +75,32 @@ def task_table(records: Sequence[Record], published: TaskTable, data: str) -> Ta
     )
 
 
-def variants_of(records: Sequence[Record], published: TaskTable, data: str) -> list[str]:
-    """Our variants that have a number in the table: those with labels in their order, then others by name."""
-    places = {column.place(data) for column in published.columns}
-    ran = {r["variant"] for r in records if place_of(r) in places}
-    return [*(name for name in published.labels if name in ran), *sorted(ran - set(published.labels))]
+def compare(
+    records: Sequence[Record],
+    published: ScoreTable,
+    data: str,
+    pairs: Sequence[tuple[str, str]],
+    metric: str,
+    protocol: str = "",
+) -> list[Comparison]:
+    """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds.
+
+    `protocol` is one of those that make up the table, where it has headings.
+    """
+    rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
+    columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
+    split = columns[0].split
+    told = (DATA.get(data, data), protocol, split if split != "test" else "")
+    setting = ", ".join(part for part in told if part)
+    gains = compare_means(records, replace(published, rows=rows), data, columns, pairs, "")
+    return [replace(gain, setting=setting) for gain in gains]
 
 
 def compare_means(
     records: Sequence[Record],
-    published: TaskTable,
+    published: ScoreTable,
     data: str,
-    columns: Sequence[TaskColumn],
+    columns: Sequence[ScoreColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
     unseeded: Container[str] = (),
@@ -106,8 +131,8 @@ def compare_means(
 
 def compare_every(
     records: Sequence[Record],
-    published: TaskTable,
-    columns: Sequence[TaskColumn],
+    published: ScoreTable,
+    columns: Sequence[ScoreColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
     unseeded: Container[str] = (),
@@ -122,7 +147,7 @@ def compare_every(
     ]
 
 
-def _means(records: Sequence[Record], variant: str, columns: Sequence[TaskColumn], data: str) -> dict[int, float]:
+def _means(records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str) -> dict[int, float]:
     """Seed → mean over the columns in hundredths, of the seeds that have them all."""
     every = [by_seed(records, variant, column.place(data)) for column in columns]
     seeds = set.intersection(*map(set, every)) if every else set()
@@ -132,17 +157,13 @@ def _means(records: Sequence[Record], variant: str, columns: Sequence[TaskColumn
     }
 
 
-def _published_mean(published: TaskTable, variant: str, columns: Sequence[TaskColumn]) -> float | None:
+def _published_mean(published: ScoreTable, variant: str, columns: Sequence[ScoreColumn]) -> float | None:
     row = next((row for row in published.rows if row.variant == variant), None)
-    if row is None:
-        return None
-    scores = dict(zip(published.columns, row.scores, strict=True))
-    chosen = [scores.get(column) for column in columns]
-    known = [score for score in chosen if score is not None]
-    return 100 / METRICS[columns[0].metric].scale * mean(known) if len(known) == len(columns) else None
+    known = [row.scores[column.key].value for column in columns if column.key in row.scores] if row else []
+    return 100 / METRICS[columns[0].metric].scale * mean(known) if known and len(known) == len(columns) else None
 
 
-def _ours(records: Sequence[Record], variant: str, published: TaskTable, data: str) -> tuple[str, ...]:
+def _ours(records: Sequence[Record], variant: str, published: ScoreTable, data: str) -> tuple[str, ...]:
     own = [r for r in records if r["variant"] == variant]
     values = [by_seed(own, variant, column.place(data)) for column in published.columns]
     seeds = max(map(len, values))
@@ -153,11 +174,7 @@ def _ours(records: Sequence[Record], variant: str, published: TaskTable, data: s
     return (published.labels.get(variant, variant), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *numbers)
 
 
-def _shown(score: float | None, decimals: int) -> str:
-    return NOTHING if score is None else f"{score:.{decimals}f}"
-
-
-def _caption(published: TaskTable, data: str) -> str:
+def _caption(published: ScoreTable, data: str) -> str:
     plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
     percent = [column for column in published.columns if column.name not in plain]
     unit = f"Percent{f', but for {all_of(plain)}' if plain else ''}, mean" if percent else "Mean"
@@ -165,4 +182,4 @@ def _caption(published: TaskTable, data: str) -> str:
     caption = [f"{unit} (standard deviation over seeds); the best of each column in bold{whose}."]
     if lower := dict.fromkeys(c.name for c in published.columns if METRICS[c.metric].lower_is_better):
         caption.append(f"Lower is better: {all_of(lower)}.")
-    return " ".join([*caption, *source_of(published, data), *([published.remark] if published.remark else [])])
+    return " ".join([*caption, *published.remarks_for(data)])

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from contexture.reporting.published import TaskTable
+from contexture.reporting.published import ScoreTable
 from contexture.reporting.records import METRICS
-from contexture.systems.cmlm.published import COMPARISONS, LABELS, similarity_table, transfer_tables
+from contexture.systems.cmlm.page import PUBLISHED
+from tests.reporting.make import published_values
 
 
 @pytest.fixture(scope="module")
@@ -24,30 +25,24 @@ def rows_of(paper: list[list[str]], numbers: int, first: str, count: int) -> lis
     return [(row[0].removesuffix(" (ours)"), [float(cell) for cell in row[1:-1]]) for row in rows[place:][:count]]
 
 
-def typed(table: TaskTable) -> list[tuple[str, list[float]]]:
+def typed(table: ScoreTable) -> list[tuple[str, list[float]]]:
     """In hundredths, as the paper has them all."""
     scales = [100 / METRICS[column.metric].scale for column in table.columns]
     return [
-        (row.label, [round(scale * (score or 0), 2) for scale, score in zip(scales, row.scores, strict=True)])
-        for row in table.rows
+        (label, [round(scale * (value or 0), 2) for scale, value in zip(scales, values, strict=True)])
+        for label, values in published_values(table)
     ]
 
 
 @pytest.mark.parametrize(
-    ("place", "first", "count"), [(0, "SkipThought", 14), (1, "N = 1", 7), (2, "CMLM MAX", 6), (3, "40", 4)]
+    ("table", "numbers", "first", "count"),
+    [
+        ("table_1", 9, "SkipThought", 14),
+        ("table_2", 7, "Avg. GloVe embeddings", 5),
+        ("table_7", 9, "N = 1", 7),
+        ("table_9", 9, "CMLM MAX", 6),
+        ("table_10", 9, "40", 4),
+    ],
 )
-def test_transfer_tables(place: int, first: str, count: int, paper: list[list[str]]) -> None:
-    """Tables 1, 7, 9 and 10."""
-    assert typed(transfer_tables("senteval")[place]) == rows_of(paper, 9, first, count)
-
-
-def test_similarity_table(paper: list[list[str]]) -> None:
-    assert typed(similarity_table()) == rows_of(paper, 7, "Avg. GloVe embeddings", 5)
-
-
-def test_columns_fit_the_rows_and_the_metrics() -> None:
-    for table in (*transfer_tables("senteval"), similarity_table()):
-        assert len({(c.task, c.protocol, c.metric) for c in table.columns}) == len(table.columns)
-        assert {len(row.scores) for row in table.rows} == {len(table.columns)}
-        assert {row.variant for row in table.rows} - {""} <= set(LABELS)
-    assert {name for pair in COMPARISONS for name in pair} <= set(LABELS)
+def test_tables(table: str, numbers: int, first: str, count: int, paper: list[list[str]]) -> None:
+    assert typed(PUBLISHED.tables[table]) == rows_of(paper, numbers, first, count)

@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 from contexture.reporting.published import Score
-from contexture.systems.mspp.published import COUNTS, METRICS, PARAMETERS, SECONDS, SETS, tables
+from contexture.systems.mspp.page import PUBLISHED
+
+METRICS = ("P@1", "MAP", "MRR")
+SETS = ("asnq", "wikiqa", "trecqa")
 
 
 def paper(shared_data: Path) -> str:
@@ -22,17 +25,17 @@ def test_published_numbers_are_those_of_the_paper(shared_data: Path) -> None:
     assert (len(rows), {len(row) for row in table_1}, {len(row) for row in table_2}) == (15, {9}, {3})
 
     def shown(score: Score) -> str:
-        mean = f"*{score.mean}*" if score.significant else f"{score.mean}"
+        mean = f"*{score.value}*" if score.significant else f"{score.value}"
         return mean if score.std is None else f"{mean} ({score.std})"
 
     for column, data in enumerate(SETS):
         of_set = slice(3 * column, 3 * column + 3)
         for place, variant in enumerate(order):
-            first, second = (table.rows[place] for table in tables(data))
+            first, second = (PUBLISHED.tables[name].of_data(data).rows[place] for name in ("table_1", "table_2"))
             assert first.variant == second.variant == variant
             assert [shown(first.scores[m]) for m in METRICS] == table_1[place][of_set]
-            assert shown(second.scores["p_at_1"]) == table_2[place][column]
-            assert [f"{second.scores[m].mean}" for m in METRICS] == table_7[place][of_set]
+            assert shown(second.scores["P@1"]) == table_2[place][column]
+            assert [f"{second.scores[m].value}" for m in METRICS] == table_7[place][of_set]
 
 
 def test_published_counts_are_those_of_table_5(shared_data: Path) -> None:
@@ -41,11 +44,16 @@ def test_published_counts_are_those_of_table_5(shared_data: Path) -> None:
         (split.lower(), (int(questions.replace(",", "")), int(candidates.replace(",", ""))))
         for split, questions, candidates in re.findall(row, paper(shared_data), re.M)
     ]
-    assert found == [(split, size) for data in SETS for split, size in COUNTS[data].items()]
+    published = PUBLISHED.numbers("table_5")
+    assert [(split, dict(zip(("questions", "candidates"), size, strict=True))) for split, size in found] == [
+        (name.split()[1], size) for name, size in published.items()
+    ]
+    assert list(published) == [f"{data} {split}" for data in SETS for split in ("train", "dev", "test")]
 
 
 def test_published_latency_is_that_of_the_appendix(shared_data: Path) -> None:
     text = paper(shared_data)
-    joint, pairwise = (f"{PARAMETERS[head]:,}".replace(",", ", ") for head in ("ae_k", "ie_1"))
+    latency = PUBLISHED.numbers("latency")
+    joint, pairwise = (f"{latency[head]['parameters']:,}".replace(",", ", ") for head in ("ae_k", "ie_1"))
     assert f"{joint} and {pairwise} respectively" in text
-    assert f"${SECONDS['ie_1']}s \\rightarrow {SECONDS['ae_k']}s$" in text
+    assert f"${latency['ie_1']['seconds']}s \\rightarrow {latency['ae_k']['seconds']}s$" in text

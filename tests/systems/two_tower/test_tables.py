@@ -1,6 +1,7 @@
 import pytest
 
 from contexture.reporting.records import Record
+from contexture.systems.two_tower.page import PUBLISHED
 from contexture.systems.two_tower.tables import ablation_table, pairs_table, sets_table
 from tests.reporting.make import measured
 
@@ -11,24 +12,24 @@ def ablated(variant: str, share: str, values: list[float]) -> list[Record]:
 
 def test_pairs_beside_the_paper() -> None:
     counts = {"pairs": 1234, "tokens": 1234567, "mean_query_tokens": 28.126, "mean_document_tokens": 972.0}
-    table = pairs_table({"ict": counts, "own": counts})
+    table = pairs_table({"ict": counts, "own": counts}, PUBLISHED)
     assert table.rows[0] == ("ICT", "1,234", "50.2M", "1,234,567", "11.2B", "28.13", "30.41", "972.00", "193.89")
     assert table.rows[1] == ("BFS", "–", "17.5M", "–", "3.3B", "–", "28.02", "–", "160.46")
     assert table.rows[3] == ("own", "1,234", "–", "1,234,567", "–", "28.13", "–", "972.00", "–")
-    assert pairs_table({}).rows == ()
+    assert pairs_table({}, PUBLISHED).rows == ()
     with pytest.raises(ValueError, match=r"told of bfs lacks \['tokens', 'mean_query_tokens'"):
-        pairs_table({"bfs": {"pairs": 1}})
+        pairs_table({"bfs": {"pairs": 1}}, PUBLISHED)
 
 
 def test_sets_beside_the_paper() -> None:
     counts = {"queries": 10570, "candidates": 10000, "tuples": 11000, "query_words": 10.2}
-    table = sets_table({"squad": counts})
+    table = sets_table({"squad": counts}, PUBLISHED)
     assert table.rows == (("SQuAD", "10,570", "97,888", "10,000", "101,951", "11,000", "99,024"),)
-    assert [row[:3] for row in sets_table({"demo": counts}).rows] == [
+    assert [row[:3] for row in sets_table({"demo": counts}, PUBLISHED).rows] == [
         ("SQuAD", "–", "97,888"),
         ("the demo's made-up world", "10,570", "–"),
     ]
-    assert sets_table({}).rows == ()
+    assert sets_table({}, PUBLISHED).rows == ()
 
 
 def test_ablation_stands_above_the_papers() -> None:
@@ -40,7 +41,7 @@ def test_ablation_stands_above_the_papers() -> None:
         *ablated("ict layers=2 embedding_size=64", "20%", [0.6]),
         *ablated("ict layers=2 embedding_size=64", "frozen", [0.1]),  # has no column in the paper's table
     ]
-    table = ablation_table(ours, "squad")
+    table = ablation_table(ours, "squad", PUBLISHED)
     assert [column.name for column in table.columns[3:]] == ["1%", "5%", "10%", "20%", "80%"]
     assert table.rows[:4] == (
         ("2", "ICT", "64", "41.0 (1.4)", "–", "–", "60.0", "–"),
@@ -52,6 +53,6 @@ def test_ablation_stands_above_the_papers() -> None:
     assert table.headings == {0: "Ours, SQuAD", 4: "Paper, Natural Questions"}
     # a single number is no best; in the last column 256 dimensions are better than 512
     assert table.bold == {(3, 3), (12, 3), (12, 4), (12, 5), (11, 7)}
-    assert ablation_table([], "squad").rows == ()
+    assert ablation_table([], "squad", PUBLISHED).rows == ()
     with pytest.raises(ValueError, match=r"named like 'ict layers=2 embedding_size=64': .*'ict 2'"):
-        ablation_table(ablated("ict 2", "1%", [0.1]), "squad")
+        ablation_table(ablated("ict 2", "1%", [0.1]), "squad", PUBLISHED)

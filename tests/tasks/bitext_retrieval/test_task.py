@@ -10,8 +10,8 @@ import pytest
 
 from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.language_components import first_component
+from contexture.reporting.published import read_published
 from contexture.retrieval.cosine_search import nearest
-from contexture.systems.cmlm_multilingual.published import TATOEBA
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import accuracy
@@ -95,7 +95,10 @@ def test_from_files_to_records(tmp_path: Path) -> None:
 
 
 def test_every_language_of_the_paper_is_known_by_the_code_that_text_has() -> None:
-    assert known(PAPERS, TATOEBA) == {code: name for name, code in sorted(TATOEBA.items(), key=lambda pair: pair[1])}
+    columns = read_published("contexture.systems.cmlm_multilingual").tables["table_5"].columns[:-1]
+    codes = {column.name: column.subset.removesuffix("-eng") for column in columns}
+    assert tuple(codes.values()) == PAPERS
+    assert known(PAPERS, codes) == {code: name for name, code in sorted(codes.items(), key=lambda pair: pair[1])}
 
 
 def test_what_a_language_has_in_common_is_removed() -> None:

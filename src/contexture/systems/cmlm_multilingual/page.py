@@ -9,34 +9,19 @@ from contexture.reporting.default_page import every_table
 from contexture.reporting.estimates import Estimate, estimate
 from contexture.reporting.names import DATA, PROTOCOLS
 from contexture.reporting.page import Page, ReportContext, Section, sections
-from contexture.reporting.published import TaskColumn, TaskTable
+from contexture.reporting.published import Claim, ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record
 from contexture.reporting.tables import Column, Table
 from contexture.reporting.task_tables import compare_means, task_table
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
-from contexture.systems.cmlm_multilingual.published import (
-    CLAIMS,
-    CLASSIFIED,
-    LABELS,
-    OF_TEXT,
-    PCR,
-    RETRIEVED,
-    XEVAL,
-    Claim,
-    pcr_table,
-    reviews_table,
-    tatoeba_table,
-    xeval_tables,
-)
 
-TITLE = "CMLM in many languages, with translations"
-NOTE = (
-    "Ours: encoders of the sizes above, trained on the text and the translations above. The paper's have BERT-base's "
-    "size, read Common Crawl in 113 languages and translations mined from the web for 2,000,000 steps and more of "
-    "2,048 pairs. Unless the configuration says the same, the numbers are not comparable; what can be compared is the "
-    "order of the rows."
-)
+PUBLISHED = read_published("contexture.systems.cmlm_multilingual")
+TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
+#: What the numbers of the sentence tasks in other languages are gathered under, and those without PCR's.
+XEVAL, PCR = "xeval", "_pcr"
+#: Those that have read text alone, and no translations.
+OF_TEXT = ("cmlm", "mlm", "random")
 BITEXT, BIAS = "bitext_retrieval", "language_bias"
 #: What is done to vectors before they are compared, and how it is said.
 SAID = {"frozen": "as they are", "pcr": "less each language's first component"}
@@ -50,10 +35,10 @@ TABLE_7 = Section(
 class Measure:
     """Columns whose mean is compared."""
 
-    kind: str
+    kind: str  # as claims name it
     name: str
     data: str
-    columns: tuple[TaskColumn, ...]
+    columns: tuple[ScoreColumn, ...]
 
 
 @dataclass(frozen=True)
@@ -89,7 +74,7 @@ class Answer:
     @property
     def sentence(self) -> str:
         """All of it in words."""
-        return f"{self.claim.said}: {self.answer} ({self.on}: {self.points} points)."
+        return f"{self.claim.statement}: {self.answer} ({self.on}: {self.points} points)."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
@@ -110,7 +95,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             *sections([_claims_table(answers)]),
             *sections(_xeval_tables(shown)),
             *sections(_bitext_tables(shown)),
-            *sections([task_table(shown, reviews_table(), "")]),
+            *sections([task_table(shown, PUBLISHED.tables["table_6"], "")]),
             TABLE_7,
             *pictured,
             *sections(every_table(others, labels)),
@@ -161,10 +146,12 @@ def _xeval(records: Sequence[Record]) -> list[Record]:
 def _xeval_tables(records: Sequence[Record]) -> list[Table]:
     ran = [r["data"].partition("/")[2] for r in records if r["data"].startswith(f"{XEVAL}/")]
     protocols = {r["protocol"] for r in records} & {"senteval", "skip_thoughts"}
-    published = xeval_tables(PROTOCOLS.get(next(iter(protocols), ""), "SentEval's protocol"))
+    protocol = PROTOCOLS.get(next(iter(protocols), ""), "SentEval's protocol")
+    note = f"Ours: the mean accuracy of the classification tasks that every language has, {protocol}."
+    published = [replace(PUBLISHED.tables[name], note=note) for name in ("table_3", "table_4")]
     if not ran:
         return [task_table(records, table, XEVAL) for table in published]
-    first, second = (_of_languages(table, ran) for table in published)
+    first, second = (replace(table, columns=_of_languages(table, ran)) for table in published)
     translated = set(LABELS) - set(OF_TEXT)
     return [
         task_table([r for r in records if r["variant"] not in translated], first, XEVAL),
@@ -172,21 +159,12 @@ def _xeval_tables(records: Sequence[Record]) -> list[Table]:
     ]
 
 
-def _of_languages(table: TaskTable, ran: Sequence[str]) -> TaskTable:
+def _of_languages(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColumn, ...]:
     """The columns that ours have, of languages that the paper has not behind those that it has."""
     *langs, average = table.columns
-    kept = [place for place, column in enumerate(langs) if column.subset in ran]
-    known = {langs[place].subset for place in kept}
-    new = [
-        TaskColumn("sentences", XEVAL, "accuracy", lang, subset=lang)
-        for lang in dict.fromkeys(ran)
-        if lang not in known
-    ]
-    rows = tuple(
-        replace(row, scores=(*(row.scores[place] for place in kept), *[None] * len(new), row.scores[-1]))
-        for row in table.rows
-    )
-    return replace(table, columns=(*(langs[place] for place in kept), *new, average), rows=rows)
+    known = {column.subset for column in langs}
+    new = [replace(average, name=lang, subset=lang, key=lang) for lang in dict.fromkeys(ran) if lang not in known]
+    return (*(column for column in langs if column.subset in ran), *new, average)
 
 
 def _sets(records: Sequence[Record]) -> dict[str, list[str]]:
@@ -203,51 +181,51 @@ def _sets(records: Sequence[Record]) -> dict[str, list[str]]:
     }
 
 
-def _columns(name: str, directions: Sequence[str]) -> tuple[TaskColumn, ...]:
-    return tuple(TaskColumn(BITEXT, "frozen", "accuracy", one, data=name, subset=one) for one in directions)
+def _columns(name: str, directions: Sequence[str]) -> tuple[ScoreColumn, ...]:
+    return tuple(ScoreColumn(BITEXT, "frozen", "accuracy", one, data=name, subset=one) for one in directions)
 
 
 def _bitext_tables(records: Sequence[Record]) -> list[Table]:
     """Tables 5 and 8, and of every set the languages that the corpus has, both ways."""
     plain = [r for r in records if not r["variant"].endswith(PCR)]
     own = [
-        TaskTable(
-            f"Bitext retrieval: {DATA.get(name, name)}, who asks and in what is searched", "", "", columns, (), LABELS
+        ScoreTable(
+            f"Bitext retrieval: {DATA.get(name, name)}, who asks and in what is searched", columns, labels=LABELS
         )
         for name, directions in _sets(records).items()
         if (columns := _columns(name, directions))
     ]
     return [
         *(task_table(records, table, "") for table in own),
-        task_table(plain, tatoeba_table(), "tatoeba"),
-        task_table(records, pcr_table(), "tatoeba"),
+        task_table(plain, PUBLISHED.tables["table_5"], "tatoeba"),
+        task_table(records, PUBLISHED.tables["table_8"], "tatoeba"),
     ]
 
 
 def _measures(records: Sequence[Record]) -> list[Measure]:
     """What was measured in several languages: XEVAL, sets of pairs, and sets of translations."""
-    xeval, *_ = xeval_tables("")
     ran = list(dict.fromkeys(r["data"].partition("/")[2] for r in records if r["data"].startswith(f"{XEVAL}/")))
-    found = [Measure(CLASSIFIED, "sentence tasks", XEVAL, _of_languages(xeval, ran).columns[:-1])] if ran else []
+    languages = _of_languages(PUBLISHED.tables["table_3"], ran)[:-1]
+    found = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
     pairs = dict.fromkeys(r["data"] for r in records if r["task"] == "pairs" and r["protocol"] == "frozen")
     by_set: dict[str, list[str]] = {}
     for data in pairs:
         by_set.setdefault(data.rpartition("_")[0] or data, []).append(data)
     for name, every in by_set.items():
-        columns = tuple(TaskColumn("pairs", "frozen", "accuracy", data, data=data) for data in every)
-        found.append(Measure(CLASSIFIED, f"pairs, {DATA.get(name, name)}", "", columns))
+        columns = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in every)
+        found.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", columns))
     for name, directions in _sets(records).items():
-        found.append(Measure(RETRIEVED, f"retrieval, {DATA.get(name, name)}", "", _columns(name, directions)))
+        found.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", _columns(name, directions)))
     return found
 
 
 def _answers(records: Sequence[Record]) -> list[Answer]:
     """Every claim on everything that it is about and that was measured."""
     measures, found = _measures(records), []
-    for claim in CLAIMS:
+    for claim in PUBLISHED.claims:
         for measure in measures:
-            if measure.kind in claim.on:
-                table = TaskTable("", "", "", measure.columns, (), LABELS)
+            if measure.kind in claim.measures:
+                table = ScoreTable("", measure.columns, labels=LABELS)
                 pairs = [(claim.variant, claim.baseline)]
                 gains = compare_means(records, table, measure.data, measure.columns, pairs, measure.name)
                 found += [Answer(claim, gain.setting, gain.differences) for gain in gains]
@@ -267,7 +245,7 @@ def _claims_table(answers: Sequence[Answer]) -> Table:
         ),
         tuple(
             (
-                one.claim.said,
+                one.claim.statement,
                 f"{LABELS[one.claim.variant]} over {LABELS[one.claim.baseline]}",
                 one.on,
                 str(len(one.differences)),

@@ -11,10 +11,10 @@ from contexture.reporting.default_page import every_table
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.phrases import within_sentence
-from contexture.reporting.published import PublishedTable
+from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record, data_of
-from contexture.reporting.tables import Comparison, compare, comparison_table
-from contexture.reporting.task_tables import task_tables
+from contexture.reporting.tables import Comparison, comparison_table
+from contexture.reporting.task_tables import compare, task_tables
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cross_thought.attention import (
     attention_picture,
@@ -22,15 +22,9 @@ from contexture.systems.cross_thought.attention import (
     cases_table,
     sample_picture,
 )
-from contexture.systems.cross_thought.published import COMPARISONS, LABELS, TABLE_2, TABLE_3
 
-TITLE = "Cross-Thought: sequences that help each other guess their masked words"
-NOTE = (
-    "Ours: encoders of the sizes above, trained on the text above. The paper's have RoBERTa-base's size, are trained "
-    "on Wikipedia for 125,000 steps of 128 samples of 500 sequences, and are fine-tuned on each set's whole training "
-    "part. The second number in a name is the paper's length of sequences, not ours. Unless the configuration says the "
-    "same, the numbers are not comparable; what can be compared is the order of the rows."
-)
+PUBLISHED = read_published("contexture.systems.cross_thought")
+TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 TABLE_4 = "Table 4: which other sequences a masked word attends to"
 PICTURE, SAMPLE = "attended_sequences", "attention_over_a_sample"
 SAMPLE_TEXT = (
@@ -72,8 +66,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             ),
         ],
         sections=[
-            *sections(task_tables(records, TABLE_2)),
-            *sections(task_tables(records, TABLE_3)),
+            *(one for table in PUBLISHED.tables.values() for one in sections(task_tables(records, table))),
             *sections(every_table(records, labels)),
             *sections([comparison_table(gains)]),
             *_attended(shown, labels),
@@ -159,7 +152,7 @@ def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, sai
     found: list[Comparison] = []
     measured = [r for r in records if (r["task"], r["protocol"], r["metric"]) == (task, protocol, metric)]
     for data in data_of(measured):
-        ours = PublishedTable("", "", task, data, (), (metric,), protocol, LABELS)
-        gains = compare(measured, ours, data, COMPARISONS, metric)
+        ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
+        gains = compare(measured, ours, data, PUBLISHED.comparisons, metric)
         found += [replace(gain, setting=f"{said}, {DATA.get(data, data)}") for gain in gains]
     return found

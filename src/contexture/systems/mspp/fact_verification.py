@@ -1,22 +1,20 @@
 """MSPP on claims: Tables 3 and 8 of Di Liello et al. (2022), and what our records say of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from statistics import mean
 
-from contexture.reporting.names import REFERENCES
 from contexture.reporting.phrases import within_sentence
-from contexture.reporting.published import PublishedTable, Row, Score
+from contexture.reporting.published import read_published
 from contexture.reporting.records import Place, Record, by_seed, data_of
-from contexture.reporting.tables import Comparison, Table, compare, results_tables
+from contexture.reporting.tables import Comparison, Table, results_tables
+from contexture.reporting.task_tables import compare
 
 TASK = "fact_verification"
 
-LABELS = {
-    "pairwise": "Pairwise cross-encoder",
-    "joint_ie": "Joint without MSPP",
-    "mspp_ie": "Joint with MSPP, IE_k",
-    "mspp_ae": "Joint with MSPP, AE_k",
-} | {name: REFERENCES[name] for name in ("word_overlap", "majority")}
+PUBLISHED = read_published("contexture.systems.mspp")
+#: The paper's table, by the split of the claims.
+TABLES = {split: PUBLISHED.tables[f"table_3_{split}"] for split in ("dev", "test")}
+LABELS = TABLES["dev"].labels
 
 #: Heads that read all evidence together, and those on one sentence each.
 JOINT = {"ie_1": "IE_1", "ae_1": "AE_1"}
@@ -30,60 +28,6 @@ HEADINGS = {
     "published": "Other systems of the paper",
     "frozen": "Frozen: a probe on the vectors of claim and evidence",
     "claim_only": "Frozen: a probe on the claim's vector alone",
-}
-
-# Table 8, which repeats Table 3 and has four rows more: dev, std. dev. (the runs are not counted), test. All that the
-# paper underlines is on dev.
-_PUBLISHED = (
-    ("pairwise", "max_pool", Score(79.82), None),
-    ("pairwise", "weighted_sum", Score(80.01), None),
-    ("joint_ie", "ie_1", Score(79.25), 73.56),
-    ("mspp_ie", "ie_1", Score(81.21, 0.24, True), 74.39),
-    ("mspp_ae", "ie_1", Score(81.18, 0.14, True), 73.77),
-    ("mspp_ie", "ae_1", Score(81.10, 0.15, True), 74.25),
-    ("mspp_ae", "ae_1", Score(81.21, 0.16, True), 74.13),
-    ("gear", "published", Score(70.69), 71.60),
-    ("kgat", "published", Score(78.29), 74.07),
-    ("transformer_xh", "published", Score(78.05), 72.39),
-    ("pairwise_bert", "published", Score(73.30), 69.75),
-    ("joint_bert", "published", Score(73.67), 71.01),
-    ("domlin", "published", Score(77.48), 76.60),
-    ("dream", "published", Score(79.16), 76.85),
-)
-_OTHERS = {
-    "gear": "GEAR",
-    "kgat": "KGAT with RoBERTa-Base",
-    "transformer_xh": "Transformer-XH",
-    "pairwise_bert": "Pairwise BERT-Base",
-    "joint_bert": "Joint BERT-Base",
-    "domlin": "DOMLIN++ (further retrieval and data)",
-    "dream": "DREAM (XLNet)",
-}
-
-
-def _rows(split: str) -> Iterator[Row]:
-    for variant, protocol, dev, test in _PUBLISHED:
-        score = dev if split == "dev" else test and Score(test)
-        yield Row(variant, protocol, (LABELS | _OTHERS)[variant], {"accuracy": score} if score else {})
-
-
-TABLES = {
-    split: PublishedTable(
-        title=f"Table 3: fact verification, {split} claims",
-        source=f"Di Liello et al. 2022, Tables 3 and 8, FEVER, {split}; RoBERTa-Base",
-        task=TASK,
-        data="fever",
-        rows=tuple(_rows(split)),
-        metrics=("accuracy",),
-        labels=LABELS,
-        decimals=2,
-        remark=remark,
-        split=split,
-    )
-    for split, remark in (
-        ("dev", "Training stopped, and probes were chosen, by these claims, here and in the paper."),
-        ("test", "The labels of FEVER's own test claims are secret: the paper's were counted by its makers."),
-    )
 }
 
 #: (variant, baseline): what the report compares seed by seed, with either head.

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contexture.reporting.names import DATA
+from contexture.reporting.published import Published
 from contexture.reporting.tables import NOTHING, Column, Table, required
-from contexture.systems.mspp.published import COUNTS, LABELS, PARAMETERS, SECONDS
 
 #: Models by their heads.
 HEADS = {
@@ -15,16 +15,17 @@ HEADS = {
 }
 
 
-def sets_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
+def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) -> Table:
     """The questions and candidates of each split of the sets that were read, with those of the paper's Table 5."""
     columns = [Column("Data"), Column("Split")]
     columns += [Column(whose, what, True) for what in ("Questions", "Candidates") for whose in ("ours", "paper")]
+    known = published.numbers("table_5")
     rows = []
     for data, counted in counts.items():
         for split in ("train", "dev", "test"):
             ours = required(data, counted, (f"{split}_questions", f"{split}_candidates"))
-            paper = COUNTS.get(data, {}).get(split, (None, None))
-            cells = [cell for pair in zip(ours, paper, strict=True) for cell in pair]
+            paper = known.get(f"{data} {split}", {})
+            cells = [ours[0], paper.get("questions"), ours[1], paper.get("candidates")]
             rows.append((DATA.get(data, data), split, *(NOTHING if count is None else f"{count:,}" for count in cells)))
     caption = (
         "Of dev and test, questions with a right and a wrong candidate. TREC-QA: the paper counts training questions "
@@ -33,7 +34,7 @@ def sets_table(counts: Mapping[str, Mapping[str, int]]) -> Table:
     return Table("Table 5: the sets", tuple(columns), tuple(rows), caption if "trecqa" in counts else "")
 
 
-def rescued_table(data: str, told: Mapping[str, Any]) -> Table:
+def rescued_table(data: str, told: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
     """Questions that pairs answer wrongly and the joint model rightly, with their candidates in the order of pairs."""
     rows = []
     for one in told["questions"]:
@@ -43,22 +44,23 @@ def rescued_table(data: str, told: Mapping[str, Any]) -> Table:
             rows.append((one["question"] if place == 1 else "", str(place), candidate["candidate"], ", ".join(said)))
     columns = (Column("Question"), Column("by pairs", numeric=True), Column("Candidate"), Column(""))
     caption = (
-        f"{LABELS.get(told['variant'], told['variant'])}, which orders the first five anew, first seed: of the test "
+        f"{labels.get(told['variant'], told['variant'])}, which orders the first five anew, first seed: of the test "
         f"questions {told['count']:,} are answered so that pairs miss, and {told['lost']:,} are lost."
     )
     return Table(f"Table 4: what reading jointly changes ({DATA.get(data, data)})", columns, tuple(rows), caption)
 
 
-def latency_table(data: str, told: Sequence[Mapping[str, Any]]) -> Table:
+def latency_table(data: str, told: Sequence[Mapping[str, Any]], published: Published) -> Table:
     """How long models take for the test questions of a set; the paper's seconds are of WikiQA's."""
     columns = [Column("Model"), Column("Inputs", numeric=True), Column("Tokens", numeric=True)]
     columns += [Column(whose, what, True) for what in ("Parameters", "Seconds") for whose in ("ours", "paper")]
     columns.append(Column("times pairwise", numeric=True))
+    known = published.numbers("latency")
     base = next((one["seconds"] for one in told if one["head"] == "ie_1"), None)
     rows = []
     for one in sorted(told, key=lambda one: list(HEADS).index(one["head"])):
         head, seconds = one["head"], one["seconds"]
-        paper = [f"{known[head]:,}" if head in known else NOTHING for known in (PARAMETERS, SECONDS)]
+        paper = [f"{known[head][key]:,}" if key in known[head] else NOTHING for key in ("parameters", "seconds")]
         rows.append(
             (
                 HEADS[head],

@@ -7,19 +7,20 @@ from statistics import mean
 from contexture.reporting.default_page import further
 from contexture.reporting.names import AFTER, protocol_name
 from contexture.reporting.page import Page, ReportContext, sections
+from contexture.reporting.published import ScoreTable, read_published
 from contexture.reporting.records import Place, Record, by_seed, data_of
-from contexture.reporting.tables import Table, compare, comparison_table, results_table
+from contexture.reporting.tables import Table, comparison_table, results_table
+from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.mspp import fact_verification
 from contexture.systems.mspp.further_tables import latency_table, rescued_table, sets_table
-from contexture.systems.mspp.published import COMPARISONS, FROZEN, LABELS, TASK, tables
 
-TITLE = "MSPP joint transformers: choosing answers, verifying claims"
-NOTE = (
-    "Ours: encoders of the sizes above, trained on the text above. The paper continues RoBERTa-base (12 layers × 768, "
-    "pre-trained on 160 GB of text) for 100,000 steps of 4,096 examples and fine-tunes on the real WikiQA. Unless "
-    "the configuration says the same, the numbers are not comparable; what can be compared is the order of the rows."
-)
+PUBLISHED = read_published("contexture.systems.mspp")
+TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
+TASK = "answer_selection"
+#: The set whose published numbers stand beside ours of a set that the paper has not.
+DEFAULT_SET = "wikiqa"
+FROZEN_NOTE = "The encoders as pre-training left them; candidates by how near their vectors are to the question's."
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
@@ -30,9 +31,9 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """
     data = data_of(r for r in records if r["task"] == TASK)
     # Without numbers of ours, the paper's of WikiQA stand alone.
-    published = {name: tables(name) for name in data or ["wikiqa"]}
+    published = {name: _published(name) for name in data or [DEFAULT_SET]}
     gains, reranked = (
-        [gain for name in data for gain in compare(records, published[name][place], name, COMPARISONS, "map")]
+        [gain for name in data for gain in compare(records, published[name][place], name, PUBLISHED.comparisons, "map")]
         for place in range(2)
     )
     in_turn = [*gains, *(replace(gain, setting=f"{gain.setting}, re-ranked") for gain in reranked)]
@@ -43,14 +44,15 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     ]
     made += [table for name in data for table in _transferred(records, name)]
     for name in data:
-        frozen = results_table(records, FROZEN, name)
+        alone = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
+        frozen = results_table(records, alone.by_protocol("frozen"), name)
         made.append(replace(frozen, caption=" ".join([frozen.caption, *_worse_fine_tuned(records, name)])))
     made += fact_verification.tables(records, context.whole)
     on_claims = fact_verification.gains(records)
     facts = context.facts.get(TASK, {})
-    more = [sets_table(facts["counts"])] if facts.get("counts") else []
-    more += [rescued_table(name, told) for name, told in facts.get("rescued", {}).items()]
-    more += [latency_table(name, told) for name, told in facts.get("latency", {}).items()]
+    more = [sets_table(facts["counts"], PUBLISHED)] if facts.get("counts") else []
+    more += [rescued_table(name, told, LABELS) for name, told in facts.get("rescued", {}).items()]
+    more += [latency_table(name, told, PUBLISHED) for name, told in facts.get("latency", {}).items()]
     return Page(
         findings=[*(gain.sentence for gain in gains), *fact_verification.findings(records)],
         sections=[
@@ -62,12 +64,20 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
+def _published(data: str) -> list[ScoreTable]:
+    """Table 1, and Tables 2 and 7, with the rows of a set."""
+    tables = [PUBLISHED.tables[name] for name in ("table_1", "table_2")]
+    known = {row.data for row in tables[0].rows}
+    return [table.of_data(data if data in known else DEFAULT_SET) for table in tables]
+
+
 def _transferred(records: Sequence[Record], data: str) -> list[Table]:
     """What models reached that had learned from another set before (TANDA), a table a protocol."""
     there = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     names = {name: protocol_name(name) for name in there if AFTER in name}
+    published = PUBLISHED.tables["table_1"]
     return [
-        results_table(records, replace(FROZEN, title=f"Answer selection, {name}", protocol=protocol, remark=""), data)
+        results_table(records, published.of_ours(f"Answer selection, {name}").by_protocol(protocol), data)
         for protocol, name in names.items()
     ]
 

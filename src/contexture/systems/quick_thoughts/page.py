@@ -1,44 +1,30 @@
 """The page of Quick-Thoughts, and of every encoder of sentences evaluated as it is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from contexture.reporting.default_page import further
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
-from contexture.reporting.published import TaskColumn, TaskTable
+from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import AGGREGATES, Record, data_of
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table, neighbours_table
 from contexture.reporting.tables import Comparison, Table, comparison_table, counts_table
 from contexture.reporting.task_tables import compare_every, task_table, task_tables
 from contexture.reporting.training_tables import examples_per_second, trainings_table
-from contexture.systems.quick_thoughts.published import (
-    ANALOGIES,
-    AVERAGED,
-    CAPTIONS,
-    COMPARISONS,
-    LABELS,
-    PAPER,
-    PROBES,
-    SPEED_UP,
-    UNSEEDED,
-    analogies_table,
-    captions_table,
-    excluding_table,
-    further_table,
-    similarity_table,
-    supervised_table,
-    unsupervised_table,
-)
 from contexture.systems.quick_thoughts.quality_curves import quality_over_time
 
-TITLE = "Quick-Thoughts"
-NOTE = (
-    "Ours: encoders of the sizes above, trained on the text above and then frozen. The paper's have vectors of 2,400 "
-    "to 4,800 numbers and read 45 million sentences of 7,000 novels. Unless the configuration says the same, the "
-    "numbers are not comparable; what can be compared is the order of the rows."
-)
+PUBLISHED = read_published("contexture.systems.quick_thoughts")
+TITLE, NOTE, LABELS, TABLES = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels, PUBLISHED.tables
+#: The protocols of the probes; the paper's numbers are by the first.
+PROBES = ("skip_thoughts", "senteval")
+#: Appendix D takes the mean accuracy over these.
+AVERAGED = ("mr", "cr", "subj", "mpqa", "trec", "mrpc")
+#: Variants that no seed changes: one measurement stands for every seed.
+UNSEEDED = frozenset({"word_average"})
+CAPTIONS, ANALOGIES = "image_captions", "analogies"
 #: The variants, in the order of colours.
 ORDER = tuple(LABELS)
 #: The run that both speeds of training are told of, and the one it is measured against.
@@ -50,10 +36,7 @@ LEFT_OUT = {
     "dropped": "Lines without a sentence or a score",
     "zero_vectors": "Sentences of the tasks without a known word",
 }
-TRAINING = (
-    "Sentences a second against Skip-Thought's. Paper: 4.8 times less training time with one encoder for both, of "
-    f"19.8M and 57.7M parameters ({PAPER}, appendix C)."
-)
+RELATEDNESS = {"pearson": "r", "spearman": "ρ", "mse": "MSE"}
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
@@ -74,19 +57,20 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         caption = CAPTION + SEVERAL * (table["seed"].nunique() > 1)
         quality = Section(FIGURE_2, figures=["quality_over_time"], text=caption)
     shown = [r["task"] for r in records if r["protocol"] in (*PROBES, "cosine") or r["task"] in (ANALOGIES, CAPTIONS)]
+    labels, remark = {**LABELS, **context.labels}, TABLES["training"].note
     return Page(
         findings=[*_findings(gains[0]), *_findings(gains[-1]), *_speed_findings(context)],
         sections=[
             *sections(table for protocol in protocols for table in _probes(records, protocol)),
             *sections([comparison_table([gain for some in gains for gain in some])]),
             quality,
-            *sections([*task_tables(records, similarity_table()), *aggregates_tables(records, LABELS)]),
+            *sections([*task_tables(records, TABLES["table_8"]), *aggregates_tables(records, LABELS)]),
             *_captions(records, context),
             *sections(_analogies(records)),
             _neighbours(facts.get("neighbours", ())),
             *further(records, shown, LABELS),
             *sections([chosen_table(facts.get("chosen", ()), LABELS)]),
-            *sections([trainings_table(context.trainings, {**LABELS, **context.labels}, "Sentences", SLOW, TRAINING)]),
+            *sections([trainings_table(context.trainings, labels, "Sentences", SLOW, remark)]),
             *sections(counts_table(title, facts.get(name, {})) for name, title in LEFT_OUT.items()),
         ],
         figures=figures,
@@ -96,24 +80,40 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 
 def _probes(records: Sequence[Record], protocol: str) -> list[Table]:
     """Table 1, Tables 2 and 3, and what the paper does not have."""
-    published = [unsupervised_table(protocol), supervised_table(protocol)]
-    beside = further_table(protocol, {(r["task"], r["metric"]) for r in records if r["protocol"] == protocol})
-    return [table for one in [*published, *([beside] if beside.columns else [])] for table in task_tables(records, one)]
+    name = PROTOCOLS.get(protocol, protocol)
+    note = "" if protocol == PROBES[0] else "The paper's numbers are by the skip-thoughts probe."
+    published = [TABLES[table].by_protocol(protocol) for table in ("table_1", "tables_2_and_3")]
+    shown = {(c.task, c.metric) for table in published for c in table.columns}
+    measured = {(r["task"], r["metric"]) for r in records if r["protocol"] == protocol}
+    tables = [replace(table, title=f"{table.title}, {name}", note=note) for table in published]
+    if columns := _further_columns(protocol, measured - shown):
+        tables.append(ScoreTable(f"Further tasks, {name}", columns, data="senteval", labels=LABELS))
+    return [table for one in tables for table in task_tables(records, one)]
+
+
+def _further_columns(protocol: str, measured: Collection[tuple[str, str]]) -> tuple[ScoreColumn, ...]:
+    """Columns of what was `measured`, as (task, metric)."""
+    columns = []
+    for task in in_order(task for task, _ in measured):
+        name = TASKS.get(task, task)
+        columns += [ScoreColumn(task, protocol, metric, short, name, 3) for metric, short in RELATEDNESS.items()]
+        columns += [ScoreColumn(task, protocol, "accuracy", name), ScoreColumn(task, protocol, "f1", f"{name} F1")]
+    return tuple(column for column in columns if (column.task, column.metric) in measured)
 
 
 def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
-    published = unsupervised_table(protocol)
+    published = TABLES["table_1"].by_protocol(protocol)
     columns = [c for c in published.columns if c.task in AVERAGED and c.metric == "accuracy"]
     setting = f"classification tasks, {PROTOCOLS[protocol]}"
-    return compare_every(records, published, columns, COMPARISONS, setting, UNSEEDED)
+    return compare_every(records, published, columns, PUBLISHED.comparisons, setting, UNSEEDED)
 
 
 def _similarity_gains(records: Sequence[Record]) -> list[Comparison]:
     metric = f"spearman_{next(iter(AGGREGATES))}"
     tasks = in_order(r["task"] for r in records if r["metric"] == metric)
-    columns = tuple(TaskColumn(task, "cosine", metric, task) for task in tasks)
-    published = TaskTable("", "", "", columns, labels=LABELS)
-    return compare_every(records, published, columns, COMPARISONS, "similarity tasks", UNSEEDED)
+    columns = tuple(ScoreColumn(task, "cosine", metric, task) for task in tasks)
+    published = ScoreTable("", columns, labels=LABELS)
+    return compare_every(records, published, columns, PUBLISHED.comparisons, "similarity tasks", UNSEEDED)
 
 
 def _findings(gains: Sequence[Comparison]) -> list[str]:
@@ -126,14 +126,15 @@ def _speed_findings(context: ReportContext) -> list[str]:
     fast, slow = (examples_per_second(context.trainings, run) for run in (FAST, SLOW))
     if not fast or not slow:
         return []
+    published = PUBLISHED.numbers("training")["Quick-Thoughts"]["speed"]
     return [
         f"{LABELS[FAST]} trains on {fast / slow:.1f} times as many sentences a second as {LABELS[SLOW]} "
-        f"({fast:,.0f} against {slow:,.0f}). The paper, with one encoder for both: {SPEED_UP} times."
+        f"({fast:,.0f} against {slow:,.0f}). The paper, with one encoder for both: {published} times."
     ]
 
 
 def _captions(records: Sequence[Record], context: ReportContext) -> list[Section]:
-    published = captions_table()
+    published = TABLES["table_4"]
     if any(r["task"] == CAPTIONS for r in records):
         return sections(task_tables(records, published))
     missing = {name: why for facts in context.facts.values() for name, why in facts.get("missing", {}).items()}
@@ -148,11 +149,23 @@ def _analogies(records: Sequence[Record]) -> list[Table]:
     for data in data_of(own):
         found = {r["data"].partition("/")[2] for r in own if r["data"].split("/")[0] == data}
         categories = sorted(found, key=lambda name: (not name, name))
-        tables += [task_table(own, table(categories, data), data) for table in (analogies_table, excluding_table)]
+        published = TABLES["table_6"]
+        if not set(categories) & {column.key for column in published.columns}:
+            published = published.of_ours("Sentence analogies")
+        tables += [task_table(own, table, data) for table in _analogies_tables(published, data, categories)]
     return tables
 
 
+def _analogies_tables(published: ScoreTable, data: str, categories: Sequence[str]) -> list[ScoreTable]:
+    """For our categories, "" being all of them; the laxer count is left out by the paper."""
+    columns = tuple(replace(published.columns[0], name=c or "all", subset=c, key=c) for c in categories)
+    lax = tuple(replace(column, metric="accuracy_excluding", decimals=1) for column in columns)
+    note = "Of A:B::C:D, the sentences A, B and C are no candidates."
+    excluding = published.of_ours("Sentence analogies, without the question's own sentences", note)
+    return [replace(published, columns=columns, data=data), replace(excluding, columns=lax, data=data)]
+
+
 def _neighbours(rows: Sequence[dict[str, object]]) -> Section:
-    remark = f"For the paper's queries and neighbours see {PAPER}, Table 5."
+    remark = f"For the paper's queries and neighbours see {PUBLISHED.paper}, Table 5."
     table = neighbours_table(rows, LABELS, "Table 5: nearest neighbours", remark)
     return section(table) if table.rows else Section(table.title, text="Not run: no neighbours were looked for.")

@@ -2,36 +2,22 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from contexture.reporting.default_page import further
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
+from contexture.reporting.published import ScoreTable, read_published
 from contexture.reporting.records import RECALL_AT, Place, Record, by_seed, data_of
-from contexture.reporting.tables import compare, comparison_table, results_table, results_tables
+from contexture.reporting.tables import comparison_table, results_table, results_tables
+from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
-from contexture.systems.two_tower.published import (
-    ABLATED,
-    COMPARISONS,
-    LABELS,
-    OPEN,
-    RECALLS,
-    TASK,
-    frozen_table,
-    open_table,
-    recall_table,
-    sentence_table,
-)
 from contexture.systems.two_tower.recall_curves import Panels, recall_curves
 from contexture.systems.two_tower.retrieval_tables import index_table, speed_table
-from contexture.systems.two_tower.tables import ablation_table, pairs_table, sets_table
+from contexture.systems.two_tower.tables import ABLATED, TASK, ablation_table, pairs_table, sets_table
 
-TITLE = "Two-tower retrieval: which passage answers"
-NOTE = (
-    "Ours: towers of the sizes above, trained on the text above. The paper pre-trains BERT-base (12 layers × 768) on "
-    "all of Wikipedia for 100,000 steps of 8,192 pairs and searches 101,951 (SQuAD) or 239,008 (Natural Questions) "
-    "candidates. Unless the configuration says the same, the numbers are not comparable; what can be compared is the "
-    "order of the rows."
-)
+PUBLISHED = read_published("contexture.systems.two_tower")
+TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 #: Of the colours: each pre-training task has one, and the BoW-MLPs, dotted, have those of their tasks.
 ORDER = (
     "ict_bfs_wlp",
@@ -51,6 +37,8 @@ ORDER = (
 DEFAULT_SET = "squad"
 #: What models are compared by.
 COMPARED = "recall_at_10"
+#: What follows the share trained on in the names of protocols of the set grown by other candidates (Table 6).
+OPEN = " open"
 PAPER_SHARES = ("1%", "5%", "80%")
 CAPTION = "Means over seeds; one panel for each share of the questions trained on. Dashed: BM25."
 
@@ -69,20 +57,20 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     opened = {f"frozen{OPEN}": "Without fine-tuning", **{share + OPEN: headings[share] for share in shares}}
     gains, main, ablations, figures = [], [], [], {}
     for data in data_of(own) or [DEFAULT_SET]:
-        published = recall_table(data)
-        gains += [g for share in shares for g in compare(own, published, data, COMPARISONS, COMPARED, share)]
+        published = PUBLISHED.tables["table_4" if data == "natural_questions" else "table_3"]
+        gains += [g for share in shares for g in compare(own, published, data, PUBLISHED.comparisons, COMPARED, share)]
         main.append(section(results_table(own, published, data, headings, context.whole)))
         if panels := _panels(own, data, headings):
             figures[f"recall_{data}"] = recall_curves(panels, LABELS, ORDER)
             main.append(Section(f"R@k on {DATA.get(data, data)}", figures=[f"recall_{data}"], text=CAPTION))
         main += sections(
-            [results_table(own, frozen_table(), data), results_table(own, sentence_table(), data, headings)]
+            [results_table(own, _frozen(published), data), results_table(own, _any_passage(published), data, headings)]
         )
         ablations.append(_ablation(own, data, context))
     facts = context.facts.get(TASK, {})
     counted = [
-        pairs_table(context.examples),
-        sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}),
+        pairs_table(context.examples, PUBLISHED),
+        sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}, PUBLISHED),
         index_table(facts.get("indexes", ())),
         speed_table(facts.get("speeds", ())),
         trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
@@ -109,6 +97,19 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
+def _frozen(published: ScoreTable) -> ScoreTable:
+    """Towers as pre-training left them, which the paper leaves out."""
+    note = "The encoders as pre-training left them; all questions are asked."
+    return published.of_ours("Without fine-tuning", note).by_protocol("frozen")
+
+
+def _any_passage(published: ScoreTable) -> ScoreTable:
+    """The laxer count, which the paper leaves out."""
+    note = "Also right: another passage that has a sentence of the same text."
+    columns = tuple(replace(column, metric=f"sentence_{column.metric}") for column in published.columns)
+    return replace(published.of_ours("The gold sentence in any passage", note), columns=columns)
+
+
 def _shares(records: Iterable[Record]) -> list[str]:
     """The shares of the paper and of the records, from the smallest."""
     found = set(PAPER_SHARES)
@@ -130,8 +131,8 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
     for share, title in headings.items():
         for variant in dict.fromkeys(r["variant"] for r in records if (r["data"], r["protocol"]) == (data, share)):
             found = {
-                k: list(by_seed(records, variant, Place(TASK, data, share, metric)).values())
-                for k, metric in zip(RECALL_AT, RECALLS, strict=True)
+                k: list(by_seed(records, variant, Place(TASK, data, share, f"recall_at_{k}")).values())
+                for k in RECALL_AT
             }
             if any(found.values()):
                 panels.setdefault(title, {})[variant] = {k: values for k, values in found.items() if values}
@@ -139,14 +140,14 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
 
 
 def _open(records: Sequence[Record], headings: Mapping[str, str]) -> list[Section]:
-    published = open_table()
+    published = PUBLISHED.tables["table_6"]
     if not any(r["protocol"] in headings for r in records):
         return [Section(published.title, text="Not run: the questions were asked of their own candidates alone.")]
     return sections(results_tables(records, published, headings))
 
 
 def _ablation(records: Sequence[Record], data: str, context: ReportContext) -> Section:
-    table = ablation_table(records, data)
+    table = ablation_table(records, data, PUBLISHED)
     if table.rows:
         return section(table)
     return Section(table.title, text=f"Not run: kedro run --pipelines {context.system}_ablation makes it.")

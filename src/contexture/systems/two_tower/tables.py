@@ -2,77 +2,53 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from contexture.reporting.names import DATA
+from contexture.reporting.published import Published
 from contexture.reporting.records import Place, Record, by_seed
-from contexture.reporting.tables import NOTHING, Column, Table, best, mean_std, required
-from contexture.systems.two_tower.published import (
-    ABLATED,
-    ABLATION,
-    ABLATION_SHARES,
-    LABELS,
-    PAIRS,
-    REQA,
-    TASK,
-)
+from contexture.reporting.tables import NOTHING, Column, Table, best, mean_std, published_cell, required
 
-PAIR_COLUMNS = {
-    "pairs": "Pairs",
-    "tokens": "Tokens",
-    "mean_query_tokens": "Tokens a query",
-    "mean_document_tokens": "Tokens a document",
-}
-SET_COLUMNS = {"queries": "Questions", "candidates": "Candidates", "tuples": "Tuples"}
+TASK = "retrieval"
+#: What follows the share trained on in the names of the ablation's protocols (Table 5).
+ABLATED = " ablation"
 #: The order of the ablation's rows within those of as many layers.
 TASKS = ("none", "mlm", "ict", "bfs", "wlp", "ict_bfs_wlp")
 
 
-def pairs_table(ours: Mapping[str, Mapping[str, float]]) -> Table:
+def pairs_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
     """Table 1: pairs and tokens of each pre-training task; no rows without ours.
 
     Raises:
         ValueError: naming the task and what its counts lack.
     """
-    return _beside_the_paper(
-        "Table 1: pairs of the pre-training tasks",
-        "Task",
-        PAIR_COLUMNS,
-        ours,
-        PAIRS,
-        LABELS,
-        "Sub-word tokens of queries and passages; ours without titles and special tokens. "
-        "Paper: Chang et al. 2020, Table 1, all of English Wikipedia.",
-    )
+    return _beside_the_paper("Task", ours, published, "table_1", published.labels)
 
 
-def sets_table(ours: Mapping[str, Mapping[str, float]]) -> Table:
+def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
     """Table 2 without its lengths: what is asked and what is searched; no rows without ours.
 
     Raises:
         ValueError: naming the set and what its counts lack.
     """
-    return _beside_the_paper(
-        "Table 2: questions and candidates",
-        "Set",
-        SET_COLUMNS,
-        ours,
-        {name: counts for name, counts in REQA.items() if name in ours} or {"squad": REQA["squad"]},
-        DATA,
-        "Candidates are the distinct (sentence, passage) pairs, tuples the questions with each gold pair. "
-        "Paper: Chang et al. 2020, Table 2.",
-    )
+    table = published.tables["table_2"]
+    rows = tuple(row for row in table.rows if row.label in ours) or table.rows[:1]
+    shown = replace(published, tables={"table_2": replace(table, rows=rows)})
+    return _beside_the_paper("Set", ours, shown, "table_2", DATA)
 
 
-def ablation_table(records: Sequence[Record], data: str) -> Table:
+def ablation_table(records: Sequence[Record], data: str, published: Published) -> Table:
     """Table 5: ours above the paper's, as ours are of other sizes; no rows without ours.
 
     Args:
         records: variants of the ablation are named "ict layers=2 embedding_size=64", protocols "1% ablation".
         data: of ours.
+        published: with the paper's numbers in its `table_5`, whose rows are named like variants.
 
     Raises:
         ValueError: naming the record whose variant is not named so.
     """
+    table = published.tables["table_5"]
     own = [
         r
         for r in records
@@ -81,18 +57,17 @@ def ablation_table(records: Sequence[Record], data: str) -> Table:
         and (r["data"], r["metric"]) == (data, "recall_at_100")
     ]
     ran = {r["protocol"].removesuffix(ABLATED) for r in own}
-    shares = sorted(ran | set(ABLATION_SHARES), key=lambda share: float(share.rstrip("%")))
+    shares = sorted(ran | {column.key for column in table.columns}, key=lambda share: float(share.rstrip("%")))
     places = [Place(TASK, data, share + ABLATED, "recall_at_100") for share in shares]
     ours = {}
-    for configuration, variant in sorted({(_configuration(r), r["variant"]) for r in own}, key=_place):
+    for configuration, variant in sorted({(_configuration(r["variant"]), r["variant"]) for r in own}, key=_place):
         ours[configuration] = [mean_std(list(by_seed(own, variant, place).values())) for place in places]
     paper = {
-        configuration: [f"{by_share[share]:.2f}" if share in by_share else NOTHING for share in shares]
-        for configuration, recalls in ABLATION.items()
-        for by_share in [dict(zip(ABLATION_SHARES, recalls, strict=True))]
+        _configuration(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
+        for row in table.rows
     }
     rows = [
-        (str(layers), LABELS.get(name, name), str(dimension), *cells)
+        (str(layers), published.labels.get(name, name), str(dimension), *cells)
         for block in (ours, paper)
         for (layers, name, dimension), cells in block.items()
     ]
@@ -100,7 +75,7 @@ def ablation_table(records: Sequence[Record], data: str) -> Table:
     columns += [Column(share, "R@100, trained on", numeric=True) for share in shares]
     numbers = range(3, len(columns))
     return Table(
-        title="Table 5: layers, tasks and size of the embedding",
+        title=table.title,
         columns=tuple(columns),
         rows=tuple(rows) if own else (),
         caption="Percent, mean (standard deviation over seeds); the best of each column in bold, ours and the paper's. "
@@ -111,22 +86,18 @@ def ablation_table(records: Sequence[Record], data: str) -> Table:
 
 
 def _beside_the_paper(
-    title: str,
-    kind: str,
-    columns: Mapping[str, str],
-    ours: Mapping[str, Mapping[str, float]],
-    paper: Mapping[str, Mapping[str, float]],
-    labels: Mapping[str, str],
-    caption: str,
+    kind: str, ours: Mapping[str, Mapping[str, float]], published: Published, name: str, labels: Mapping[str, str]
 ) -> Table:
+    table, paper = published.tables[name], published.numbers(name)
+    keys = [column.key for column in table.columns]
     rows = []
-    for name in dict.fromkeys([*paper, *ours]) if ours else ():
-        own = required(name, ours[name], columns) if name in ours else [None] * len(columns)
-        theirs = [paper[name][key] for key in columns] if name in paper else [None] * len(columns)
+    for row in dict.fromkeys([*paper, *ours]) if ours else ():
+        own = required(row, ours[row], keys) if row in ours else [None] * len(keys)
+        theirs = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
         cells = [text for pair in zip(map(_count, own), map(_count, theirs), strict=True) for text in pair]
-        rows.append((labels.get(name, name), *cells))
-    heads = [Column(whose, label, numeric=True) for label in columns.values() for whose in ("ours", "paper")]
-    return Table(title, (Column(kind), *heads), tuple(rows), caption)
+        rows.append((labels.get(row, row), *cells))
+    heads = [Column(whose, column.name, numeric=True) for column in table.columns for whose in ("ours", "paper")]
+    return Table(table.title, (Column(kind), *heads), tuple(rows), f"{table.note} Paper: {table.source}.")
 
 
 def _count(value: float | None) -> str:
@@ -141,10 +112,10 @@ def _count(value: float | None) -> str:
     return f"{value:.2f}"
 
 
-def _configuration(record: Record) -> tuple[int, str, int]:
-    found = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", record["variant"])
+def _configuration(variant: str) -> tuple[int, str, int]:
+    found = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
     if not found:
-        raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {record!r}")
+        raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {variant!r}")
     return int(found[2]), found[1], int(found[3])
 
 
