@@ -199,6 +199,8 @@ def test_what_commands_name_is_there(command: str, monkeypatch: pytest.MonkeyPat
         check_kedro(words[2:])
     elif words[:2] == ["contexture", "train"] or "contexture train" in command:
         check_training(words[words.index("train") :])
+    elif words[0] == ".venv/bin/python":
+        assert (PROJECT / words[1]).is_file()
     else:
         assert words[0] in LEFT_OUT or "scontrol" in command, f"nobody checks {command}"
 
