@@ -11,7 +11,7 @@ from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import with_run
-from contexture.strict import STRICT, Positive, checked
+from contexture.strict import STRICT, Positive, Removable, checked
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -148,7 +148,7 @@ class PretrainConfig:
     """How every pre-training run of a system is trained."""
 
     # Name → run.
-    runs: dict[str, PretrainRun]
+    runs: Annotated[dict[str, PretrainRun], Removable]
     # Rows of an optimizer step, over all devices, of each stream.
     batch_size: Positive
     optimizer: OptimizerConfig
