@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import pytest
 from kedro.config import OmegaConfigLoader
-from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import configure_project, pipelines
 
+from contexture.cli import run as kedro_run
 from contexture.commands.main import build_parser
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig
