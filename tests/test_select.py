@@ -8,7 +8,7 @@ import yaml
 from kedro.config import OmegaConfigLoader
 
 from contexture.config import ConfigurationError, Parameters, check_parameters, merged
-from contexture.pipelines.system import create_guests_pipeline, create_pipeline
+from contexture.pipelines.system import create_included_pipeline, create_pipeline, resolve_all
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.config import SystemConfig
 from tests.environments import CONF, checked, parameters
@@ -80,7 +80,8 @@ def test_a_guest_without_variants_is_none() -> None:
     found = check_parameters(merged(parameters("base"), {"league": {"guests": {"mspp": []}}}), [CONF / "base"], {})
     league = found.systems["league"]
     assert set(league.guests) == {"cmlm", "cross_thought", "quick_thoughts", "two_tower"}
-    nodes = (create_pipeline("league", league, found) + create_guests_pipeline(league, found)).nodes
+    system = resolve_all(found)["league"]
+    nodes = (create_pipeline(system, found) + create_included_pipeline(system, found)).nodes
     assert "mspp" not in {node.namespace for node in nodes} and "cmlm.gather_encoders" in {node.name for node in nodes}
 
 

@@ -377,7 +377,7 @@ def each_objective(system: Any) -> Any:
         pretrain, streams = dict(system.get("pretrain") or {}), set(drop_null(system.get("streams")))
         runs = dict(pretrain.get("runs") or {})
         for name, config in OBJECTIVES.items():
-            if streams & set(config.streams):
+            if streams & set(config.streams) and not config.reads:
                 runs.setdefault(name, {"schedule": [{"weights": {name: 1}}]})
         found["pretrain"] = pretrain | {"runs": runs}
     return found

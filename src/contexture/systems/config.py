@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
+from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
 from contexture.strict import STRICT, Positive, Removable, checked, key_error
@@ -127,7 +128,8 @@ class SystemConfig:
                 raise ValueError(f"pretrain.runs.{name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
             if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
                 raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
-            named = {*run.streams, *(run.batch_size if isinstance(run.batch_size, dict) else ())}
+            sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
+            named = {*run.streams, *sizes} - {name for name in run.names if OBJECTIVES[name].reads}
             if unknown := sorted(named - set(self.streams)):
                 raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
         for role in ROLES:
@@ -219,6 +221,7 @@ class SystemConfig:
             else config
             for name, config in self.streams.items()
         }
+        streams |= recipe.own_streams(streams)
         encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.of_run(run)
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
