@@ -68,3 +68,35 @@ def test_an_older_folder_outlives_a_kill_between_the_renames(tmp_path: Path, mon
     write("second")
     assert (tmp_path / "encoder" / "weights").read_text() == "second"
     assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
+
+
+def test_an_identity_of_an_older_version_is_the_same_but_for_keys_that_say_nothing(tmp_path: Path) -> None:
+    """Keys of a newer version that are null or empty change nothing; any other value is another work."""
+    older = {"schedule": [{"steps": 2, "budget": None}], "seed": 0, "select": []}
+    newer = {"schedule": [{"steps": 2, "streams": {}, "share": None}], "seed": 0, "select": [], "start": None}
+    with work_folder(tmp_path / "encoder", older) as work:
+        (work / "weights").write_text("older")
+    assert finished(tmp_path / "encoder", newer)
+    for other in ({**newer, "seed": 1}, {**newer, "select": None}, {**newer, "start": "base"}):
+        assert not finished(tmp_path / "encoder", other)
+
+
+def test_unfinished_work_of_an_older_version_is_resumed_or_said_to_start_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    older = {"steps": 2, "seed": 0}
+
+    def begin(identity: dict[str, object]) -> bool:
+        """Whether the work of a run that is killed was there before."""
+        with pytest.raises(KeyboardInterrupt), work_folder(tmp_path / "encoder", identity) as work:
+            resumed = (work / "checkpoint").exists()
+            (work / "checkpoint").write_text("half")
+            raise KeyboardInterrupt
+        return resumed
+
+    assert not begin(older)
+    assert begin(older | {"streams": {}, "share": None}) and not caplog.records
+    assert not begin(older | {"maskable": "any"})
+    [record] = caplog.records
+    message = 'encoder starts anew; what was begun with other settings (maskable: was null, is "any") is set aside as'
+    assert message in record.getMessage()

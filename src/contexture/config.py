@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError
@@ -20,7 +20,7 @@ from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
-from contexture.strict import STRICT, Positive, placed
+from contexture.strict import STRICT, Positive, Removable, drop_null, key_error, placed
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS, task_of
@@ -40,6 +40,8 @@ from contexture.tasks.sentences.config import SentenceTasksConfig
 from contexture.vocabulary.tokenizers import VocabularyConfig, same_tokens
 from contexture.vocabulary.words import WordsConfig
 
+#: Old names of keys → their names now.
+RENAMED = {"only": "select"}
 #: Settings of an encoder that only tell how a new one is made.
 HOW_NEW = {"start", "init_from", "initialization"}
 
@@ -96,7 +98,7 @@ class Parameters:
     verification: VerificationConfig
     compute: ComputeConfig
     # System → what `kedro run --pipelines tour` trains and measures of it.
-    tour: dict[str, Tour]
+    tour: Annotated[dict[str, Tour], Removable]
     systems: dict[str, SystemConfig] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -109,14 +111,7 @@ class Parameters:
                         f"{name}.encoders.{key}.init_from is {encoder.init_from}, whose weights belong to its own "
                         "tokens: set vocabulary.published to the same name or folder"
                     )
-            for guest, variants in system.guests.items():
-                if guest not in self.systems:
-                    raise ValueError(f"{name}.guests: no system {guest!r}; there are {sorted(self.systems)}")
-                if unknown := sorted(set(variants) - set(self.systems[guest].measured)):
-                    there = sorted(self.systems[guest].measured)
-                    raise ValueError(
-                        f"{name}.guests.{guest}: no variant is called {', '.join(unknown)}; there are {there}"
-                    )
+            check_guests(name, system, self.systems)
         self.told(self.systems, "systems")
         if self.tour:
             self.toured()
@@ -130,9 +125,9 @@ class Parameters:
                 )
 
     def chosen(self) -> "Parameters":
-        """The same with what each system's `only` names alone, as a guest of others, too, and with `told` tasks."""
+        """The same with what each system's `select` names alone, as a guest of others, too, and with `told` tasks."""
         chosen = {
-            name: system if system.only is None else system.restricted(system.only)
+            name: system if system.select is None else system.restricted(system.select)
             for name, system in self.systems.items()
         }
         return replace(self, systems=self.told(with_guests(chosen), "systems"))
@@ -142,9 +137,10 @@ class Parameters:
         chosen: dict[str, SystemConfig] = {}
         for name, tour in self.tour.items():
             if tour.system is None:
-                raise ValueError(f"tour: no system {name!r}; there are {sorted(self.systems)}")
-            only = tour.system.only or tour.variants
-            variants = [variant for variant in tour.variants if variant in only] or only
+                raise key_error(f"no system {name!r}; there are {sorted(self.systems)}", "tour")
+            check_variants(tour.variants, tour.system, "tour", name, "variants")
+            selected = tour.system.select or tour.variants
+            variants = [variant for variant in tour.variants if variant in selected] or selected
             chosen[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
         return replace(self, systems=self.told(with_guests(chosen), "tour"), tour={})
 
@@ -194,7 +190,7 @@ class Parameters:
 
 
 def with_guests(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
-    """Systems with those of their guests that are there."""
+    """Systems with those of their guests that are there; a system of which no variant is there is no guest."""
     found = {}
     for name, system in systems.items():
         guests = {
@@ -202,8 +198,25 @@ def with_guests(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
             for guest, variants in system.guests.items()
             if guest in systems
         }
-        found[name] = replace(system, guests=guests)
+        found[name] = replace(system, guests={guest: variants for guest, variants in guests.items() if variants})
     return found
+
+
+def check_guests(name: str, system: SystemConfig, systems: Mapping[str, SystemConfig]) -> None:
+    """Raise ValidationError if a guest of a system does not exist, or is not trained."""
+    for guest, variants in system.guests.items():
+        key = ("systems", name, "guests", guest)
+        if guest not in systems:
+            raise key_error(f"no system {guest!r}; there are {sorted(systems)}", *key)
+        check_variants(variants, systems[guest], *key)
+        if published := [variant for variant in variants if systems[guest].measured[variant].model is not None]:
+            raise key_error(f"{published} are published models: name them in {name}.more_variants", *key)
+
+
+def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -> None:
+    """Raise ValidationError at `key` if a system does not have one of these variants."""
+    if unknown := sorted(set(variants) - set(system.measured)):
+        raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.measured)}", *key)
 
 
 def check_bitext(name: str, bitext: BitextConfig) -> None:
@@ -314,13 +327,15 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
                     continue  # a fault of the system, which the tour takes over
                 key[2] = "changes"
             known.add(tuple(key))
-            said = fault["msg"]
+            said = fault["msg"].removeprefix("Value error, ")
             if fault["type"] == "unexpected_keyword_argument":
-                said = "no such parameter"
+                renamed = RENAMED.get(key[-1])
+                said = f"no such parameter; it is called {renamed}" if renamed else "no such parameter"
             elif fault["type"] in ("missing", "missing_argument"):
                 said = "missing"
             shown = f" (is {fault['input']!r})" if isinstance(fault["input"], str | int | float) else ""
-            faults.append(f"{source(key, folders, given)}: {'.'.join(key)}: {said}{shown}")
+            where = [str(source(key, folders, given)), ".".join(key)]
+            faults.append(": ".join([*filter(None, where), f"{said}{shown}"]))
         raise ConfigurationError("the configuration was refused:\n  " + "\n  ".join(faults)) from None
 
 
@@ -359,10 +374,10 @@ def each_objective(system: Any) -> Any:
         return system
     found = {key: value for key, value in system.items() if key != "each_objective"}
     if system["each_objective"]:
-        pretrain, streams = dict(system.get("pretrain") or {}), set(system.get("streams") or {})
+        pretrain, streams = dict(system.get("pretrain") or {}), set(drop_null(system.get("streams")))
         runs = dict(pretrain.get("runs") or {})
         for name, config in OBJECTIVES.items():
-            if streams & set(config.streams):
+            if streams & set(config.streams) and not config.reads:
                 runs.setdefault(name, {"schedule": [{"weights": {name: 1}}]})
         found["pretrain"] = pretrain | {"runs": runs}
     return found

@@ -3,7 +3,7 @@
 import json
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,9 +26,9 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     put_back(folder)
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / IDENTITY
-    wanted = json.loads(json.dumps(identity))
+    wanted = comparable(identity)
     begun = identity is not None and marker.exists() and len(list(work.iterdir())) > 1
-    found = json.loads(marker.read_text(encoding="utf-8")) if begun else None
+    found = read_identity(work) if begun else None
     if begun and found != wanted:
         _set_aside(work, folder, differences(found, wanted))
     if not begun or found != wanted:
@@ -36,7 +36,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
         work.mkdir(parents=True)
         if identity is not None:
             new = marker.with_suffix(".new")
-            new.write_text(json.dumps(wanted, indent=1), encoding="utf-8")
+            new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
             new.replace(marker)
     yield work
     replace(work, folder)
@@ -47,8 +47,9 @@ def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     work.rename(aside)
     LOG.warning(
-        "set aside as %s, begun with other settings (%s); to resume it, restore them and its name %s",
-        *(aside, "; ".join(differing), work.name),
+        "%s starts anew; what was begun with other settings (%s) is set aside as %s: to resume it, restore them and "
+        "its name %s",
+        *(folder, "; ".join(differing), aside, work.name),
     )
 
 
@@ -76,18 +77,26 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
 def finished(folder: Path, identity: dict[str, Any]) -> bool:
     """Whether `folder` is whole and was made with this identity, so that it need not be made again."""
     put_back(folder)
-    marker = folder / IDENTITY
-    if not marker.exists():
-        return False
-    found: bool = json.loads(marker.read_text(encoding="utf-8")) == json.loads(json.dumps(identity))
-    return found
+    return (folder / IDENTITY).exists() and read_identity(folder) == comparable(identity)
+
+
+def read_identity(folder: Path) -> Any:
+    """What a folder was made with, comparable to another identity."""
+    return comparable(json.loads((folder / IDENTITY).read_text(encoding="utf-8")))
+
+
+def comparable(identity: Any) -> Any:
+    """An identity as plain data without null and empty mappings: a version without these keys did the same."""
+    if isinstance(identity, Mapping):
+        values = {str(key): comparable(value) for key, value in identity.items()}
+        return {key: value for key, value in values.items() if value not in (None, {})}
+    return [comparable(value) for value in identity] if isinstance(identity, list | tuple) else identity
 
 
 def discard_other(folder: Path, identity: dict[str, Any]) -> None:
     """Throw away unfinished work on `folder` of another identity: of a cache, which is only made again."""
     work = folder.with_name(folder.name + UNFINISHED)
-    marker = work / IDENTITY
-    if marker.exists() and json.loads(marker.read_text(encoding="utf-8")) != json.loads(json.dumps(identity)):
+    if (work / IDENTITY).exists() and read_identity(work) != comparable(identity):
         shutil.rmtree(work)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from contexture.streams.base import MixedBatches
@@ -16,7 +17,7 @@ from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
 from contexture.training.prepare import Prepared, prepare
 from tests.training.runs import Killed, assert_same, differ, killed_at, train
-from tests.training.toys import mixed, schedule
+from tests.training.toys import mixed, schedule, two_towers
 
 #: Two streams: joint inputs, whose rows are independent of one another, and pairs, negatives of one another.
 JOINT_AND_PAIRS = {"mlm": 1.0, "mspp": 1.0, "in_batch_negatives": 0.5}
@@ -105,6 +106,58 @@ def test_weights_of_a_mixture_do_not_depend_on_its_passes(examples: Path, tokeni
     assert_same(one, three, atol=1e-5, rtol=1e-4)
     light = {"run": schedule(4, mspp=1, in_batch_negatives=0.1)}
     assert differ(one, train(mixed(light), "run", examples, tokenizer, tmp_path / "light"))
+
+
+@pytest.mark.parametrize("name", ["ict", "bfs", "wlp"])
+def test_a_task_of_pairs_is_an_objective(name: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    """In-batch negatives over the pairs of that task alone."""
+    runs = {
+        "named": schedule(3, **{name: 1}),
+        "spelled_out": schedule(3, in_batch_negatives=1) | {"streams": {"pairs": {"tasks": [name]}}},
+    }
+    config = mixed(runs)
+    named, spelled_out = (train(config, run, examples, tokenizer, tmp_path / run) for run in runs)
+    assert_same(named, spelled_out)
+    assert read_curves(tmp_path / "named")[f"train/{name}"].between(0, 30).all()
+
+
+def test_tasks_of_pairs_mix_with_batches_of_their_own(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+    sizes = {"joint": 4, "ict": 6, "bfs": 8}
+    run = {"schedule": [{"steps": 2, "mlm": 1, "ict": 0.5, "bfs": 0.25}], "batch_size": sizes}
+    config = mixed({"run": run})
+    pretraining = config.pretraining("run")
+    assert pretraining.recipe.schedule[0].weights == {"mlm": 1, "ict": 0.5, "bfs": 0.25}
+    assert {name: pretraining.settings.batch_sizes("run", pretraining.streams)[name] for name in sizes} == sizes
+    assert pretraining.active == ["joint", "ict", "bfs"]
+    assert [pretraining.streams[name].read for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
+    train(config, "run", examples, tokenizer, tmp_path / "run")
+    assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        ({"steps": 2, "mml": 1}, r"no objective or key \['mml'\]; there are \['bfs', .*'wlp'\] and \['budget', "),
+        ({"step": 2, "mlm": 1}, r"no objective or key \['step'\]"),
+        ({"steps": 2, "mlm": 0}, r"weights\.mlm\s+Input should be greater than 0"),
+        ({"steps": 2, "weights": {"mlm": 1}, "ict": 1}, r"ict\s+Unexpected keyword argument"),
+        ({"steps": 2, "weights": {"mml": 1}}, r"no objective \['mml'\]; there are \['bfs', "),
+        ({"steps": 2}, r"weights\s+Field required"),
+        ({"mlm": 1}, r"runs\.run: a stage needs steps or a budget"),
+    ],
+)
+def test_a_stage_that_cannot_be_read(stage: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        mixed({"run": {"schedule": [stage]}})
+
+
+def test_pairs_that_are_not_drawn_are_named() -> None:
+    towers = two_towers(runs={"run": schedule(1, ict=1)})
+    values = towers.plain() | {"streams": {"pairs": {"sampling": {"tasks": ["bfs"]}}}}
+    with pytest.raises(ValidationError, match=r"tasks: no pairs of \['ict'\] are drawn; sampling\.tasks is \['bfs'\]"):
+        TypeAdapter(SystemConfig).validate_python(values)
+    with pytest.raises(ValidationError, match=r"ict reads pairs; the streams are \['passages'\]"):
+        TypeAdapter(SystemConfig).validate_python(values | {"streams": {"passages": {}}})
 
 
 @pytest.mark.slow

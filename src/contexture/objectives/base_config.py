@@ -1,6 +1,6 @@
 """What the settings of every objective tell, without torch."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -19,6 +19,8 @@ class ObjectiveConfig:
     implementation: ClassVar[str]
     #: Streams that it can read.
     streams: ClassVar[tuple[str, ...]]
+    #: Settings of its stream that differ from the system's; an objective with some reads batches of its own.
+    reads: ClassVar[dict[str, Any]] = {}
     #: Whether it reads states of tokens, which not every architecture has …
     reads_states: ClassVar[bool] = False
     #: … and predicts tokens from them.

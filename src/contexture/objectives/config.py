@@ -1,6 +1,6 @@
 """Settings of every objective, without torch: a run is checked before torch is loaded."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -71,6 +71,32 @@ class InBatchNegativesConfig(ObjectiveConfig):
 
 
 @dataclass(config=STRICT, frozen=True)
+class IctConfig(InBatchNegativesConfig):
+    """The same over a batch of pairs of the Inverse Cloze Task alone."""
+
+    title: ClassVar[str] = "ICT"
+    reads: ClassVar[dict[str, Any]] = {"tasks": ["ict"]}
+
+
+@dataclass(config=STRICT, frozen=True)
+class BfsConfig(InBatchNegativesConfig):
+    """The same over a batch of pairs of Body First Selection alone."""
+
+    title: ClassVar[str] = "BFS"
+    explained: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
+    reads: ClassVar[dict[str, Any]] = {"tasks": ["bfs"]}
+
+
+@dataclass(config=STRICT, frozen=True)
+class WlpConfig(InBatchNegativesConfig):
+    """The same over a batch of pairs of Wiki Link Prediction alone."""
+
+    title: ClassVar[str] = "WLP"
+    explained: ClassVar[str] = "finds a passage that links to the document of a sentence"
+    reads: ClassVar[dict[str, Any]] = {"tasks": ["wlp"]}
+
+
+@dataclass(config=STRICT, frozen=True)
 class QuickThoughtsConfig(ObjectiveConfig):
     """The softmax over the sentences of a batch."""
 
@@ -109,9 +135,11 @@ class SkipThoughtConfig(ObjectiveConfig):
 
 #: Every objective by its name in a schedule: its settings, which tell where its class is.
 OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
+    "bfs": BfsConfig,
     "bitext": BitextObjectiveConfig,
     "cmlm": CmlmConfig,
     "cross_thought": CrossThoughtConfig,
+    "ict": IctConfig,
     "in_batch_negatives": InBatchNegativesConfig,
     "lm": LmConfig,
     "mlm": MlmConfig,
@@ -121,4 +149,5 @@ OBJECTIVES: dict[str, type[ObjectiveConfig]] = {
     "simcse": SimcseConfig,
     "skip_thought": SkipThoughtConfig,
     "tsdae": TsdaeConfig,
+    "wlp": WlpConfig,
 }

@@ -37,4 +37,5 @@ def ablated(config: SystemConfig) -> SystemConfig:
         search=None,
         ablation=None,
         guests={},
+        select=None,
     )

@@ -12,9 +12,10 @@ from pydantic import AfterValidator, Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Lengths
+from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
-from contexture.strict import STRICT, Positive, checked
+from contexture.strict import STRICT, Positive, Removable, checked, key_error
 from contexture.systems.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
@@ -23,7 +24,7 @@ def _typed(values: Mapping[str, Any], kinds: Mapping[str, Any], what: str) -> di
     """Each value as its kind says; ValueError for names that there are not, and for faults, by their keys."""
     if unknown := sorted(set(values) - set(kinds)):
         raise ValueError(f"no {what} is called {', '.join(unknown)}; there are {sorted(kinds)}")
-    return {name: checked(kinds[name], {} if value is None else value, name) for name, value in values.items()}
+    return {name: checked(kinds[name], value, name) for name, value in values.items()}
 
 
 def _streams(values: dict[str, Any]) -> dict[str, Any]:
@@ -91,16 +92,17 @@ class SystemConfig:
     # Name → encoder. The first is that of runs which name none.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
     # Stream → how its examples are sampled and read.
-    streams: Annotated[dict[str, Any], AfterValidator(_streams)]
+    streams: Annotated[dict[str, Any], Removable, AfterValidator(_streams)]
     pretrain: PretrainConfig
     # Task → how it measures, and fine-tunes.
-    tasks: Annotated[dict[str, Any], AfterValidator(_tasks)] = Field(default_factory=dict)
+    tasks: Annotated[dict[str, Any], Removable, AfterValidator(_tasks)] = Field(default_factory=dict)
     # Name → what is measured; none: every run.
-    variants: dict[str, Variant] = Field(default_factory=dict)
+    variants: Annotated[dict[str, Variant], Removable] = Field(default_factory=dict)
     # Name → what is measured beside; models that others published, say.
-    more_variants: dict[str, Variant] = Field(default_factory=dict)
-    # The variants that are trained and measured, with the runs that they need, and none of other systems; null: all.
-    only: list[str] | None = None
+    more_variants: Annotated[dict[str, Variant], Removable] = Field(default_factory=dict)
+    # Variants and runs that are trained and measured, with the runs that they continue; without guests, and without the
+    # index of `contexture search` unless its run is among them. null: all.
+    select: Annotated[list[str], Field(min_length=1)] | None = None
     # Head with which runs that are variants are fine-tuned on answer selection; null: they are measured frozen alone.
     head: HeadKind | None = None
     # subwords, or whole words.
@@ -114,7 +116,7 @@ class SystemConfig:
     search: str | None = None
     ablation: Ablation | None = None
     # Encoders of other systems that are measured beside its own, frozen: system → variants.
-    guests: dict[str, list[str]] = Field(default_factory=dict)
+    guests: Annotated[dict[str, list[str]], Removable] = Field(default_factory=dict)
     # Whether the average of word vectors is measured beside.
     word_average: bool = False
     # Whether it is measured how many texts each variant embeds a second.
@@ -126,7 +128,8 @@ class SystemConfig:
                 raise ValueError(f"pretrain.runs.{name}: no encoder {run.encoder!r}; there are {sorted(self.encoders)}")
             if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
                 raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
-            named = {*run.streams, *(run.batch_size if isinstance(run.batch_size, dict) else ())}
+            sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
+            named = {*run.streams, *sizes} - {name for name in run.names if OBJECTIVES[name].reads}
             if unknown := sorted(named - set(self.streams)):
                 raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
         for role in ROLES:
@@ -153,8 +156,8 @@ class SystemConfig:
             raise ValueError(f"search: {BEST} is one of the runs: have {HELD_OUT} measure one under its own name")
         if self.search not in (None, BEST, *self.pretrain.runs):
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
-        if unknown := sorted(set(self.only or ()) - set(self.measured)):
-            raise ValueError(f"only: no variant {unknown}; there are {sorted(self.measured)}")
+        if unknown := sorted(set(self.select or ()) - set(self.selectable)):
+            raise key_error(f"no variant or run {unknown}; there are {sorted(self.selectable)}", "select")
         for task, settings in self.tasks.items():
             settings.check_variants(self.variants_of(task))
         self._check_shared_examples()
@@ -177,9 +180,14 @@ class SystemConfig:
         """All variants."""
         return (self.variants or {name: Variant(head=self.head) for name in self.pretrain.runs}) | self.more_variants
 
+    @property
+    def selectable(self) -> dict[str, Variant]:
+        """All variants, and each run as a variant by itself unless a variant has its name."""
+        return {name: Variant(head=self.head) for name in self.pretrain.runs} | self.measured
+
     def runs_of(self, variant: str) -> list[str]:
         """The runs that a variant is made of; none for a published model."""
-        found = self.measured[variant]
+        found = self.selectable[variant]
         return [] if found.model is not None else (found.runs or [variant])
 
     def before(self, run: str) -> str | None:
@@ -213,6 +221,7 @@ class SystemConfig:
             else config
             for name, config in self.streams.items()
         }
+        streams |= recipe.own_streams(streams)
         encoder, settings = self.encoders[self.encoder_of(run)], self.pretrain.of_run(run)
         return Pretraining(run, recipe, encoder, self.lengths, streams, settings)
 
@@ -261,10 +270,8 @@ class SystemConfig:
         return {config.made_of for config in self.streams.values()}
 
     def restricted(self, variants: list[str]) -> "SystemConfig":
-        """The same system with these variants alone, none of other systems, and the runs that they need."""
-        if unknown := sorted(set(variants) - set(self.measured)):
-            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(self.measured)}")
-        needed = {run for name in variants for run in self.runs_of(name)} | ({self.search} - {None, BEST})
+        """The same system with these variants and runs alone, the runs that they need, and no guests."""
+        needed = {run for name in variants for run in self.runs_of(name)}
         for name in reversed(self.order):
             if name in needed and (start := self.before(name)):
                 needed.add(start)
@@ -272,10 +279,11 @@ class SystemConfig:
         return replace(
             self,
             pretrain=replace(self.pretrain, runs=runs),
-            variants={name: self.measured[name] for name in variants},
+            variants={name: self.selectable[name] for name in variants},
             more_variants={},
-            only=None,
+            select=None,
             guests={},
+            search=self.search if self.search == BEST or self.search in runs else None,
             tasks={name: settings.restricted(variants) for name, settings in self.tasks.items()},
             ablation=None,
         )

@@ -1,17 +1,17 @@
 """What a training run is told: one file of this, and the example files, are all it needs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import BeforeValidator, Field, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
-from contexture.streams.base_config import with_run
-from contexture.strict import STRICT, Positive, checked
+from contexture.streams.base_config import StreamConfig, with_run
+from contexture.strict import STRICT, Positive, Removable, checked
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -75,12 +75,26 @@ class Stage:
             raise ValueError("share is of pretrain.budget: a stage with steps or a budget of its own has none")
 
 
+#: What the keys of a stage are, besides the names of objectives.
+STAGE_KEYS = frozenset(field.name for field in fields(Stage))
+
+
+def parse_stage(stage: Any) -> Any:
+    """A stage with its objectives under `weights`; they may also stand beside the other keys: {mlm: 1, ict: 0.5}."""
+    if not isinstance(stage, Mapping) or "weights" in stage or stage.keys() <= STAGE_KEYS:
+        return stage
+    if unknown := sorted(stage.keys() - STAGE_KEYS - OBJECTIVES.keys()):
+        raise ValueError(f"no objective or key {unknown}; there are {sorted(OBJECTIVES)} and {sorted(STAGE_KEYS)}")
+    keys = {key: value for key, value in stage.items() if key in STAGE_KEYS}
+    return keys | {"weights": {name: weight for name, weight in stage.items() if name in OBJECTIVES}}
+
+
 @dataclass(config=STRICT, frozen=True)
 class PretrainRun:
     """One pre-trained encoder: a schedule of weighted objectives."""
 
     # Stages one after the other; none at all keeps the initial weights (a baseline without pre-training).
-    schedule: list[Stage]
+    schedule: list[Annotated[Stage, BeforeValidator(parse_stage)]]
     # Objective → settings that differ from its defaults.
     objectives: dict[str, dict[str, Any]] = Field(default_factory=dict)
     # Name among `encoders`; null: the first.
@@ -129,14 +143,21 @@ class PretrainRun:
         found: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
         return found
 
+    def own_streams(self, streams: Mapping[str, StreamConfig]) -> dict[str, StreamConfig]:
+        """The streams of the objectives that read batches of their own, by the objectives' names."""
+        own = {}
+        for name in self.names:
+            source = next((streams[stream] for stream in self.objective(name).readable if stream in streams), None)
+            if source is not None and OBJECTIVES[name].reads:
+                own[name] = with_run(source, OBJECTIVES[name].reads, name)
+        return own
+
     def stream_of(self, name: str, there: Mapping[str, Any]) -> str:
         """The stream that an objective reads, among those that are there; ValueError where it can read none."""
         settings = self.objective(name)
         readable = [stream for stream in settings.readable if stream in there]
-        if settings.stream is None and readable:
-            return readable[0]
-        if settings.stream in readable:
-            return str(settings.stream)
+        if readable and settings.stream in (None, *readable):
+            return name if settings.reads else settings.stream or readable[0]
         raise ValueError(
             f"{name} reads {' or '.join(settings.readable)}; "
             + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(there)}")
@@ -148,7 +169,7 @@ class PretrainConfig:
     """How every pre-training run of a system is trained."""
 
     # Name → run.
-    runs: dict[str, PretrainRun]
+    runs: Annotated[dict[str, PretrainRun], Removable]
     # Rows of an optimizer step, over all devices, of each stream.
     batch_size: Positive
     optimizer: OptimizerConfig

@@ -116,7 +116,8 @@ def test_a_run_is_not_resumed_with_other_settings(
         "lengths.query: was 12, is 10": replace(config, lengths=replace(config.lengths, query=10)),
     }
     for difference, changed in others.items():
-        assert f"run.set-aside, begun with other settings ({difference}); to resume it" in told(changed)
+        message = told(changed)
+        assert f"run starts anew; what was begun with other settings ({difference}) is set aside as" in message
     assert "(seed: was 0, is 1)" in told(config, seed=1)
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "ict").symlink_to(examples / "pairs" / "ict")

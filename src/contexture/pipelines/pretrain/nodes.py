@@ -64,7 +64,7 @@ def pretrain_one(
 def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
     """What makes a training what it is."""
     training = config.pretraining(run)
-    sizes = config.pretrain.batch_sizes(run, config.streams)
+    sizes = config.pretrain.batch_sizes(run, training.streams)
     shared = asdict(training.settings)
     for key in ("runs", "budget"):  # other runs, and what the stages of the schedule say
         del shared[key]

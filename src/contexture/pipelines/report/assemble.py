@@ -154,8 +154,9 @@ def trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, flo
         folder = encoder_dir(pretrained_dir(models_dir), run, 0)
         spent = summary_of(folder)
         if spent["steps"]:
-            sizes = config.pretrain.batch_sizes(run, config.streams)
-            spent["examples"] = spent["steps"] * sum(sizes[name] for name in config.pretraining(run).active)
+            training = config.pretraining(run)
+            sizes = config.pretrain.batch_sizes(run, training.streams)
+            spent["examples"] = spent["steps"] * sum(sizes[name] for name in training.active)
             speed = read_curves(folder).get("train/tokens_per_second")
             spent["tokens_per_second"] = (
                 spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()
@@ -200,7 +201,7 @@ def labels(system: ResolvedSystem) -> dict[str, str]:
     for name in [*config.measured, *config.pretrain.runs]:
         runs = config.runs_of(name) if name in config.measured else [name]
         objectives = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].names)
-        if name in OBJECTIVES or len(objectives) > 1:
+        if name in objectives or len(objectives) > 1:
             names[name] = " + ".join(OBJECTIVES[one].title for one in objectives)
     names |= getattr(import_module(system.page_module), "LABELS", {})
     for other, included in system.included.items():

@@ -1,0 +1,162 @@
+"""Compare the results of two runs: every record of every system's metrics.json, value for value.
+
+OLD and NEW are `data/08_reporting` folders. Records with the same system, variant, seed, task, data, protocol, split
+and metric are compared. The exit status is 1 if anything differs, 0 if all records are equal.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: What identifies a record; the other keys hold measured numbers.
+KEYS = ("system", "variant", "seed", "task", "data", "protocol", "split", "metric")
+
+Record = dict[str, Any]
+RecordKey = tuple[Any, ...]
+
+
+class Rename(NamedTuple):
+    """A changed name in the records of OLD: of the key itself, or of a value of the key `key`."""
+
+    key: str | None
+    old: str
+    new: str
+
+
+class Comparison(NamedTuple):
+    """The outcome of comparing two folders; the tables' columns are KEYS, then "field", "old" and "new"."""
+
+    equal: int
+    different: list[list[str]]
+    missing: list[list[str]]
+    new: list[list[str]]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs, is missing or is new."""
+        return not (self.different or self.missing or self.new)
+
+
+def parse_rename(text: str) -> Rename:
+    """Parse `OLD=NEW` or `KEY:OLD=NEW`."""
+    names, separator, new = text.partition("=")
+    key, colon, old = names.partition(":")
+    if not colon:
+        key, old = "", names
+    if not (separator and old and new):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither OLD=NEW nor KEY:OLD=NEW")
+    return Rename(key or None, old, new)
+
+
+def rename_record(record: Record, renames: Iterable[Rename]) -> Record:
+    """Return a record with new names; keys first, so that values are found under their new key."""
+    renames = list(renames)
+    keys = {rename.old: rename.new for rename in renames if rename.key is None}
+    renamed = {keys.get(key, key): value for key, value in record.items()}
+    for rename in renames:
+        if rename.key is not None and renamed.get(rename.key) == rename.old:
+            renamed[rename.key] = rename.new
+    return renamed
+
+
+def read_records(folder: Path, renames: Iterable[Rename] = ()) -> dict[RecordKey, Record]:
+    """Read the records of all systems below `folder`, by their keys.
+
+    Raises ValueError if there are none, if a key is missing, or if two records have the same keys.
+    """
+    files = sorted(folder.glob("*/metrics.json"))
+    if not files:
+        raise ValueError(f"{folder}: no */metrics.json; give a folder data/08_reporting")
+    renames, records = list(renames), dict[RecordKey, Record]()
+    for file in files:
+        for record in json.loads(file.read_text(encoding="utf-8")):
+            renamed = rename_record(record, renames)
+            if absent := [key for key in KEYS if key not in renamed]:
+                raise ValueError(f"{file}: a record without {', '.join(absent)}: {record}")
+            identity = tuple(renamed[key] for key in KEYS)
+            if identity in records:
+                raise ValueError(f"{file}: two records of {' '.join(map(str, identity))}")
+            records[identity] = renamed
+    return records
+
+
+def is_same(old: object, new: object, tolerance: float) -> bool:
+    """Whether two values are equal, or two numbers at most `tolerance` apart."""
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return old == new or abs(old - new) <= tolerance
+    return old == new
+
+
+def compare(
+    old: dict[RecordKey, Record], new: dict[RecordKey, Record], ignored: Iterable[str] = (), tolerance: float = 0.0
+) -> Comparison:
+    """Compare two sets of records by their keys."""
+    ignored = {*ignored, *KEYS}
+    comparison, equal = Comparison(equal=0, different=[], missing=[], new=[]), 0
+    for identity, record in old.items():
+        row = [str(part) for part in identity]
+        if identity not in new:
+            comparison.missing.append([*row, "value", str(record.get("value", "–")), "–"])
+            continue
+        differences = []
+        for field in sorted((record.keys() | new[identity].keys()) - ignored):
+            values = record.get(field, "–"), new[identity].get(field, "–")
+            if not is_same(*values, tolerance):
+                differences.append([*row, field, *map(str, values)])
+        comparison.different.extend(differences)
+        equal += not differences
+    for identity, record in new.items():
+        if identity not in old:
+            comparison.new.append([*map(str, identity), "value", "–", str(record.get("value", "–"))])
+    return comparison._replace(equal=equal)
+
+
+def print_table(title: str, rows: list[list[str]], limit: int) -> None:
+    """Print the first `limit` rows below a title, in columns that are aligned."""
+    if not rows:
+        return
+    shown = [[*KEYS, "field", "old", "new"], *rows[:limit]]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(shown[0]))]
+    print(f"\n{title}: {len(rows)}")
+    for row in shown:
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if len(rows) > limit:
+        print(f"  … and {len(rows) - limit} more; --limit {len(rows)} shows all")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print what differs; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path, metavar="OLD", help="a folder data/08_reporting")
+    parser.add_argument("new", type=Path, metavar="NEW", help="another")
+    parser.add_argument(
+        "--rename",
+        type=parse_rename,
+        action="append",
+        default=[],
+        metavar="[KEY:]OLD=NEW",
+        help="a name in OLD that NEW has changed: of a key, or of a value of KEY (task:answers=answer_selection)",
+    )
+    parser.add_argument(
+        "--ignore", action="append", default=["seconds"], metavar="KEY", help="do not compare KEY (always: seconds)"
+    )
+    parser.add_argument("--tolerance", type=float, default=0.0, help="numbers this far apart are equal (default: 0)")
+    parser.add_argument("--limit", type=int, default=50, help="rows of each table that are printed (default: 50)")
+    options = parser.parse_args(arguments)
+    try:
+        old, new = read_records(options.old, options.rename), read_records(options.new)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    comparison = compare(old, new, options.ignore, options.tolerance)
+    print(f"{len(old)} records in {options.old}, {len(new)} in {options.new}: {comparison.equal} are equal")
+    print_table("Different", comparison.different, options.limit)
+    print_table("Missing in NEW", comparison.missing, options.limit)
+    print_table("Only in NEW", comparison.new, options.limit)
+    return 0 if comparison.is_equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

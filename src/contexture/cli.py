@@ -1,0 +1,54 @@
+"""Kedro's commands of this project: `kedro run`, whose `--params` also takes lists and mappings."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+import yaml
+from kedro.framework.cli.project import run
+from omegaconf import OmegaConf
+
+
+def split_params(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Parse `key=value,other.key=[a,b]`: values are YAML, and commas in their brackets and quotes do not divide.
+
+    Kedro's own parser divides at every comma. Parameters of a file (`--config`) are nested values already.
+    """
+    if isinstance(value, Mapping):
+        return value
+    items: list[str] = []
+    for part in value.split(","):
+        if items and not is_complete(items[-1]):
+            items[-1] += f",{part}"
+        elif part.strip():
+            items.append(part.strip())
+    for item in items:
+        key, separator, _ = item.partition("=")
+        if not (key.strip() and separator):
+            raise click.BadParameter(f"{item!r} is not KEY=VALUE", context, option)
+        if not is_complete(item):
+            raise click.BadParameter(f"{item!r}: close its brackets and quotes", context, option)
+    return OmegaConf.to_container(OmegaConf.from_dotlist(items))
+
+
+def is_complete(item: str) -> bool:
+    """Whether the brackets and quotes in which the value of `key=value` begins are closed."""
+    value = item.partition("=")[2].strip()
+    if not value.startswith(("[", "{", '"', "'")):
+        return True
+    try:
+        yaml.safe_load(value)
+    except yaml.YAMLError:
+        return False
+    return True
+
+
+@click.group()
+def cli() -> None:
+    """Kedro looks for its own commands here."""
+
+
+for _option in run.params:
+    if _option.name == "params":
+        _option.callback = split_params
+cli.add_command(run)

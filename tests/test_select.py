@@ -1,0 +1,118 @@
+"""Which variants, runs and guests of a system are left in, as an environment of the user's own says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kedro.config import OmegaConfigLoader
+
+from contexture.config import ConfigurationError, Parameters, check_parameters, merged
+from contexture.pipelines.system import create_included_pipeline, create_pipeline, resolve_all
+from contexture.settings import CONFIG_LOADER_ARGS
+from contexture.systems.config import SystemConfig
+from tests.environments import CONF, checked, parameters
+
+
+def load_environment(folder: Path, changes: dict[str, Any], **runtime: Any) -> Parameters:
+    """The parameters of conf/base below an environment with these changes, merged by Kedro."""
+    (folder / "base").symlink_to(CONF / "base")
+    (folder / "mine").mkdir()
+    (folder / "mine/parameters.yml").write_text(yaml.safe_dump(changes))
+    loader = OmegaConfigLoader(str(folder), env="mine", runtime_params=runtime, **CONFIG_LOADER_ARGS)
+    return check_parameters(loader["parameters"], [folder / "mine", folder / "base"], runtime)
+
+
+def change_base(changes: dict[str, Any]) -> dict[str, SystemConfig]:
+    return check_parameters(merged(parameters("base"), changes), [CONF / "base"], {}).systems
+
+
+def test_selected_variants_alone_are_left() -> None:
+    """The settings of a run stay as they were."""
+    whole, league = (
+        checked("base").systems["league"],
+        change_base({"league": {"select": ["simcse", "random"]}})["league"],
+    )
+    assert list(league.measured) == ["simcse", "random"] and set(league.pretrain.runs) == {"simcse", "random"}
+    assert whole.guests and not league.guests
+    assert league.pretraining("simcse").recipe == whole.pretraining("simcse").recipe
+
+
+def test_selected_variants_are_left_as_guests() -> None:
+    systems = change_base({"mspp": {"select": ["joint_ie"]}})
+    assert list(systems["mspp"].measured) == ["joint_ie"] and systems["league"].guests["mspp"] == ["joint_ie"]
+    assert "mspp" not in change_base({"mspp": {"select": ["base_ie"]}})["league"].guests
+
+
+def test_a_run_that_is_no_variant_is_selected_with_the_runs_that_it_continues() -> None:
+    mspp = change_base({"mspp": {"select": ["mlm"]}})["mspp"]
+    assert "mlm" not in checked("base").systems["mspp"].measured
+    assert list(mspp.measured) == ["mlm"] and set(mspp.pretrain.runs) == {"base", "mlm"}
+    assert mspp.runs_of("mlm") == ["mlm"] and mspp.measured["mlm"].head == mspp.head
+
+
+def test_a_run_is_selected_without_the_one_that_searches() -> None:
+    towers = change_base({"two_tower": {"select": ["ict"]}})["two_tower"]
+    assert set(towers.pretrain.runs) == {"ict"} and towers.search is None
+    assert change_base({"two_tower": {"select": ["static_ict"]}})["two_tower"].search == "static_ict"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"league": {"select": ["none"]}}, r"league\.select: no variant or run \['none'\]; there are \['cmlm', "),
+        ({"league": {"select": []}}, r"league\.select: List should have at least 1 item"),
+        ({"league": {"only": ["mlm"]}}, r"league\.only: no such parameter; it is called select"),
+        ({"league": {"guests": {"mspp": ["none"]}}}, r"league\.guests\.mspp: no variant is called none; there are"),
+        (
+            {"quick_thoughts": {"more_variants": {"minilm": {"model": "all-MiniLM-L6-v2"}}}}
+            | {"league": {"guests": {"quick_thoughts": ["minilm"]}}},
+            r"league\.guests\.quick_thoughts: \['minilm'\] are published models: name them in league\.more_variants",
+        ),
+    ],
+)
+def test_what_cannot_be_selected_is_named_with_its_key(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        change_base(changes)
+
+
+def test_a_guest_without_variants_is_none() -> None:
+    found = check_parameters(merged(parameters("base"), {"league": {"guests": {"mspp": []}}}), [CONF / "base"], {})
+    league = found.systems["league"]
+    assert set(league.guests) == {"cmlm", "cross_thought", "quick_thoughts", "two_tower"}
+    system = resolve_all(found)["league"]
+    nodes = (create_pipeline(system, found) + create_included_pipeline(system, found)).nodes
+    assert "mspp" not in {node.namespace for node in nodes} and "cmlm.gather_encoders" in {node.name for node in nodes}
+
+
+def test_null_empties_a_mapping_of_the_base(tmp_path: Path) -> None:
+    changes = {
+        "league": {"guests": None},
+        "mspp": {"variants": None, "tasks": None},
+        "quick_thoughts": {"pretrain": {"runs": None}, "variants": None, "tasks": None},
+        "tour": None,
+    }
+    found = load_environment(tmp_path, changes)
+    assert found.systems["league"].guests == {} and found.tour == {}
+    mspp = found.systems["mspp"]
+    assert list(mspp.measured) == list(mspp.pretrain.runs) and mspp.tasks == {}
+    assert found.systems["quick_thoughts"].pretrain.runs == {}
+
+
+def test_null_removes_an_entry_of_the_base(tmp_path: Path) -> None:
+    changes = {
+        "league": {"guests": {"mspp": None}, "pretrain": {"runs": {"simcse": None}}, "tasks": {"retrieval": None}},
+        "tour": {"league": None, "quick_thoughts": {"changes": {"tasks": {"sentences": None}}}},
+    }
+    found, base = load_environment(tmp_path, changes), checked("base")
+    league, whole = found.systems["league"], base.systems["league"]
+    assert list(league.guests) == [name for name in whole.guests if name != "mspp"]
+    assert set(league.measured) == set(whole.measured) - {"simcse"}
+    assert set(league.tasks) == set(whole.tasks) - {"retrieval"}
+    assert set(found.tour) == set(base.tour) - {"league"}
+    assert found.toured().systems["quick_thoughts"].tasks == {} and found.systems["quick_thoughts"].tasks
+
+
+def test_null_on_the_command_line_empties_a_mapping(tmp_path: Path) -> None:
+    found = load_environment(tmp_path, {"league": {"guests": {"mspp": ["mspp_ie"]}}}, league={"guests": None})
+    assert found.systems["league"].guests == {}
