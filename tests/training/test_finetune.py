@@ -146,20 +146,14 @@ def test_the_encoder_has_the_best_weights_too(encoder: Encoder, tmp_path: Path) 
     )  # four steps of Adam, not sixteen
 
 
-def test_a_value_that_was_never_a_number_is_refused(encoder: Encoder, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="toward: the loss was never finite: lower the learning rate, or use fp32"):
-        tune(encoder, [float("nan")] * 20, tmp_path)
-
-
-def test_a_start_that_is_a_number_hides_no_training_that_is_none(encoder: Encoder, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="never finite"):
-        tune(encoder, [1.0, *[float("nan")] * 20], tmp_path, from_start=True)
-
-
-@pytest.mark.parametrize("value", [float("inf"), float("-inf")])
-def test_infinity_is_no_best_value(value: float, encoder: Encoder, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="never finite"):
-        tune(encoder, [value] * 20, tmp_path)
+@pytest.mark.parametrize("values", [[float("nan")] * 20, [float("inf")] * 20, [float("-inf")] * 20])
+@pytest.mark.parametrize("start", [[], [1.0]])
+def test_what_was_never_finite_is_refused(
+    start: list[float], values: list[float], encoder: Encoder, tmp_path: Path
+) -> None:
+    """A start that is a number hides no training that is none."""
+    with pytest.raises(ValueError, match="toward: the loss was never finite"):
+        tune(encoder, start + values, tmp_path, from_start=bool(start))
 
 
 def test_a_seed_gives_the_same_weights(encoder: Encoder, tmp_path: Path) -> None:
