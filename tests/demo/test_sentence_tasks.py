@@ -1,19 +1,13 @@
 """The tasks for encoders of sentences: formats, labels, and that they turn on words that belong together."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
 
-from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.fields import fields, moods, towns
 from contexture.demo.grammar import render, topics
 from contexture.demo.names import source
@@ -28,14 +22,11 @@ from contexture.tasks.sentences.senteval import read_classification, read_relate
 from .words import words
 
 FIELDS = {word: name for name, group in {**fields(), **moods()}.items() for word in group}
-SCORE = re.compile(r"\d\.\d+")
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tasks")
-    write_demo_world(DemoConfig(pages=25, novels=1), folder)
-    return folder / "senteval"
+def demo(small_world: Path) -> Path:
+    return small_world / "senteval"
 
 
 @pytest.fixture(scope="module")
@@ -50,33 +41,6 @@ def test_the_files_are_those_of_the_published_layout(files: dict[str, list[str]]
         assert not any("\n" in line or "\r" in line for line in lines)
         if rows_of(name, lines):
             assert 60 <= rows_of(name, lines) <= 400
-
-
-def test_lines_by_plain_python(files: dict[str, list[str]]):
-    """The formats as published, without the readers of this package."""
-    for name in ("MR/rt-polarity.pos", "MR/rt-polarity.neg", "SUBJ/subj.objective", "SUBJ/subj.subjective"):
-        assert all(re.fullmatch(r"[A-Za-z].*\.", line) and "\t" not in line for line in files[name])
-    for name in ("TREC/train_5500.label", "TREC/TREC_10.label"):
-        assert all(re.fullmatch(r"(ABBR|DESC|ENTY|HUM|LOC|NUM):[a-z]+ [A-Z].* [?.]", line) for line in files[name])
-    for split in ("train", "test"):
-        header, *rows = files[f"MRPC/msr_paraphrase_{split}.txt"]
-        assert header == "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"
-        assert all(re.fullmatch(r"[01]\t\d+\t\d+\t[^\t]+\t[^\t]+", row) for row in rows)
-    for split in ("train", "trial", "test_annotated"):
-        header, *rows = files[f"SICK/SICK_{split}.txt"]
-        assert header == "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
-        pattern = r"\d+\t[^\t]+\t[^\t]+\t[1-5]\.\d\t(ENTAILMENT|NEUTRAL|CONTRADICTION)"
-        assert all(re.fullmatch(pattern, row) for row in rows)
-    for split in ("train", "dev", "test"):
-        fields_of = [line.split("\t") for line in files[f"STS/STSBenchmark/sts-{split}.csv"]]
-        assert {len(row) for row in fields_of} == {7}
-        assert all(SCORE.fullmatch(row[4]) and 0 <= float(row[4]) <= 5 for row in fields_of)
-    assert SUBSETS == ("deft-forum", "deft-news", "headlines", "images", "OnWN", "tweet-news")
-    for subset in SUBSETS:
-        pairs, scores = (files[f"STS/STS14-en-test/STS.{kind}.{subset}.txt"] for kind in ("input", "gs"))
-        assert len(pairs) == len(scores) and all(line.count("\t") == 1 for line in pairs)
-        assert all(SCORE.fullmatch(value) and 0 <= float(value) <= 5 for value in scores)
-    assert all(line.count("\t") == 4 for line in files["analogies.tsv"])
 
 
 def test_the_readers_of_the_benchmarks_take_all_of_them(demo: Path):
@@ -175,25 +139,6 @@ def test_no_sentence_of_a_task_is_in_the_corpus(demo: Path):
     tasks = {" ".join(words(text)) for text in _texts(demo)}
     assert len(corpus) > 15_000 and len(tasks) > 3_000
     assert not corpus & tasks
-
-
-def test_what_words_are_met_with_helps_and_random_vectors_do_not(demo: Path):
-    """Vectors of the fields stand for what can be learned from the novels."""
-    names = {name: i for i, name in enumerate(sorted(set(FIELDS.values())))}
-    rng = np.random.default_rng(0)
-    known = {word: np.eye(len(names))[names[field]] for word, field in FIELDS.items()}
-    untrained: dict[str, NDArray[np.float64]] = {}
-    for name in ("mr", "subj"):
-        table = read_classification(demo, name, "any").table.sample(frac=1, random_state=0)
-        by_field = [
-            sum((known.get(w, np.zeros(len(names))) for w in words(t)), np.zeros(len(names))) for t in table["text"]
-        ]
-        by_chance = [sum(untrained.setdefault(w, rng.normal(size=300)) for w in words(t)) for t in table["text"]]
-        learned, random = (
-            cross_val_score(LogisticRegression(C=0.1, max_iter=300), np.array(vectors), table["label"], cv=10).mean()
-            for vectors in (by_field, by_chance)
-        )
-        assert learned > 0.95 and random < 0.65
 
 
 def _rows(demo: Path, name: str) -> Iterator[Any]:

@@ -265,9 +265,3 @@ REFUSED: list[tuple[dict[str, Any], Any, str]] = [
 def test_what_cannot_be_trained_is_refused(settings: dict[str, Any], encoder: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         CmlmConfig(**{"projections": 9} | settings).check(encoder, LENGTHS)
-
-
-@pytest.mark.parametrize("settings", [{"probability": 1.0}, {"probability": 0.0}, {"projections": -1}])
-def test_more_masked_tokens_than_there_are_is_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        CmlmConfig(**settings)

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
-from contexture.encoders.layout import text_layout
 from contexture.objectives.config import CrossThoughtConfig, MlmConfig
 from contexture.objectives.cross_thought import CrossThought, masked_places
 from contexture.objectives.masking import IGNORED
@@ -351,10 +350,3 @@ def test_flops_are_those_of_every_layer() -> None:
     across = float(encoder.cross.flops(torch.tensor([2])))
     assert float(objective.flops(batch)) == pytest.approx(own + across)
     assert float(encoder.flops(batch)) == float(encoder.layer_flops(lengths))
-
-
-def test_sequences_alone_are_the_texts_of_masked_language_modelling() -> None:
-    encoder, _ = made(tokens=1)
-    layout = text_layout(sentences(*SAMPLES[0]), encoder.specials, 14)
-    chunk = encoder.document.chunks(sentences(*SAMPLES[0]), 14, 1000)[0][0]
-    assert torch.equal(layout["input_ids"].sort(0).values, chunk["input_ids"].sort(0).values)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import given
@@ -13,13 +12,14 @@ from hypothesis import strategies as st
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base import Steps, Stream, TextStream, TokenStream, dealt, needs_of, numbers, parts_of
+from contexture.streams.base import Steps, TextStream, TokenStream, dealt, needs_of, numbers, parts_of
 from contexture.streams.joint.config import JointConfig
 from contexture.streams.pairs.config import PassagesConfig
 from contexture.streams.sentences.batches import Contiguous, ShuffledSentences
 from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
 from contexture.training.config import OptimizerConfig, PretrainConfig
 from tests.encoders.toys import build
+from tests.training.toys import write_sentences
 
 #: Sentences of each document; the corpus has 30.
 DOCUMENTS = [11, 2, 7, 3, 7]
@@ -35,11 +35,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
         for position in range(size):
             tokens = [100 + len(rows), *draw.integers(5, 25, draw.integers(0, 8)).tolist()]
             rows.append({"document": f"d{number}", "position": position, "tokens": tokens})
-    schema = pa.schema({"document": pa.string(), "position": pa.int32(), "tokens": pa.list_(pa.int32())})
     folder = tmp_path_factory.mktemp("sentences")
-    for part in range(2):
-        table = pa.Table.from_pylist(rows[part * 15 : part * 15 + 15], schema)
-        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=4)
+    write_sentences(rows, folder)
     return folder, rows
 
 
@@ -127,16 +124,6 @@ def test_shuffled_sentences_come_once_an_epoch_in_an_order_of_the_seed(corpus: A
     assert texts_of(other.batch(2, 0)) != epochs[0][20:]
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_ranks_share_out_shuffled_sentences(ranks: int, corpus: Any, encoder: Encoder) -> None:
-    whole = shuffled(corpus[0], encoder)
-    parts = [shuffled(corpus[0], encoder, rank=rank, ranks=ranks, passes=3) for rank in range(ranks)]
-    for step in range(4):
-        batches = [part.batch(step, 0) for part in parts]
-        assert all(len(texts_of(batch)) == 12 // ranks for batch in batches)
-        assert sorted(text for batch in batches for text in texts_of(batch)) == sorted(texts_of(whole.batch(step, 0)))
-
-
 @pytest.mark.parametrize("open_stream", [contiguous, shuffled])
 def test_some_tokens_are_there_to_be_counted(open_stream: Any, corpus: Any, encoder: Encoder) -> None:
     folder, rows = corpus
@@ -167,21 +154,6 @@ def test_texts_that_are_negatives_stay_whole_and_tokens_are_split() -> None:
     assert (TokenStream.splits, TextStream.splits, Contiguous.splits, ShuffledSentences.splits) == (
         True, False, False, False,
     )  # fmt: skip
-
-
-def test_a_stream_without_tokens_says_so() -> None:
-    class Silent(Stream):
-        def __init__(self) -> None:
-            pass
-
-        def collate(self, *_: Any) -> dict[str, Any]:
-            return {}
-
-        def encode(self, *_: Any) -> None:
-            pass
-
-    with pytest.raises(NotImplementedError, match="Silent has no tokens to count"):
-        Silent().sample(3)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 8))

@@ -21,7 +21,10 @@ GOOD = "The ferry to the island leaves at seven, and it takes the old road aroun
 OFF = Filters(too_short=None, too_long=None, markup_left=False, few_letters=None, repetition=None, wrong_language=None)
 
 
-def test_a_good_paragraph_is_kept() -> None:
+@given(st.text())
+def test_any_text_has_a_reason_or_none(text: str) -> None:
+    assert drop_reason(text, "en", Filters()) in {None, *TEXT_REASONS}
+    assert drop_reason(text, "en", OFF) is None
     assert drop_reason(GOOD, "en", Filters()) is None
 
 
@@ -62,10 +65,9 @@ def test_markup(text: str) -> None:
     [
         "For a < b and b > c, f(x) = {x}.",
         "AT&T and R&D; Q&A",
-        "He wrote <p> for the sound, and <ph> before it.",
+        "<p> for the sound, and <ph>.",
         "arr[0][1] | x",
-        "'Twas 'so', she said; it's ''fine",
-        "1 | 2 | 3",
+        "''fine",
     ],
 )
 def test_what_only_looks_like_markup(text: str) -> None:
@@ -107,12 +109,6 @@ def test_the_first_reason_counts() -> None:
         filters = dataclasses.replace(filters, **{key: off})
     assert found == ["too_short", "markup_left", "few_letters", "repetition"]
     assert drop_reason(text, "en", filters) is None
-
-
-@given(st.text())
-def test_any_text_has_a_reason_or_none(text: str) -> None:
-    assert drop_reason(text, "en", Filters()) in {None, *TEXT_REASONS}
-    assert drop_reason(text, "en", OFF) is None
 
 
 @given(st.text())

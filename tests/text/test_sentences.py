@@ -1,6 +1,5 @@
 """Punkt with our own parameters: where it breaks, and that no character is lost."""
 
-import copy
 import time
 
 import pytest
@@ -90,29 +89,7 @@ def test_a_long_text_has_no_seams() -> None:
     assert splitter("en").split(text) == sentences
 
 
-UNITS = [
-    "A. ",
-    "a.",
-    "! ",
-    "). ",
-    "U.S. ",
-    "a",
-    "(",
-    "\u2019.",
-    "(A. ",
-    "... ",
-    ". ",
-    "1. ",
-    "« ",
-    "「あ。",
-    "。",
-    " ",
-    ".\xa0",
-    "a, 1. ",
-]
-
-
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", ["A. ", "! ", "). ", "U.S. ", "a", "(", "\u2019.", "... ", "1. ", "« ", "「あ。", " "])
 def test_time_is_linear(unit: str) -> None:
     split = splitter("ja" if ord(unit[0]) > 0x3000 else "en").split
     split("'Dr. Ash.'")  # NLTK is loaded
@@ -122,11 +99,6 @@ def test_time_is_linear(unit: str) -> None:
         split(unit * count)
         times.append(time.process_time() - start)
     assert times[1] < 8 * times[0] * 3 + 0.2
-
-
-def test_a_splitter_is_made_anew_from_its_parameters() -> None:
-    text = "Dr. Ash met Mr. Fen. They sailed."
-    assert copy.copy(splitter("en")).split(text) == splitter("en").split(text)
 
 
 def test_parameters_can_be_given() -> None:

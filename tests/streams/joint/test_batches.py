@@ -6,26 +6,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.streams.base import Steps, needs_of
-from contexture.streams.joint.batches import Joint, joint_examples
+from contexture.streams.joint.batches import Joint
 from contexture.streams.joint.config import JointConfig, JointSampling
-from contexture.streams.rows import NothingToReadError
 from tests.encoders.toys import build
+from tests.training.toys import TOKENS, write_rows
 
 CONFIG = JointConfig(sentence_tokens=8, sampling=JointSampling(positives=1, hard_negatives=1, easy_negatives=0))
-SCHEMA = pa.schema({"sentences": pa.list_(pa.list_(pa.int32())), "labels": pa.list_(pa.int32())})
-
-
-def write(rows: list[dict[str, Any]], folder: Path) -> None:
-    for part in range(3):
-        table = pa.Table.from_pylist(rows[part::3], SCHEMA)
-        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +38,11 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def examples(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
-    write(rows, folder)
+    return write(rows, tmp_path_factory.mktemp("examples") / "joint")
+
+
+def write(rows: list[dict[str, Any]], folder: Path) -> Path:
+    write_rows(rows, folder, sentences=pa.list_(TOKENS), labels=TOKENS)
     return folder
 
 
@@ -117,17 +112,6 @@ def test_the_tokens_of_some_examples_are_there_to_be_counted(
 
 def test_examples_of_another_layout_are_refused(rows: list[dict[str, Any]], encoder: Encoder, tmp_path: Path) -> None:
     for name in ("labels", "sentences"):
-        (tmp_path / name).mkdir()
-        write([row | {name: row[name][:-1]} for row in rows], tmp_path / name)
+        folder = write([row | {name: row[name][:-1]} for row in rows], tmp_path / name)
         with pytest.raises(ValueError, match=r"do not hold 2 candidates each, as streams\.joint\.sampling says"):
-            stream(tmp_path / name, encoder).batch(0, 0)
-    table = pa.Table.from_pylist(rows, SCHEMA)
-    assert joint_examples(table, 2)[0].lengths.shape == (60, 3)
-
-
-def test_no_examples_is_an_error_that_names_the_folder(encoder: Encoder, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="run the examples stage"):
-        stream(tmp_path, encoder)
-    write([], tmp_path)
-    with pytest.raises(NothingToReadError, match=f"{tmp_path.name}: no examples"):
-        stream(tmp_path, encoder)
+            stream(folder, encoder).batch(0, 0)
