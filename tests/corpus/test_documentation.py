@@ -20,6 +20,9 @@ PAGES = {
 }
 
 
+TITLES = {"docs/a.md": "A", "docs/b.html": "B", "README.md": "Home"}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name, text in PAGES.items():
@@ -64,37 +67,21 @@ def test_the_number_of_tasks_changes_nothing(folder: Path) -> None:
     assert read_all(config(folder), 50) == read_all(config(folder))
 
 
+@pytest.mark.parametrize("address", [" b.html ", "b", "./x/../b.html?q#f", "/docs/b.html", "../docs/b.md", "%62.html"])
+def test_addresses(address: str) -> None:
+    assert _resolve(address, "docs/a.md", TITLES) == "B"
+
+
+@pytest.mark.parametrize("address", ["..", "/", "../index.html", "../../../README.md"])
+def test_addresses_of_the_first_page(address: str) -> None:
+    assert _resolve(address, "docs/a.md", TITLES) == "Home"
+
+
 @pytest.mark.parametrize(
-    ("address", "title"),
-    [
-        *(
-            (" b.html ", "B"),
-            ("b", "B"),
-            ("B.html", None),
-            ("./x/../b.html?q#f", "B"),
-            ("/docs/b.html", "B"),
-            ("../docs/b.md", "B"),
-        ),
-        *(
-            ("", None),
-            ("#x", None),
-            ("//host/docs/b.html", None),
-            ("HTTP://host/b.html", None),
-            ("a.md", None),
-            ("..", "Home"),
-        ),
-        *(
-            ("/", "Home"),
-            ("../index.html", "Home"),
-            ("../../../README.md", "Home"),
-            ("b.html\0", None),
-            ("%62.html", "B"),
-        ),
-    ],
+    "address", ["B.html", "", "#x", "//host/docs/b.html", "HTTP://host/b.html", "a.md", "b.html\0"]
 )
-def test_addresses(address: str, title: str | None) -> None:
-    titles = {"docs/a.md": "A", "docs/b.html": "B", "README.md": "Home"}
-    assert _resolve(address, "docs/a.md", titles) == title
+def test_addresses_that_lead_nowhere(address: str) -> None:
+    assert _resolve(address, "docs/a.md", TITLES) is None
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

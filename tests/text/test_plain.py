@@ -23,9 +23,8 @@ II.
 
 It rained.
 """
-BY_LINE = (
-    f'Chapter One\n{"The boats lay in the harbour, " * 6}\n"Look," said Fen.\n{"The tide was out; nobody came. " * 5}'
-)
+LONG = "The boats lay in the harbour, " * 6
+BY_LINE = f'Chapter One\n{LONG}\n"Look," said Fen.\n{LONG}'
 
 
 def shown(parsed: Parsed) -> list[tuple[int, str, str]]:
@@ -33,10 +32,7 @@ def shown(parsed: Parsed) -> list[tuple[int, str, str]]:
 
 
 def test_wrapped_lines_are_joined_and_hyphens_left_alone() -> None:
-    first, text = (
-        "CHAPTER I. Of the harbour",
-        "The boats lay in the harbour, and the tide was out. A half- hour passed;",
-    )
+    first, boats = "CHAPTER I. Of the harbour", "The boats lay in the harbour, and the tide was out."
     assert shown(parse_book(WRAPPED)) == [
         (1, first, f"{boats} A half- hour passed; nobody spoke."),
         (1, first, '"Look," said Fen.'),

@@ -118,9 +118,7 @@ def test_the_pairs_stay_the_same_in_later_versions() -> None:
     assert bfs == [("bfs:en:1#1:0", 1, [4, 5]), ("bfs:en:1#2:1", 2, [6, 7, 8])]
 
 
-@pytest.mark.parametrize(
-    "name", ["document_tokens", "query_tokens", "pairs_per_passage", "remove_probability", "files"]
-)
+@pytest.mark.parametrize("name", ["document_tokens", "query_tokens", "pairs_per_passage", "remove_probability"])
 def test_impossible_configuration_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match=name):
         TwoTowerSampling(**{name: 1.1 if name == "remove_probability" else 0})  # type: ignore[arg-type]
