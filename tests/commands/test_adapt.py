@@ -248,7 +248,7 @@ def test_the_command_says_the_plan(text: Path, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().out
     assert said.startswith("Text      2 files of documentation (en), 1 file of json lines (en); 0.0 MB\n")
     assert "one of layers for 90 seconds\n" in said and "about 2 minutes, of 2.5 minutes\n" in said
-    assert f"kedro run --env own_text --pipelines own_text --params corpus.input={text}" in said
+    assert "kedro run --env own_text --pipelines own_text --params " in said and f"corpus.input={text}," in said
     (text / "tickets.jsonl").unlink()
     few = plan(str(text), 5, None, None, None).told(5)
     assert "about 60 seconds" in few and "one of layers" not in few

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
 from contexture.encoders.base import Encoder
@@ -267,11 +266,6 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed(vocab
     for row, length in enumerate(lengths):
         alone = encoder.states({name: one[row : row + 1, :length] for name, one in batch.items()})[0]
         torch.testing.assert_close(states[row, :length], alone)
-
-
-def test_a_transformer_without_layers_is_told_what_it_is() -> None:
-    with pytest.raises(ValidationError, match=r"layers is 0: .* kind: static"):
-        TransformerConfig(layers=0)
 
 
 def test_a_new_head_starts_from_the_frequencies_of_the_tokens(vocabulary: Vocabulary) -> None:
