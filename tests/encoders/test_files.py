@@ -93,8 +93,6 @@ def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: 
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "{}", '{"encoder": {"kind": "lstm"}, "lengths": {}}', ""])
-    "text", ["[]", "null", "{}", '{"encoder": {"kind": "lstm"}, "lengths": {}, "weights": ""}', ""]
-)
 def test_settings_that_are_none(text: str, tmp_path: Path) -> None:
     saved("bag_of_words", tmp_path / "made")
     (tmp_path / "made" / SETTINGS).write_text(text)
