@@ -77,9 +77,7 @@ def test_addresses_of_the_first_page(address: str) -> None:
     assert _resolve(address, "docs/a.md", TITLES) == "Home"
 
 
-@pytest.mark.parametrize(
-    "address", ["B.html", "", "#x", "//host/docs/b.html", "HTTP://host/b.html", "b.html\0"]
-)
+@pytest.mark.parametrize("address", ["B.html", "", "#x", "//host/docs/b.html", "HTTP://host/b.html", "b.html\0"])
 def test_addresses_that_lead_nowhere(address: str) -> None:
     assert _resolve(address, "docs/a.md", TITLES) is None
 

@@ -19,6 +19,7 @@ from contexture.streams.sentences.batches import Contiguous, ShuffledSentences
 from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
 from contexture.training.config import OptimizerConfig, PretrainConfig
 from tests.encoders.toys import build
+from tests.factories import rows_of, texts_of
 from tests.training.toys import write_sentences
 
 #: Sentences of each document; the corpus has 30.
@@ -54,19 +55,13 @@ def shuffled(folder: Path, encoder: Encoder, seed: int = 0, **steps: Any) -> Shu
     return ShuffledSentences(SentencesConfig(), folder, encoder, seed, Steps(**{"batch_size": 12} | steps))
 
 
-def texts_of(batch: dict[str, Any]) -> list[list[int]]:
+def read_by(batch: dict[str, Any]) -> list[list[int]]:
     """What the encoder reads, in the order of the batch."""
-    rows = [
-        ids[mask.bool()].tolist()
-        for chunk in batch["texts"]["chunks"]
-        for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
-    ]
-    return [rows[place] for place in batch["texts"]["rows"].tolist()]
+    return [list(text) for text in texts_of(batch["texts"])]
 
 
 def words_of(batch: dict[str, Any]) -> list[list[int]]:
-    words = batch["words"]
-    return [ids[mask.bool()].tolist() for ids, mask in zip(words["input_ids"], words["attention_mask"], strict=True)]
+    return [list(words) for words in rows_of(batch["words"])]
 
 
 def test_contiguous_batches_are_the_corpus_in_its_order_again_and_again(corpus: Any, encoder: Encoder) -> None:
@@ -75,7 +70,7 @@ def test_contiguous_batches_are_the_corpus_in_its_order_again_and_again(corpus: 
     for step in (0, 1, 2, 7, 4):
         batch = stream.batch(step, 0)
         expected = [rows[(step * 12 + place) % 30] for place in range(12)]
-        assert texts_of(batch) == words_of(batch) == [row["tokens"][:LIMIT] for row in expected]
+        assert read_by(batch) == words_of(batch) == [row["tokens"][:LIMIT] for row in expected]
         assert batch["positions"].tolist() == [row["position"] for row in expected]
         names = dict(zip(batch["document_numbers"].tolist(), (row["document"] for row in expected), strict=True))
         assert [names[number] for number in batch["document_numbers"].tolist()] == [row["document"] for row in expected]
@@ -87,7 +82,7 @@ def test_boundaries_of_documents_are_kept_or_crossed(corpus: Any, encoder: Encod
     kept, crossed = (contiguous(corpus[0], encoder, kind).batch(0, 0) for kind in ("documents", "cross"))
     assert len(set(kept["document_numbers"].tolist())) == 2 and kept["positions"].tolist() == [*range(11), 0]
     assert crossed["document_numbers"].tolist() == [0] * 12 and crossed["positions"].tolist() == list(range(12))
-    assert texts_of(crossed) == texts_of(kept)
+    assert read_by(crossed) == read_by(kept)
 
 
 @pytest.mark.parametrize("boundaries", ["documents", "cross"])
@@ -99,7 +94,7 @@ def test_each_rank_has_a_run_of_its_own_and_knows_of_all(
     parts = [contiguous(corpus[0], encoder, boundaries, rank=rank, ranks=ranks, passes=2) for rank in range(ranks)]
     for step in range(5):
         batches, expected = [part.batch(step, 0) for part in parts], whole.batch(step, 0)
-        assert [text for batch in batches for text in texts_of(batch)] == texts_of(expected)
+        assert [text for batch in batches for text in read_by(batch)] == read_by(expected)
         assert [int(batch["first"]) for batch in batches] == [12 // ranks * rank for rank in range(ranks)]
         for batch in batches:
             for name in ("document_numbers", "positions"):
@@ -109,19 +104,19 @@ def test_each_rank_has_a_run_of_its_own_and_knows_of_all(
 def test_fewer_sentences_than_a_batch_are_refused(corpus: Any, encoder: Encoder) -> None:
     with pytest.raises(ValueError, match=r"30 sentences are fewer than a batch of 31: give more text, or a smaller"):
         contiguous(corpus[0], encoder, batch_size=31)
-    assert len(texts_of(contiguous(corpus[0], encoder, batch_size=30).batch(0, 0))) == 30
+    assert len(read_by(contiguous(corpus[0], encoder, batch_size=30).batch(0, 0))) == 30
 
 
 def test_shuffled_sentences_come_once_an_epoch_in_an_order_of_the_seed(corpus: Any, encoder: Encoder) -> None:
     folder, rows = corpus
     stream = shuffled(folder, encoder, batch_size=10)
-    epochs = [[text for step in range(3) for text in texts_of(stream.batch(epoch * 3 + step, 0))] for epoch in (0, 1)]
+    epochs = [[text for step in range(3) for text in read_by(stream.batch(epoch * 3 + step, 0))] for epoch in (0, 1)]
     for epoch in epochs:
         assert sorted(epoch) == sorted(row["tokens"][:LIMIT] for row in rows)
     assert epochs[0] != epochs[1]
     again, other = (shuffled(folder, encoder, seed, batch_size=10) for seed in (0, 1))
-    assert texts_of(again.batch(2, 0)) == epochs[0][20:] == words_of(again.batch(2, 0))
-    assert texts_of(other.batch(2, 0)) != epochs[0][20:]
+    assert read_by(again.batch(2, 0)) == epochs[0][20:] == words_of(again.batch(2, 0))
+    assert read_by(other.batch(2, 0)) != epochs[0][20:]
 
 
 @pytest.mark.parametrize("open_stream", [contiguous, shuffled])
@@ -147,7 +142,7 @@ def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
     words = words_of(batch)
     assert len(words) == 12 and all(len(text) <= LIMIT for text in words)
     if kind == "transformer_cls":  # with [CLS] and [SEP]
-        assert [text[1:-1] for text in texts_of(batch)] == [text[: LIMIT - 2] for text in words]
+        assert [text[1:-1] for text in read_by(batch)] == [text[: LIMIT - 2] for text in words]
 
 
 def test_texts_that_are_negatives_stay_whole_and_tokens_are_split() -> None:

@@ -15,6 +15,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.launch import files_of
 from contexture.training.prepare import open_stages
 from contexture.vocabulary.vocabulary import Vocabulary
+from tests.factories import Ids, rows_of, texts_of
 from tests.training.toys import DOCUMENTS, mixed, schedule, write_sentences
 
 
@@ -71,24 +72,12 @@ def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0
     return stage, passes
 
 
-def texts(batch: dict[str, Any]) -> list[tuple[int, ...]]:
+def texts(batch: dict[str, Any]) -> list[Ids]:
     """The tokens of a batch's rows, those of a query and its document together, in no order."""
     if "input_ids" in batch:
-        return sorted(tuple(ids[mask.bool()].tolist()) for ids, mask in zip(*tokens(batch), strict=True))
-    roles = [batch[role] for role in ("query", "document", "texts") if role in batch]
-    sides = []
-    for one in roles:
-        rows = [
-            tuple(ids[mask.bool()].tolist())
-            for chunk in one["chunks"]
-            for ids, mask in zip(*tokens(chunk), strict=True)
-        ]
-        sides.append([rows[place] for place in one["rows"].tolist()])
+        return sorted(rows_of(batch))
+    sides = [texts_of(batch[role]) for role in ("query", "document", "texts") if role in batch]
     return sorted(sum(parts, ()) for parts in zip(*sides, strict=True))
-
-
-def tokens(batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    return batch["input_ids"], batch["attention_mask"]
 
 
 @pytest.mark.parametrize("name", ["joint", "pairs", "contiguous", "sentences"])

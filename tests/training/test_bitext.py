@@ -14,6 +14,7 @@ from contexture.streams.bitext.batches import Bitext
 from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
+from tests.factories import Ids, texts_of
 from tests.training.runs import Training
 from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
 
@@ -31,14 +32,9 @@ def stream(folder: Path, encoder: Encoder, **steps: Any) -> Bitext:
     return Bitext(BitextStreamConfig(), folder / "bitext", encoder, 0, Steps(**{"batch_size": 12} | steps))
 
 
-def sides(batch: dict[str, Any]) -> dict[tuple[int, ...], tuple[list[int], list[int]]]:
+def sides(batch: dict[str, Any]) -> dict[Ids, tuple[Ids, Ids]]:
     """Ids of a pair → what the encoder reads of its sides, special tokens included."""
-    rows = [
-        ids[mask.bool()].tolist()
-        for chunk in batch["document"]["chunks"]
-        for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
-    ]
-    texts = [rows[place] for place in batch["document"]["rows"].tolist()]
+    texts = texts_of(batch["document"])
     count = len(batch["ids"])
     assert len(texts) == 2 * count
     return {
@@ -50,11 +46,11 @@ def test_a_batch_has_both_sides_of_its_rows(examples: Path, encoder: Encoder) ->
     """Both cut to the length of documents, of which queries have another."""
     table = pq.read_table(examples / "bitext").to_pylist()
     rows = {(row["source_id"], row["target_id"]): row for row in table}
-    seen: set[tuple[int, ...]] = set()
+    seen: set[Ids] = set()
     for step in range(4):
         for ids, texts in sides(stream(examples, encoder).batch(step, 0)).items():
             for side, text in zip(("source", "target"), texts, strict=True):
-                assert text[1:-1] == rows[ids][side][: LIMIT - 2]  # type: ignore[index]
+                assert list(text[1:-1]) == rows[ids][side][: LIMIT - 2]  # type: ignore[index]
             seen.add(ids)
     assert len(seen) == 48
 
@@ -75,7 +71,7 @@ def test_vectors_are_those_of_documents_by_side(examples: Path, encoder: Encoder
     vectors = batches.encode(encoder.eval(), batch)
     for place, texts in enumerate(sides(batch).values()):
         for side, text in zip(("source", "target"), texts, strict=True):
-            words = encoder.vocabulary.tokenizer.decode(text)
+            words = encoder.vocabulary.tokenizer.decode(list(text))
             expected = torch.from_numpy(encoder.embed([words], "document"))[0]
             torch.testing.assert_close(vectors[side][place], expected, atol=1e-5, rtol=1e-4)
     assert batches.sample(10).dtype == "int64" and len(batches.sample(10)) > 20

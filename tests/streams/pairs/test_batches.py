@@ -17,6 +17,7 @@ from contexture.streams.pairs.batches import Pairs, PairStream, Passages
 from contexture.streams.pairs.config import PAIR_TASKS, PairsConfig, PassagesConfig
 from contexture.streams.rows import NothingToReadError
 from tests.encoders.toys import TOKENS, build
+from tests.factories import Ids, rows_of, texts_of
 from tests.training.toys import write_pairs
 
 LENGTHS = Lengths(query=8, document=16)
@@ -24,7 +25,7 @@ SIZES = {"ict": 30, "bfs": 17, "wlp": 5}
 ROWS = sum(SIZES.values())
 Mixture = Literal["uniform", "pooled"]
 #: A pair of a batch: the ids of its query and its document, padding left out, and log q.
-Pair = tuple[tuple[int, ...], tuple[int, ...], float]
+Pair = tuple[Ids, Ids, float]
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +67,7 @@ def batches(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: 
 
 def content(batch: dict[str, Any]) -> list[Pair]:
     """The pairs of a batch, in its order."""
-    texts = []
-    for role in ("query", "document"):
-        rows = [
-            tuple(ids[mask.bool()].tolist())
-            for chunk in batch[role]["chunks"]
-            for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
-        ]
-        texts.append([rows[row] for row in batch[role]["rows"].tolist()])
+    texts = [texts_of(batch[role]) for role in ("query", "document")]
     return list(zip(*texts, batch["log_q"].tolist(), strict=True))
 
 
@@ -184,10 +178,7 @@ def test_masked_language_modelling_reads_the_same_documents(
         for batch in (stream.batch(3, part) for part in range(passes)):
             assert len(batch["input_ids"]) == 12 // (ranks * passes)
             assert stream.encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
-            found += [
-                tuple(ids[mask.bool()].tolist())
-                for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
-            ]
+            found += rows_of(batch)
     assert sorted(found) == sorted(document for _, document, _ in content(batches(tables, encoder).batch(3, 0)))
 
 

@@ -103,15 +103,6 @@ def test_documents_are_whole_and_their_sentences_in_order(documents: DataFrame, 
     assert one and not one & {name for name, _ in found}
 
 
-def test_counts_are_those_of_the_table(documents: DataFrame, files: Files) -> None:
-    counts = count_sentences(documents, 9)
-    assert counts == counted(texts_of(documents), 9)
-    rows = [row for file in files for row in file]
-    assert counts["sentences"] == len(rows)
-    assert counts["words"] == sum(len(words) for _, _, words in rows)
-    assert counts["documents_of_one_sentence"] > 0 and counts["sentences_cut"] > 0
-
-
 def test_the_seed_draws_the_order_of_the_documents(documents: DataFrame, files: Files, tmp_path: Path) -> None:
     again, other = (written(contiguous_sentences(documents, 9, 1, seed), tmp_path / f"{seed}") for seed in (5, 6))
     first, second = ([name for name, _ in grouped(one)] for one in (again, other))
