@@ -12,14 +12,13 @@ from transformers.utils import logging
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import ROLES, CrossConfig, Lengths, TransformerConfig
-from contexture.encoders.expansion import expand_words
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import text_layout
 from contexture.encoders.saved import SETTINGS, WEIGHTS, encoder_checksum, is_encoder
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
-from .toys import KINDS, TRAINED, WORDS, build, sentences, subwords, words
+from .toys import KINDS, TRAINED, build, sentences, subwords, words
 
 SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "sena sega kana"]
 LENGTHS = Lengths(query=8, document=12)
@@ -135,21 +134,6 @@ def test_a_head_is_kept_or_added(shared: bool, tmp_path: Path) -> None:
     save_encoder(added, tmp_path / "added")
     with torch.no_grad():
         assert torch.equal(load_encoder(tmp_path / "added").token_logits(states), logits)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("kind", ["gru", "bidirectional", "bag_of_words"])
-def test_expanded_words_are_saved(kind: str, shared: bool, tmp_path: Path) -> None:
-    encoder = build(kind, shared=shared)
-    before = encoder.embed(["kana", WORDS[-1]])
-    expand_words(encoder, words().vectors)
-    save_encoder(encoder, tmp_path)
-    found = load_encoder(tmp_path)
-    assert found.query.words.num_embeddings == 30
-    np.testing.assert_array_equal(found.embed(SAID), encoder.embed(SAID))
-    after = found.embed(["kana", WORDS[-1]])
-    np.testing.assert_allclose(after[0], before[0], atol=1e-6)
-    assert not np.allclose(after[1], before[1])
 
 
 def test_the_vocabulary_goes_along(tmp_path: Path) -> None:

@@ -186,17 +186,6 @@ def test_a_case_by_hand() -> None:
     assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_logits_of_masked_tokens_alone() -> None:
-    encoder, objective = made()
-    batch = corrupted(objective, batch_of(encoder))
-    seen: list[int] = []
-    hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-    loss_of(encoder, objective, batch)
-    hook.remove()
-    masked = [int((chunk["targets"] != IGNORED).sum()) for chunk in batch["sequences"]["chunks"]]
-    assert seen == masked and sum(masked) > 3
-
-
 def test_words_begin_anywhere_and_special_tokens_stand_still() -> None:
     encoder, objective = made(tokens=2, positions=20)
     many = batch_of(encoder, [[[20, 21, 22], [23, 24, 25, 26]]] * 300, budget=700)
