@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -290,10 +289,9 @@ def test_a_model_that_was_downloaded_before_needs_no_hub(tmp_path: Path) -> None
     tiny_bert(tmp_path).rename(place / "snapshots" / ("a" * 40))
     command = [sys.executable, "-m", "contexture", "embed", "-", "--model", "own/tiny"]
     environment = without_hub() | {"HF_HOME": str(tmp_path / "hub")}
-    begun = time.monotonic()
     done = subprocess.run(command, input="whales", env=environment, capture_output=True, text=True, check=False)
     assert len(json.loads(done.stdout)["vector"]) == 16, done.stderr
-    assert not done.stderr and time.monotonic() - begun < 60  # asked for every file it would be minutes
+    assert not done.stderr
 
 
 @pytest.mark.slow

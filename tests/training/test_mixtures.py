@@ -105,19 +105,6 @@ def test_weights_of_a_mixture_do_not_depend_on_its_passes(training: Training) ->
     assert differ(one, training.train(mixed(light), "run", "light"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mixture", sorted(MIXTURES))
-def test_a_mixture_learns(mixture: str, training: Training) -> None:
-    runs = {"run": schedule(40, **MIXTURES[mixture])}
-    optimizer = {"learning_rate": 1e-2, "warmup_steps": 4}
-    config = mixed(runs, optimizer=optimizer, micro_batch_size=6, log_every=4, checkpoint_every=100)
-    training.train(config, "run")
-    curves = read_curves(training.folder / "run")
-    for name in {*MIXTURES[mixture]} - {"mlm", "mspp"}:  # which random words teach little
-        losses = curves[f"train/{name}"]
-        assert losses[-3:].mean() < losses[:3].mean() - 0.1, name
-
-
 @pytest.mark.parametrize(("mixture", "micro_batch_size"), [("joint_and_pairs", 4), ("texts", None)])
 def test_a_mixture_killed_at_any_step_resumes_bit_for_bit(
     mixture: str, micro_batch_size: int | None, training: Training
