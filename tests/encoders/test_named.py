@@ -19,7 +19,6 @@ class Hub(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.endswith("/slow"):
             self.closed.wait(60)
-            return
         found = self.path == "/api/models/own/tiny"
         body = b'{"id": "own/tiny"}' if found else b""
         self.send_response(200 if found else 404)
