@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.sources import documentation, find_sources
+from contexture.corpus.sources import documentation
 from contexture.corpus.sources.documentation import _resolve
 
 from .make import by_name, read_all
@@ -92,12 +92,3 @@ def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "en:huge.html": "too_large",
         "en:empty.html": "empty",
     }
-
-
-def test_entities_do_not_expand(tmp_path: Path) -> None:
-    (tmp_path / "a.xhtml").write_text(
-        '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><p>The boats &b; lie here.</p>'
-    )
-    (row,) = read_all(config(tmp_path))
-    assert "aaaa" not in row["paragraphs"][0]["text"]
-    assert find_sources(config(tmp_path))[0].title == "a.xhtml"

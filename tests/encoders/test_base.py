@@ -157,12 +157,6 @@ def test_embedding_knows_no_dropout_and_leaves_training_as_it_was() -> None:
     assert not on_device(build("gru").train()).training
 
 
-def test_names_of_special_tokens_in_a_text_are_ordinary_text() -> None:
-    found = tokenized(["[MASK] kana [SEP]"], subwords())
-    special = {getattr(subwords().tokens, name) for name in ("cls", "sep", "pad", "mask")}
-    assert not special & set(found.tokens.tolist())
-
-
 def test_tokenized_by_hand() -> None:
     lookup = words().tokenizer.token_to_id
     a, b, c = (lookup(word) for word in ("kana", "kave", "lona"))

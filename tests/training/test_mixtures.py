@@ -15,7 +15,7 @@ from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
 from contexture.training.prepare import Prepared, prepare
-from tests.training.runs import Training, assert_same, differ
+from tests.training.runs import Training, assert_same
 from tests.training.toys import mixed, schedule
 
 #: Two streams: joint inputs, whose rows are independent of one another, and pairs, negatives of one another.
@@ -94,15 +94,6 @@ def test_the_loss_of_a_mixture_is_the_weighted_sum_of_its_losses(
         torch.testing.assert_close(gradient, torch.stack(own).sum(0), atol=1e-6, rtol=1e-4)
     told = sum(weight * curves[f"train/{name}"] for name, weight in MIXTURES[mixture].items())
     torch.testing.assert_close(curves["train/loss"], torch.as_tensor(told))
-
-
-def test_weights_of_a_mixture_do_not_depend_on_its_passes(training: Training) -> None:
-    """MSPP's mean is over equally many candidates in every pass; pairs come whole in the first of them."""
-    runs = {"run": schedule(4, mspp=1, in_batch_negatives=0.5)}
-    one, three = (training.train(mixed(runs, micro_batch_size=size), "run", str(size)) for size in (12, 4))
-    assert_same(one, three, atol=1e-5, rtol=1e-4)
-    light = {"run": schedule(4, mspp=1, in_batch_negatives=0.1)}
-    assert differ(one, training.train(mixed(light), "run", "light"))
 
 
 @pytest.mark.parametrize(("mixture", "micro_batch_size"), [("joint_and_pairs", 4), ("texts", None)])
