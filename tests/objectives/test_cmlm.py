@@ -188,6 +188,29 @@ def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> N
     assert found[1][2] == {"accuracy", "conditioning_gain"}
 
 
+@pytest.mark.slow
+def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vector() -> None:
+    """Random words can be guessed from nowhere else: with another sequence's vector it is at chance."""
+    torch.manual_seed(0)
+    config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
+    encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
+    objective = ConditionalMaskedLanguageModel(CmlmConfig(projections=4), encoder)
+    objective.watched = True
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=5e-3)
+    draw, gains = torch.Generator().manual_seed(1), []
+    for _ in range(250):
+        words = torch.randint(20, 40, (64, 4), generator=draw)
+        words[:, 1:] = words[:, :1]
+        batch = pairs(encoder, words.tolist(), words[:, :1].repeat(1, 2).tolist())
+        loss = objective(encoder, encoder.pooled(batch["texts"]), objective.corrupt(batch, draw))
+        optimizer.zero_grad()
+        loss.value.backward()
+        optimizer.step()
+        gains.append(loss.metrics["conditioning_gain"].item())
+    assert sum(gains[:10]) / 10 < 0.1
+    assert sum(gains[-10:]) / 10 > 0.5
+
+
 def test_flops_are_those_of_every_layer() -> None:
     encoder, objective = made(projections=3, skip=True)
     batch = pairs(encoder, [[20, 21]], [[22, 23, 24]])
