@@ -28,6 +28,8 @@ def test_an_epoch_holds_every_row_once_and_epochs_differ(examples: Path) -> None
     first, second = identifiers(rows, 0, 60), identifiers(rows, 60, 60)
     assert sorted(first) == sorted(second) == sorted(str(n) for n in range(60))
     assert first != second
+    # Rows of one group, too, come in another order.
+    assert [number for number in first if int(number) < 8] != [number for number in second if int(number) < 8]
     assert identifiers(ShuffledRows(examples / "joint", ["example_id"], seed=4), 0, 60) != first
 
 
