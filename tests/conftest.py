@@ -1,8 +1,9 @@
-"""Fixtures that the whole suite shares: one Spark session, and the real data where it lies beside the project."""
+"""Fixtures that the whole suite shares: a Spark session, and the real data where it lies beside the project."""
 
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,39 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["OMP_NUM_THREADS"] = "1"  # the cores are busy: threads of one process would wait for those of another
 
 
-class SparkOnOneWorker(LoadFileScheduling):
-    """Tests of one file are done by one worker, and all files that need Spark by the same one: it is started once."""
+#: Workers that start Spark, each its own: they begin with the tests that need it, while others do all the rest.
+SPARK_WORKERS = 2
+
+
+@cache
+def spark_groups() -> dict[str, int]:
+    """Test file that needs Spark → the number of its group; the groups are of like size."""
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted((PROJECT / "tests").rglob("test_*.py"))}
+    sizes = {file: len(text) for file, text in texts.items() if "from pyspark" in text}
+    totals, groups = [0] * SPARK_WORKERS, {}
+    for file in sorted(sizes, key=lambda file: -sizes[file]):
+        group = totals.index(min(totals))
+        totals[group] += sizes[file]
+        groups[file.relative_to(PROJECT).as_posix()] = group
+    return groups
+
+
+class SparkFirst(LoadFileScheduling):
+    """Tests of one file are done by one worker, and the files of a group that needs Spark by the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "spark" if "SparkSession" in (PROJECT / file).read_text(encoding="utf-8") else file
+        group = spark_groups().get(file)
+        return file if group is None else f"spark-{group}"
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkOnOneWorker:
-    return SparkOnOneWorker(config, log)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] not in spark_groups())
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkFirst:
+    config.option.loadscopereorder = False  # keeps those that need Spark at the beginning
+    return SparkFirst(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -42,14 +66,14 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The one Spark session of the suite."""
+    """The one Spark session of a worker."""
     ensure_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .appName("contexture-tests")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

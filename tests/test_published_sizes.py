@@ -125,14 +125,6 @@ def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, pape
     assert config.recipe.steps == 1_000_000
 
 
-@pytest.mark.parametrize(("run", "masked"), [
-    ("cmlm", 80), ("cmlm_mask40", 40), ("cmlm_mask60", 60), ("cmlm_mask100", 100),
-])  # fmt: skip
-def test_masked_tokens_of_cmlm_out_of_256(run: str, masked: int, paper: Parameters) -> None:
-    objective: Any = paper.systems["cmlm"].pretrain.runs[run].objective("cmlm")
-    assert objective.probability * 256 == masked
-
-
 @pytest.mark.parametrize(("run", "special"), [("ct_1_64", 1), ("ct_5_64", 5)])
 def test_parameters_of_cross_thought(run: str, special: int, paper: Parameters) -> None:
     """Section 4.2: RoBERTa-base from new weights; N − 1 more embeddings, N layers across sequences, and a last one."""

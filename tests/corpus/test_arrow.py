@@ -9,23 +9,18 @@ from contexture.text.paragraphs import Link, Paragraph, Parsed
 from contexture.text.sentences import splitter
 
 LINK = pa.struct([("target", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
+STRING = pa.string()
 PARAGRAPH = pa.struct(
-    [
-        ("section", pa.string()),
-        ("text", pa.string()),
-        ("sentences", pa.list_(pa.string())),
-        ("links", pa.list_(LINK)),
-        ("kind", pa.string()),
-    ]
+    {"section": STRING, "text": STRING, "sentences": pa.list_(STRING), "links": pa.list_(LINK), "kind": STRING}
 )
 SCHEMA = pa.schema(
-    [
-        ("doc_id", pa.string()),
-        ("dropped", pa.string()),
-        ("paragraphs", pa.list_(PARAGRAPH)),
-        ("paragraphs_dropped", pa.map_(pa.string(), pa.int32())),
-        ("revision", pa.int64()),
-    ]
+    {
+        "doc_id": STRING,
+        "dropped": STRING,
+        "paragraphs": pa.list_(PARAGRAPH),
+        "paragraphs_dropped": pa.map_(STRING, pa.int32()),
+        "revision": pa.int64(),
+    }
 )
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import books, find_sources
+from contexture.corpus.sources import books
 
 from .make import read_all, texts
 
@@ -44,14 +43,6 @@ def test_paragraphs_by_line_if_told(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The boats lay in the harbour.\nNobody spoke for an hour.\n\nThe end of the book.")
     assert len(texts(read_all(config(tmp_path))[0])) == 2
     assert len(texts(read_all(config(tmp_path, book_paragraphs="line"))[0])) == 3
-
-
-def test_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes("Das Schiff fährt über das Meer.".encode("latin-1"))
-    with pytest.raises(SourceError, match=r"not UTF-8 text: byte 0xe4 at 12 .*iconv") as error:
-        find_sources(config(path))
-    assert str(path) in str(error.value)
 
 
 def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,13 +91,6 @@ def test_the_same_for_any_partitions(spark: SparkSession) -> None:
     assert found(find_duplicates(table(spark, texts, 7), 0.7)) == once
 
 
-def test_a_chain_is_dropped_link_by_link(spark: SparkSession) -> None:
-    words = [f"w{place}" for place in range(80)]
-    chain = [("a", "en", " ".join(words[:60])), ("b", "en", " ".join(words[4:64])), ("c", "en", " ".join(words[8:68]))]
-    assert jaccard(chain[0][2], chain[2][2]) < 0.8 < jaccard(chain[0][2], chain[1][2])
-    assert found(find_duplicates(table(spark, chain), 0.8)) == {"b": ("a", False), "c": ("b", False)}
-
-
 @pytest.mark.slow
 def test_one_text_a_hundred_thousand_times(spark: SparkSession) -> None:
     texts = spark.range(100_000).selectExpr(

@@ -5,9 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
-from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError, explain
 
 from .make import HEAD, article, compress, export, find_exports, multistream, truncate
@@ -26,20 +24,6 @@ def test_file(tmp_path: Path, suffix: str) -> None:
     assert json.loads(json.dumps(dataclasses.asdict(found)))["fingerprint"] == found.fingerprint
 
 
-def test_folder_and_glob(tmp_path: Path) -> None:
-    for name in ("b.xml", "a.xml.gz", "c.xml.bz2", "sub/d.xml.xz"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        compress(tmp_path / name, XML)
-    (tmp_path / "md5sums.txt").write_text("not an export")
-
-    def names(text: str) -> list[str]:
-        return [str(Path(found.path).relative_to(tmp_path)) for found in find_exports(text)]
-
-    assert names(str(tmp_path)) == ["a.xml.gz", "b.xml", "c.xml.bz2", "sub/d.xml.xz"]
-    assert names(f"{tmp_path}/[ab].*") == ["a.xml.gz", "b.xml"]
-    assert names(f"{tmp_path}/**/*") == ["a.xml.gz", "b.xml", "c.xml.bz2", "sub/d.xml.xz"]
-
-
 def test_a_name_with_the_signs_of_a_pattern_is_a_name_first(tmp_path: Path) -> None:
     path = compress(tmp_path / "a[1] {x}*.xml.bz2", XML)
     assert [found.path for found in find_exports(str(path))] == [str(path)]
@@ -50,18 +34,6 @@ def test_the_fingerprint_tells_files_apart(tmp_path: Path) -> None:
     prints = [find_exports(str(compress(tmp_path / "a.xml", text)))[0].fingerprint for text in texts]
     assert len(set(prints)) == 3
     assert find_exports(str(compress(tmp_path / "b.xml", XML)))[0].fingerprint == prints[0]
-
-
-def test_nothing_there(tmp_path: Path) -> None:
-    for place, words in [
-        (tmp_path / "missing.xml.bz2", "no such file"),
-        (tmp_path, "an empty folder"),
-        (tmp_path / "*.xml", "a pattern without matches"),
-    ]:
-        with pytest.raises(SourceError, match=words) as error:
-            find_exports(str(place))
-        assert str(place) in str(error.value)
-        assert "corpus.input" in str(error.value)
 
 
 BOMB = b'<?xml version="1.0"?>\n<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n'
@@ -90,13 +62,6 @@ def test_faults(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     with pytest.raises(SourceError, match=words) as error:
         find_exports(str(path))
     assert str(path) in str(error.value)
-
-
-def test_one_faulty_file_among_good_ones_is_named(tmp_path: Path) -> None:
-    compress(tmp_path / "a.xml", XML)
-    (tmp_path / "b.xml").touch()
-    with pytest.raises(SourceError, match=r"b\.xml: the file is empty"):
-        find_exports(str(tmp_path))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
@@ -130,9 +95,3 @@ def test_an_error_from_a_worker_is_explained() -> None:
     assert explain(outer) == explain(worker) == "a.xml: is damaged."
     assert explain(SourceError("b.xml: is empty.")) == "b.xml: is empty."
     assert explain(ValueError("of another kind")) is None
-
-
-@pytest.mark.parametrize("values", [{"inputs": "a"}, {"files": 0}, {"min_characters": 0}, {"input": 5}])
-def test_configuration_is_checked(values: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        CorpusConfig(**values)  # type: ignore[arg-type]

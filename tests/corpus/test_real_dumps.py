@@ -13,9 +13,8 @@ from contexture.corpus.sources.mediawiki import check, page_rows
 from contexture.corpus.sources.mediawiki_records import read
 from contexture.corpus.sources.protocol import SourceFile, Split, plan
 from contexture.text.kinds import page_kind
-from contexture.text.mediawiki import Page, Site, normalise_title, parse_page
+from contexture.text.mediawiki import Page, Site, parse_page
 from contexture.text.sentences import splitter
-from contexture.text.wikitext import parse
 
 DUMPS = {
     "enwiki-pages-articles-shortened.xml.bz2": {
@@ -101,37 +100,3 @@ def test_pages_that_are_no_articles(shared_data: Path, name: str) -> None:
     file, site = export(shared_data, name)
     kinds = collections.Counter(page_kind(page.title, page.text, site) for page in articles_of(file, site))
     assert kinds == DUMPS[name]["kinds"]
-
-
-# Paragraphs so plain that three lines of code read them: blank lines around, no markup but links to articles.
-PLAIN = re.compile(
-    r"(?<=\n\n)(?![*#:;=| !-])(?:[^\n\[\]{}<>&_':]|\[\[[^\n\[\]{}<>&:|#_']+(?:\|[^\n\[\]{}|<>&_']+)?\]\])+(?=\n\n)"
-)
-LINK = re.compile(r"\[\[([^|\]]+)(?:\|([^\]]+))?\]\]([^\W\d_]*)")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DUMPS)
-def test_links_of_plain_paragraphs(shared_data: Path, name: str) -> None:
-    file, site = export(shared_data, name)
-    links_seen = paragraphs_seen = paragraphs_found = 0
-    for page in articles_of(file, site):
-        found = {
-            p.text: [(link.target, p.text[link.start : link.end]) for link in p.links]
-            for p in parse(page.text, site).paragraphs
-        }
-        for paragraph in PLAIN.findall(page.text):
-            if any(not trail.islower() for _, _, trail in LINK.findall(paragraph) if trail):
-                continue
-            text = " ".join(LINK.sub(lambda link: (link[2] or link[1]) + link[3], paragraph).split())
-            links = [
-                (normalise_title(target), " ".join(((shown or target) + trail).split()))
-                for target, shown, trail in LINK.findall(paragraph)
-            ]
-            paragraphs_seen += 1
-            if text in found:  # else it stands in a comment, in code or in a template
-                paragraphs_found += 1
-                links_seen += len(links)
-                assert found[text] == links
-    assert paragraphs_found > 0.97 * paragraphs_seen > 100
-    assert links_seen > 300

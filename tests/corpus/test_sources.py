@@ -169,13 +169,6 @@ def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
         assert "\n" not in str(told.value)
 
 
-def test_of_many_kinds_the_first_are_told(tmp_path: Path) -> None:
-    for number in range(30):
-        (tmp_path / f"a.{number}").write_bytes(b"x")
-    with pytest.raises(SourceError, match="22 more kinds"):
-        find_sources(config(tmp_path))
-
-
 @EACH
 def test_a_folder_is_taken_with_its_subfolders(tmp_path: Path, source: SourceName) -> None:
     (tmp_path / "sub/deeper").mkdir(parents=True)

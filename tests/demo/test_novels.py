@@ -13,7 +13,7 @@ from contexture.corpus.sources.protocol import Split
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.fields import fields, frames, moods, towns
 from contexture.demo.grammar import render
-from contexture.demo.novels import file_name, novel, text
+from contexture.demo.novels import file_name, novel
 from contexture.demo.world import literal, outline
 from contexture.text.sentences import Splitter, load_language
 
@@ -40,11 +40,7 @@ def test_a_novel_depends_on_seed_and_index_only():
     forwards = [list(novel(3, index)) for index in range(4)]
     assert [list(novel(3, index)) for index in reversed(range(4))] == forwards[::-1]
     assert list(novel(4, 0)) != forwards[0] != forwards[1]
-
-
-def test_a_novel_has_chapters_of_some_two_hundred_sentences():
-    for index in range(30):
-        chapters = list(novel(0, index))
+    for chapters in forwards:
         assert [chapter.heading.split(".")[0] for chapter in chapters] == [f"Chapter {i}" for i in range(1, 7)]
         assert 180 <= sum(len(paragraph) for chapter in chapters for paragraph in chapter.paragraphs) <= 260
 
@@ -66,13 +62,6 @@ def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
         ]
         read = [(p["section"], sentence) for p in row["paragraphs"] for sentence in splitter.split(p["text"])]
         assert read == written
-
-
-def test_a_paragraph_is_a_line():
-    chapter = next(novel(0, 0))
-    lines = text(chapter).split("\n")
-    assert lines[0] == f"# {chapter.heading}"
-    assert [line for line in lines[1:] if line] == [" ".join(paragraph) for paragraph in chapter.paragraphs]
 
 
 def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
@@ -99,11 +88,6 @@ def test_frames_do_not_tell_the_field():
                 letters = {slot: literal("") for slot in template.slots}
                 told = " ".join(render(template, letters, Random(seed)) for seed in range(20))
                 assert _groups(told) <= ({"bright", "grim"} if name == "analogies/liking" else set())
-
-
-def test_every_word_is_met_in_the_default_world():
-    found = Counter(word for index in range(30) for sentence in _sentences(index) for word in words(sentence))
-    assert min(found[word] for word in WORDS) >= 4
 
 
 @pytest.mark.parametrize("index", [0, 13, 300, 10**6])

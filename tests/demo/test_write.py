@@ -1,7 +1,6 @@
 """The files: formats, labels, determinism, memory, failure."""
 
 import bz2
-import math
 import os
 import re
 import subprocess
@@ -20,7 +19,6 @@ from pydantic import ValidationError
 
 from contexture.demo import DemoConfig, write, write_demo_world
 from contexture.demo.grammar import render, topics
-from contexture.demo.names import source
 from contexture.demo.novels import novel
 from contexture.demo.world import literal, outline, page
 from contexture.tasks.answer_selection.files import read_wikiqa
@@ -32,10 +30,8 @@ SCHEMA = "{http://www.mediawiki.org/xml/export-0.11/}"
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo_world(DemoConfig(), folder)
-    return folder
+def demo(whole_world: Path) -> Path:
+    return whole_world
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +43,6 @@ def answers(demo: Path) -> pd.DataFrame:
 def ranked(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     """Those of them that are ranked."""
     return ready("demo", demo, tmp_path_factory.mktemp("ranked") / "demo")
-
-
-def test_files_have_their_names_and_nothing_else_is_left(demo: Path):
-    assert sorted(path.name for path in demo.iterdir()) == sorted([*NAMES, *FOLDERS])
 
 
 def test_counts_are_those_of_the_files(tmp_path: Path):
@@ -161,13 +153,8 @@ def test_splits_have_the_sizes_asked_for_and_share_no_page(answers: pd.DataFrame
     assert questions.to_dict() == {"train": 336, "dev": 96, "test": 168}
     owners = answers.groupby("title")["split"].nunique()
     assert owners.max() == 1 and len(owners) == 300
-
-
-def test_candidates_are_few_in_page_order_and_from_several_paragraphs(answers: pd.DataFrame):
     sizes = answers.groupby("question_id").size()
     assert 7.5 < sizes.mean() < 9.6 and sizes.max() <= 12
-    number = answers["candidate_id"].str.extract(r"-(\d+)$")[0].astype(int)
-    assert (number.groupby(answers["question_id"]).diff().dropna() > 0).all()
 
 
 def test_there_are_questions_without_and_with_nothing_but_answers(answers: pd.DataFrame, ranked: pd.DataFrame):
@@ -201,22 +188,6 @@ def test_a_candidate_is_right_if_it_states_the_fact_that_the_question_asks_for(a
             assert row.label == ((sentence.topic, sentence.aspect) == fact)
 
 
-def test_words_help_to_rank_but_do_not_suffice_and_the_title_does_not_help(answers: pd.DataFrame, ranked: pd.DataFrame):
-    groups = [part for _, part in ranked.query("split != 'train'").groupby("question_id")]
-    documents = Counter(word for text in answers["candidate"].unique() for word in set(_words(text)))
-    weight = {word: math.log(len(answers) / count) for word, count in documents.items()}
-    by_words, by_title, by_chance = [], [], []
-    for part in groups:
-        question, title = set(_words(part["question"].iloc[0])), set(_words(part["title"].iloc[0]))
-        bags = [set(_words(text)) for text in part["candidate"]]
-        by_words.append(_average_precision([sum(weight[w] for w in question & bag) for bag in bags], part["label"]))
-        by_title.append(_average_precision([float(len(title & bag)) for bag in bags], part["label"]))
-        by_chance.append(_average_precision([0.0] * len(bags), part["label"]))
-    words, title_only, chance = (sum(values) / len(groups) for values in (by_words, by_title, by_chance))
-    assert chance + 0.05 < words < 0.85
-    assert title_only < chance + 0.03
-
-
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pages_and_novels(tmp_path: Path):
     write_demo_world(DemoConfig(pages=25, novels=1), tmp_path)
@@ -241,18 +212,10 @@ write_demo_world(DemoConfig(pages=100), pathlib.Path(sys.argv[1]))
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"pages": 24},
-        {"novels": 0},
-        {"seed": -1},
-        {"dev_share": 0.9},
-        {"questions_per_page": 0},
-        {"languages": 521},
-        {"size": 3},
-    ],
-)
+WRONG = [{"pages": 24}, {"novels": 0}, {"seed": -1}, {"dev_share": 0.9}, {"questions_per_page": 0}, {"languages": 521}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_impossible_configurations_are_refused(wrong: dict[str, float]):
     with pytest.raises(ValidationError, match=next(iter(wrong))):
         DemoConfig(**wrong)  # type: ignore[arg-type]
@@ -260,20 +223,3 @@ def test_impossible_configurations_are_refused(wrong: dict[str, float]):
 
 def _contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
-
-
-def _average_precision(scores: list[float], labels: pd.Series) -> float:
-    """Mean over 20 random orders of the ties."""
-    total = 0.0
-    rng = source("ties", len(scores))
-    for _ in range(20):
-        order = sorted(
-            ((score, rng.random(), label) for score, label in zip(scores, labels, strict=True)), reverse=True
-        )
-        hits = [rank for rank, (_, _, label) in enumerate(order, start=1) if label]
-        total += sum(found / rank for found, rank in enumerate(hits, start=1)) / len(hits)
-    return total / 20

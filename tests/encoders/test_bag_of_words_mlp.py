@@ -19,13 +19,6 @@ def test_the_mean_of_all_tokens_through_two_tanh_layers() -> None:
         torch.testing.assert_close(vector, torch.tanh(network.output.weight @ hidden + network.output.bias))
 
 
-def test_long_and_short_texts_come_in_chunks_of_their_own() -> None:
-    encoder = build("bag_of_words_mlp")
-    batch = encoder.batch(rows([[5] * 8], [[6]], [[7] * 7], [[8]]), "document", 20)
-    assert [tuple(chunk["input_ids"].shape) for chunk in batch["chunks"]] == [(2, 3), (1, 9), (1, 10)]
-    assert batch["rows"].tolist() == [3, 0, 2, 1]
-
-
 def test_a_new_network_tells_texts_apart() -> None:
     """Without a gain the means of many small embeddings would all start at one point."""
     torch.manual_seed(0)

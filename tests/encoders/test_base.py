@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from contexture.encoders import base
 from contexture.encoders.base import Encoder, build_encoder, on_device, to_device, tokenized
@@ -18,7 +16,6 @@ from .toys import (
     LENGTHS,
     TRAINED,
     WITH_SPECIALS,
-    WORDS,
     build,
     config,
     contiguous,
@@ -50,18 +47,7 @@ def test_a_text_has_the_same_vector_whatever_stands_beside_it(kind: str, shared:
         for place, text in enumerate(IDS):
             torch.testing.assert_close(together[place], of(encoder, role, text)[0], rtol=1e-4, atol=1e-5)
     assert torch.equal(of(encoder, "query", *IDS), of(encoder, "document", *IDS)) == shared
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.data())
-def test_so_it_has_for_any_texts_in_any_order(data: st.DataObject) -> None:
-    kind = data.draw(st.sampled_from(KINDS))
-    texts = data.draw(st.lists(st.lists(st.sampled_from(WORDS), max_size=12), min_size=1, max_size=6))
-    encoder, role = build(kind, shared=False), data.draw(st.sampled_from([None, *ROLES]))
-    said = [" ".join(text) for text in texts]
-    alone = np.concatenate([encoder.embed([text], role) for text in said])
-    np.testing.assert_allclose(encoder.embed(said, role), alone, atol=1e-5)
-    np.testing.assert_allclose(encoder.embed(said[::-1], role), alone[::-1], atol=1e-5)
+    np.testing.assert_allclose(encoder.embed(SAID[::-1]), encoder.embed(SAID)[::-1], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -97,23 +83,18 @@ def test_texts_become_the_vectors_of_their_tokens(kind: str, role: Role | None) 
 
 @pytest.mark.parametrize("plain", ["document", "query", "both"])
 @pytest.mark.parametrize("shared", [True, False])
-def test_the_vector_of_no_role_is_that_of_either_or_of_both(plain: Any, shared: bool) -> None:
-    encoder = build("gru", shared=shared, plain=plain)
-    query, document = (encoder.embed(SAID, role) for role in ROLES)
-    unit = [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in (query, document)]
-    both = unit[0] if shared else np.concatenate(unit, axis=1)
+@pytest.mark.parametrize("unit", [True, False])
+def test_the_vector_of_no_role_is_that_of_either_or_of_both(plain: Any, shared: bool, unit: bool) -> None:
+    encoder = build("gru", shared=shared, plain=plain, unit=unit)
+    query, document = sides = [encoder.embed(SAID, role) for role in ROLES]
+    if unit:
+        sides = [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in sides]
+    both = sides[0] if shared else np.concatenate(sides, axis=1)
     expected = {"document": document, "query": query, "both": both}[plain]
     found = encoder.embed(SAID)
     np.testing.assert_allclose(found, expected, atol=1e-6)
     assert found.shape == (5, encoder.dimension)
     assert encoder.dimension == (8 if plain == "both" and not shared else 4)
-
-
-def test_both_may_keep_their_lengths() -> None:
-    encoder = build("gru", shared=False, plain="both", unit=False)
-    expected = np.concatenate([encoder.embed(SAID, role) for role in ROLES], axis=1)
-    np.testing.assert_allclose(encoder.embed(SAID), expected, atol=1e-6)
-    assert np.abs(np.linalg.norm(expected[:, :4], axis=1) - 1).min() > 0.01
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -174,12 +155,6 @@ def test_embedding_knows_no_dropout_and_leaves_training_as_it_was() -> None:
     encoder.eval().embed(SAID)
     assert not encoder.training
     assert not on_device(build("gru").train()).training
-
-
-def test_names_of_special_tokens_in_a_text_are_ordinary_text() -> None:
-    found = tokenized(["[MASK] kana [SEP]"], subwords())
-    special = {getattr(subwords().tokens, name) for name in ("cls", "sep", "pad", "mask")}
-    assert not special & set(found.tokens.tolist())
 
 
 def test_tokenized_by_hand() -> None:
@@ -259,11 +234,6 @@ def test_a_new_encoder_has_the_positions_and_types_that_are_asked_for() -> None:
     assert table(build("transformer_cls", lengths=lengths, needs=Needs(30, 3))) == (30, 3)
     assert table(build("transformer_cls", lengths=lengths, needs=Needs(3, 2))) == (12, 2)
     assert Needs(3, 2) | Needs(2, 5) == Needs(3, 5)
-
-
-def test_only_a_transformer_that_shall_predict_has_a_head() -> None:
-    assert build("transformer_cls", head=True).document.has_head
-    assert not build("transformer_cls").document.has_head
 
 
 def test_an_architecture_that_there_is_not() -> None:

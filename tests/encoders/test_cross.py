@@ -67,29 +67,26 @@ def test_each_special_token_has_a_transformer_layer_over_the_sequences(layers: s
                 torch.testing.assert_close(found[sample, :count, part], expected, atol=1e-5, rtol=1e-5)
 
 
-def test_sequences_of_another_document_are_not_seen() -> None:
+@pytest.mark.parametrize(
+    ("groups", "to_itself", "seen"),
+    [
+        ([[7, 7, 8, 7]], True, [[0, 1, 3], [0, 1, 3], [2], [0, 1, 3]]),
+        (None, False, [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]),
+        ([[7, 7, 8, 7]], False, [[1, 3], [0, 3], [2], [0, 1]]),
+    ],
+)
+def test_sequences_may_leave_out_other_documents_and_themselves(
+    groups: Any, to_itself: bool, seen: list[list[int]]
+) -> None:
+    """A sequence without any other, the third of the last case, attends to itself."""
     made, states = cross(), vectors(1, 4, 3 * WIDTH)
-    present = torch.ones(1, 4, dtype=torch.bool)
-    apart = made(states, present, torch.tensor([[7, 7, 8, 7]]))
-    with torch.no_grad():
-        expected = slow(made.layers[0], states[0, :, :WIDTH], [[0, 1, 3], [0, 1, 3], [2], [0, 1, 3]])
-    torch.testing.assert_close(apart[0, :, :WIDTH], expected, atol=1e-5, rtol=1e-5)
-    assert not torch.allclose(apart, made(states, present), atol=1e-3)
-
-
-@pytest.mark.parametrize("groups", [None, [[7, 7, 8, 7]]])
-def test_a_sequence_may_leave_out_itself(groups: Any) -> None:
-    """A sequence without any other, the third of the second case, attends to itself."""
-    made, states = cross(), vectors(1, 4, 3 * WIDTH)
-    present = torch.ones(1, 4, dtype=torch.bool)
     numbers = None if groups is None else torch.tensor(groups)
-    others = made(states, present, numbers, to_itself=False)
-    seen = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]] if groups is None else [[1, 3], [0, 3], [2], [0, 1]]
+    found = made(states, torch.ones(1, 4, dtype=torch.bool), numbers, to_itself=to_itself)
     with torch.no_grad():
         for token in range(3):
             part = slice(token * WIDTH, (token + 1) * WIDTH)
             expected = slow(made.layers[token], states[0, :, part], seen)
-            torch.testing.assert_close(others[0, :, part], expected, atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(found[0, :, part], expected, atol=1e-5, rtol=1e-5)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6), st.booleans(), st.booleans())

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import BagOfWordsConfig, GruConfig, Lengths
+from contexture.encoders.base import Encoder
 from contexture.encoders.files import save_encoder
 from contexture.encoders.models import Combined, SentenceTransformersModel, WordAverage, load_model
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
-from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import WordsConfig, train_words
+from tests.encoders.toys import build
 from tests.tasks.sentences.sentence_toys import CountingModel
 
 TEXTS = ["whales sing", "Ferries cross the cold strait .", "a gull waits", "lamps", "oil lamps burn yellow oil " * 3]
@@ -56,15 +55,6 @@ def tiny_bert(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(tmp_path_factory.mktemp("published"))
-
-
-def encoder(folder: Path, words: Path, kind: str = "gru") -> Path:
-    """f and g of words."""
-    torch.manual_seed(2)
-    gru = GruConfig("gru", word_size=5, embedding_size=6, bidirectional=True, shared=False, plain="both")
-    config = gru if kind == "gru" else BagOfWordsConfig("bag_of_words", 4, shared=False, plain="both")
-    save_encoder(build_encoder(config, Lengths(query=50, document=50), Vocabulary.load(words)), folder)
-    return folder
 
 
 def test_the_average_of_words(words: Path) -> None:
@@ -150,23 +140,6 @@ def test_the_prompts_of_a_role_are_used(published: Path) -> None:
     np.testing.assert_allclose(model.embed(TEXTS[:1], "query"), model.model.encode(TEXTS[:1]), atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["gru", "bag_of_words"])
-def test_encoders_of_this_project(kind: str, words: Path, tmp_path: Path) -> None:
-    model = load_model(encoder(tmp_path / "e", words, kind))
-    assert isinstance(model, Encoder) and not model.training
-    assert (model.name, model.dimension) == ("e", 12 if kind == "gru" else 8)
-    found = model.embed([*TEXTS, " "])
-    alone = np.concatenate([model.embed([text]) for text in TEXTS])
-    np.testing.assert_allclose(found[:-1], alone, atol=1e-6)
-    half = model.dimension // 2
-    for part in (alone[:, :half], alone[:, half:]):
-        np.testing.assert_allclose(np.linalg.norm(part, axis=1), 1, rtol=1e-5)
-    assert not found[-1].any()
-    asked = model.embed(TEXTS, "query")
-    lengths = np.linalg.norm(asked, axis=1, keepdims=True)
-    np.testing.assert_allclose(asked / lengths, alone[:, :half], atol=1e-6)
-
-
 def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: Path) -> None:
     assert isinstance(load_model(words), WordAverage)
     assert isinstance(load_model(str(published)), SentenceTransformersModel)
@@ -174,9 +147,10 @@ def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: P
     assert isinstance(both, Combined)
     assert both.dimension == 18
     # A folder of an encoder with word vectors in it is an encoder's.
-    folder = encoder(tmp_path / "e", words)
-    (folder / "word_vectors.npy").write_bytes((words / "word_vectors.npy").read_bytes())
-    assert isinstance(load_model(folder), Encoder)
+    save_encoder(build("gru"), tmp_path / "e")
+    (tmp_path / "e" / "word_vectors.npy").write_bytes((words / "word_vectors.npy").read_bytes())
+    model = load_model(tmp_path / "e")
+    assert isinstance(model, Encoder) and not model.training and model.name == "e"
 
 
 @pytest.mark.parametrize("name", ["nowhere/at/all", "./nowhere", "/nowhere", "nowhere/"])
@@ -184,9 +158,6 @@ def test_a_folder_that_is_not_there(name: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="there is no such folder"):
         load_model(name)
-
-
-def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"{tmp_path}: this folder holds no model"):
         load_model(tmp_path)
 

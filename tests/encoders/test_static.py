@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from contexture.encoders.config import StaticConfig, TransformerConfig
+from contexture.encoders.config import StaticConfig
 from contexture.encoders.files import load_encoder, save_encoder
+from contexture.encoders.layout import text_layout
 from contexture.encoders.saved import saved
 from contexture.encoders.static_queries import StaticQueries
 from contexture.vocabulary.vocabulary import Vocabulary
 
-from .toys import TRAINED, VECTOR_SIZE, WORDS, build, subwords, words
+from .toys import TRAINED, VECTOR_SIZE, WORDS, build, sentences, subwords, words
 
 SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo"]
 
@@ -76,21 +77,13 @@ def test_a_vocabulary_without_vectors_or_frequencies_is_named(tmp_path: Path) ->
 
 
 def test_a_transformer_weighs_its_states_by_the_frequencies(tmp_path: Path) -> None:
-    sizes = {"hidden_size": 8, "layers": 1, "heads": 2, "intermediate_size": 16, "dropout": 0.0}
-    encoder = build(TransformerConfig(**sizes, pooling="idf"), vocabulary=subwords())  # type: ignore[arg-type]
-    ids = [subwords().tokens.cls, *subwords().tokenizer.encode(SAID[0], add_special_tokens=False).ids]
-    ids.append(subwords().tokens.sep)
-    tokens = torch.tensor([ids])
-    batch = {
-        "input_ids": tokens,
-        "attention_mask": torch.ones_like(tokens),
-        "position_ids": torch.arange(len(ids))[None],
-        "token_type_ids": torch.zeros_like(tokens),
-    }
+    encoder = build("transformer_idf", vocabulary=subwords())
+    words = subwords().tokenizer.encode(SAID[0], add_special_tokens=False).ids
+    batch = text_layout(sentences(words), encoder.specials, len(words) + 2)
     states = encoder.states(batch)[0].detach().numpy()
-    weights = subwords().idf[ids]
+    weights = subwords().idf[batch["input_ids"][0].tolist()]
     assert weights[0] == weights[-1] == 0
     expected = sum(weight * state for weight, state in zip(weights, states, strict=True)) / weights.sum()
-    np.testing.assert_allclose(encoder.embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)
     save_encoder(encoder, tmp_path / "made")
-    np.testing.assert_allclose(load_encoder(tmp_path / "made").embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)
+    for one in (encoder, load_encoder(tmp_path / "made")):
+        np.testing.assert_allclose(one.embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)

@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
 from contexture.encoders.base import Encoder
@@ -187,23 +186,6 @@ def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(vo
     assert decoder is words and words[:, :56].std().item() == pytest.approx(0.05, rel=0.05)
 
 
-def test_a_new_encoder_finds_a_word_wherever_it_stands(vocabulary: Vocabulary) -> None:
-    """To the first layer's attention the same word is the same in any sentence, and what it brings is not."""
-    torch.manual_seed(0)
-    encoder = build(TransformerConfig(hidden_size=64, heads=2, intermediate_size=64), vocabulary)
-    model = network_of(encoder).model.bert.eval()
-    words, places, types = torch.tensor([[7, 7, 9]]), torch.tensor([[3, 20, 3]]), torch.tensor([[0, 2, 0]])
-    states = model.embeddings(input_ids=words, position_ids=places, token_type_ids=types)[0]
-    attention = model.encoder.layer[0].attention.self
-    alike = {
-        name: torch.nn.functional.cosine_similarity(part(states[:1]), part(states[1:]))
-        for name, part in (("query", attention.query), ("value", attention.value))
-    }
-    assert alike["query"][0] > 0.98 and abs(alike["query"][1]) < 0.4
-    assert alike["value"][0] < 0.95
-    assert torch.equal(states[0, -8:] == states[1, -8:], torch.zeros(8, dtype=torch.bool))
-
-
 def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to(vocabulary: Vocabulary) -> None:
     config = TransformerConfig(hidden_size=64, heads=2, intermediate_size=64, initialization="static", dropout=0.0)
     network = network_of(build(config, vocabulary, head=False))
@@ -267,11 +249,6 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed(vocab
     for row, length in enumerate(lengths):
         alone = encoder.states({name: one[row : row + 1, :length] for name, one in batch.items()})[0]
         torch.testing.assert_close(states[row, :length], alone)
-
-
-def test_a_transformer_without_layers_is_told_what_it_is() -> None:
-    with pytest.raises(ValidationError, match=r"layers is 0: .* kind: static"):
-        TransformerConfig(layers=0)
 
 
 def test_a_new_head_starts_from_the_frequencies_of_the_tokens(vocabulary: Vocabulary) -> None:

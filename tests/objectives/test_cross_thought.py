@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
-from contexture.encoders.layout import text_layout
 from contexture.objectives.config import CrossThoughtConfig, MlmConfig
 from contexture.objectives.cross_thought import CrossThought, masked_places
 from contexture.objectives.masking import IGNORED
@@ -187,17 +186,6 @@ def test_a_case_by_hand() -> None:
     assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
 
 
-def test_logits_of_masked_tokens_alone() -> None:
-    encoder, objective = made()
-    batch = corrupted(objective, batch_of(encoder))
-    seen: list[int] = []
-    hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-    loss_of(encoder, objective, batch)
-    hook.remove()
-    masked = [int((chunk["targets"] != IGNORED).sum()) for chunk in batch["sequences"]["chunks"]]
-    assert seen == masked and sum(masked) > 3
-
-
 def test_words_begin_anywhere_and_special_tokens_stand_still() -> None:
     encoder, objective = made(tokens=2, positions=20)
     many = batch_of(encoder, [[[20, 21, 22], [23, 24, 25, 26]]] * 300, budget=700)
@@ -351,10 +339,3 @@ def test_flops_are_those_of_every_layer() -> None:
     across = float(encoder.cross.flops(torch.tensor([2])))
     assert float(objective.flops(batch)) == pytest.approx(own + across)
     assert float(encoder.flops(batch)) == float(encoder.layer_flops(lengths))
-
-
-def test_sequences_alone_are_the_texts_of_masked_language_modelling() -> None:
-    encoder, _ = made(tokens=1)
-    layout = text_layout(sentences(*SAMPLES[0]), encoder.specials, 14)
-    chunk = encoder.document.chunks(sentences(*SAMPLES[0]), 14, 1000)[0][0]
-    assert torch.equal(layout["input_ids"].sort(0).values, chunk["input_ids"].sort(0).values)

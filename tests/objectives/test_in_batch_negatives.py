@@ -7,11 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import row_lengths
 from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives, in_batch_scores
 from tests.encoders.toys import build
-from tests.objectives.losses import LENGTHS, in_batch_loss, pairs, towers
+from tests.objectives.losses import in_batch_loss, pairs, towers
 
 
 def objective(**settings: bool) -> InBatchNegatives:
@@ -105,13 +104,6 @@ def test_gradient_caching_keeps_one_chunk_in_memory() -> None:
             model(batch["document"], "document")
         sizes[recompute] = saved
     assert sizes[True] * 20 < sizes[False]
-
-
-def test_texts_are_cut_at_the_length_of_their_role() -> None:
-    model = towers(True)
-    batch = pairs(model, range(8), 40)
-    for role in ("query", "document"):
-        assert int(row_lengths(batch[role]).max()) <= LENGTHS.of(role)  # type: ignore[arg-type]
 
 
 def test_flops_are_those_of_all_products() -> None:

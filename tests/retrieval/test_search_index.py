@@ -38,17 +38,19 @@ def random_rows(rows: int, dimension: int, seed: int = 0) -> Floats:
 
 
 @pytest.mark.parametrize("search", [search_exact, search_every])
-@pytest.mark.parametrize("per_shard", [13, 400, 1000])
-@pytest.mark.parametrize("block", [7, 100, 32_768])
+@pytest.mark.parametrize(("per_shard", "block"), [(13, 7), (400, 100), (1000, 32_768)])
 def test_equals_brute_force_whatever_the_shards_and_blocks(
     tmp_path: Path, per_shard: int, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (exact_search, search_index):
         monkeypatch.setattr(module, "BLOCK", block)
     rows, queries = random_rows(401, 24), random_rows(30, 24, seed=1)
-    scores, found = search(stored(tmp_path / "v", rows, per_shard), queries, 50)
+    vectors = stored(tmp_path / "v", rows, per_shard)
+    scores, found = search(vectors, queries, 50)
     assert np.array_equal(found, brute_force(rows, queries, 50))
     assert scores == pytest.approx(np.take_along_axis(queries @ rows.T, found, axis=1), abs=1e-4)
+    assert search(vectors, queries, 500)[1].shape == (30, 401)
+    assert search_exact(vectors, queries[:0], 100)[1].shape == (0, 100)
 
 
 @settings(max_examples=40, deadline=None)  # the cores may be shared
@@ -117,12 +119,6 @@ def test_no_more_than_a_block_is_read_at_a_time(tmp_path: Path, monkeypatch: pyt
     assert sum(read) == 500
 
 
-def test_fewer_candidates_than_asked_for(tmp_path: Path) -> None:
-    vectors = stored(tmp_path / "v", random_rows(3, 4))
-    assert search_exact(vectors, random_rows(2, 4), 100)[1].shape == (2, 3)
-    assert search_exact(vectors, np.empty((0, 4), np.float32), 100)[1].shape == (0, 3)
-
-
 def test_what_cannot_be_searched(tmp_path: Path) -> None:
     vectors = stored(tmp_path / "v", random_rows(30, 4))
     for index in (open_index(vectors, IndexConfig()), open_index(vectors, HNSW)):
@@ -152,17 +148,12 @@ def test_approximate_results_are_true_scores_in_order(tmp_path: Path, config: In
 
 def test_an_index_that_searches_everything_is_exact(tmp_path: Path) -> None:
     rows, queries = random_rows(300, 8), random_rows(20, 8, seed=1)
-    vectors = stored(tmp_path / "v", rows)
+    vectors, threads = stored(tmp_path / "v", rows), faiss.omp_get_max_threads()
     for config in (IndexConfig(kind="ivf", lists=8, probes=8), IndexConfig(kind="hnsw", breadth=300)):
         assert np.array_equal(open_index(vectors, config).search(queries, 10)[1], brute_force(rows, queries, 10))
-
-
-def test_places_that_nothing_takes(tmp_path: Path) -> None:
-    index = open_index(stored(tmp_path / "v", random_rows(300, 8)), IndexConfig(kind="ivf", lists=30, probes=1))
-    scores, found = index.search(random_rows(5, 8, seed=1), 300)
-    assert found.shape == (5, 300)
-    assert (found[:, -1] == -1).all()
-    assert np.isneginf(scores[:, -1]).all()
+    assert faiss.omp_get_max_threads() == threads
+    scores, found = open_index(vectors, IndexConfig(kind="ivf", lists=30, probes=1)).search(queries, 300)
+    assert found.shape == (20, 300) and (found[:, -1] == -1).all() and np.isneginf(scores[:, -1]).all()
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])
@@ -217,12 +208,6 @@ def test_how_an_index_is_searched_does_not_rebuild_it(tmp_path: Path, monkeypatc
     assert isinstance(ivf, ApproximateIndex)
     assert isinstance(hnsw, ApproximateIndex)
     assert (ivf.index.nprobe, hnsw.index.hnsw.efSearch) == (5, 99)
-
-
-def test_building_leaves_the_threads_as_they_were(tmp_path: Path) -> None:
-    before = faiss.omp_get_max_threads()
-    open_index(stored(tmp_path / "v", random_rows(100, 8)), HNSW)
-    assert faiss.omp_get_max_threads() == before
 
 
 def test_comparison_counts_what_is_found(tmp_path: Path) -> None:

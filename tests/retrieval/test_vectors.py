@@ -92,6 +92,12 @@ def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:
     again = write(tmp_path / "v", encoder := Encoder())
     assert encoder.asked == []
     assert np.array_equal(again[:], TRUTH)
+    (tmp_path / "v" / "00002.npy").unlink()
+    assert np.array_equal(write(tmp_path / "v", Encoder())[:], TRUTH)
+    shard = tmp_path / "v" / "00001.npy"
+    shard.write_bytes(shard.read_bytes()[:-4])
+    with pytest.raises(ValueError, match=r"00001\.npy is missing or damaged"):
+        open_vectors(tmp_path / "v", read_all=False)
     write(tmp_path / "v", encoder, {**IDENTITY, "encoder": "c3d4"})
     assert encoder.asked == list(range(ROWS))
     assert open_vectors(tmp_path / "v").identity["encoder"] == "c3d4"
@@ -105,13 +111,10 @@ def test_unfinished_vectors_of_another_encoder_are_made_anew(tmp_path: Path) -> 
     assert open_vectors(tmp_path / "v").identity["encoder"] == "c3d4"
 
 
-def test_an_empty_candidate_set_is_refused(tmp_path: Path) -> None:
+def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no candidates to embed"):
         write_vectors(tmp_path / "v", 0, DIMENSION, Encoder(), IDENTITY)
     assert not list(tmp_path.iterdir())
-
-
-def test_what_an_encoder_must_not_give(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"rows 0–9: expected vectors \(10, 4\), the encoder gave \(10, 5\)"):
         write_vectors(tmp_path / "v", 10, 4, Encoder(), IDENTITY)
     with pytest.raises(ValueError, match="row 13: its vector is not finite"):
@@ -143,20 +146,6 @@ def test_damage_is_named(tmp_path: Path) -> None:
     damaged("vectors.json", b"[]", "is damaged")
     damaged("vectors.json", json.dumps({"dimension": 5, "identity": {}, "shards": []}).encode(), "is damaged")
     damaged("vectors.json", None, "holds no finished vectors")
-
-
-def test_what_was_cut_off_is_found_without_reading_it_all(tmp_path: Path) -> None:
-    write(tmp_path, Encoder())
-    shard = tmp_path / "00001.npy"
-    shard.write_bytes(shard.read_bytes()[:-4])
-    with pytest.raises(ValueError, match=r"00001\.npy is missing or damaged"):
-        open_vectors(tmp_path, read_all=False)
-
-
-def test_a_damaged_folder_is_embedded_again(tmp_path: Path) -> None:
-    write(tmp_path / "v", Encoder())
-    (tmp_path / "v" / "00002.npy").unlink()
-    assert np.array_equal(write(tmp_path / "v", Encoder())[:], TRUTH)
 
 
 def test_vectors_of_another_encoder_are_refused(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.streams.make import WORDS, made_up_paragraphs, table
-from tests.training.fixtures import examples, tokenizer
+from tests.training.fixtures import examples, tokenizer, training
 
-__all__ = ["examples", "tokenizer"]
+__all__ = ["examples", "tokenizer", "training"]
 
 
 @pytest.fixture(scope="session")

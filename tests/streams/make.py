@@ -1,11 +1,13 @@
 """Small made-up paragraphs for the tests."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, Row, SparkSession
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty", "knoll", "larch"]
 SCHEMA = (
@@ -66,3 +68,27 @@ def settings(spark: SparkSession, **values: str) -> Iterator[None]:
     for name, old in before.items():
         if old is not None:
             spark.conf.set(name, old)
+
+
+def the_same_however_cut(spark: SparkSession, files: int, make: Callable[[int], DataFrame]) -> list[Row]:
+    """The rows of a table made of inputs of so many partitions: the same in `files` partitions, however Spark works."""
+    found = []
+    for partitions, shuffles, adaptive, batch in ((3, "7", "false", "1"), (1, "2", "true", "0")):
+        with settings(
+            spark,
+            spark__sql__shuffle__partitions=shuffles,
+            spark__sql__adaptive__enabled=adaptive,
+            spark__sql__autoBroadcastJoinThreshold="-1" if partitions == 3 else "10485760",
+            spark__sql__execution__arrow__maxRecordsPerBatch=batch,
+        ):
+            rows = make(partitions).rdd.glom().collect()
+        assert len(rows) == files
+        found.append(rows)
+    assert found[0] == found[1]
+    return [row for part in found[0] for row in part]
+
+
+def written(rows: DataFrame, folder: Path) -> list[list[dict[str, Any]]]:
+    """What training reads: the rows of each file, the files in the order of their names."""
+    rows.write.parquet(str(folder))
+    return [pq.read_table(file).to_pylist() for file in sorted(folder.glob("*.parquet"))]

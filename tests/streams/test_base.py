@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import given
@@ -13,13 +12,15 @@ from hypothesis import strategies as st
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base import Steps, Stream, TextStream, TokenStream, dealt, needs_of, numbers, parts_of
+from contexture.streams.base import Steps, TextStream, TokenStream, dealt, needs_of, numbers, parts_of
 from contexture.streams.joint.config import JointConfig
 from contexture.streams.pairs.config import PassagesConfig
 from contexture.streams.sentences.batches import Contiguous, ShuffledSentences
 from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
 from contexture.training.config import OptimizerConfig, PretrainConfig
 from tests.encoders.toys import build
+from tests.factories import rows_of, texts_of
+from tests.training.toys import write_sentences
 
 #: Sentences of each document; the corpus has 30.
 DOCUMENTS = [11, 2, 7, 3, 7]
@@ -35,11 +36,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
         for position in range(size):
             tokens = [100 + len(rows), *draw.integers(5, 25, draw.integers(0, 8)).tolist()]
             rows.append({"document": f"d{number}", "position": position, "tokens": tokens})
-    schema = pa.schema({"document": pa.string(), "position": pa.int32(), "tokens": pa.list_(pa.int32())})
     folder = tmp_path_factory.mktemp("sentences")
-    for part in range(2):
-        table = pa.Table.from_pylist(rows[part * 15 : part * 15 + 15], schema)
-        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=4)
+    write_sentences(rows, folder)
     return folder, rows
 
 
@@ -57,19 +55,13 @@ def shuffled(folder: Path, encoder: Encoder, seed: int = 0, **steps: Any) -> Shu
     return ShuffledSentences(SentencesConfig(), folder, encoder, seed, Steps(**{"batch_size": 12} | steps))
 
 
-def texts_of(batch: dict[str, Any]) -> list[list[int]]:
+def read_by(batch: dict[str, Any]) -> list[list[int]]:
     """What the encoder reads, in the order of the batch."""
-    rows = [
-        ids[mask.bool()].tolist()
-        for chunk in batch["texts"]["chunks"]
-        for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
-    ]
-    return [rows[place] for place in batch["texts"]["rows"].tolist()]
+    return [list(text) for text in texts_of(batch["texts"])]
 
 
 def words_of(batch: dict[str, Any]) -> list[list[int]]:
-    words = batch["words"]
-    return [ids[mask.bool()].tolist() for ids, mask in zip(words["input_ids"], words["attention_mask"], strict=True)]
+    return [list(words) for words in rows_of(batch["words"])]
 
 
 def test_contiguous_batches_are_the_corpus_in_its_order_again_and_again(corpus: Any, encoder: Encoder) -> None:
@@ -78,7 +70,7 @@ def test_contiguous_batches_are_the_corpus_in_its_order_again_and_again(corpus: 
     for step in (0, 1, 2, 7, 4):
         batch = stream.batch(step, 0)
         expected = [rows[(step * 12 + place) % 30] for place in range(12)]
-        assert texts_of(batch) == words_of(batch) == [row["tokens"][:LIMIT] for row in expected]
+        assert read_by(batch) == words_of(batch) == [row["tokens"][:LIMIT] for row in expected]
         assert batch["positions"].tolist() == [row["position"] for row in expected]
         names = dict(zip(batch["document_numbers"].tolist(), (row["document"] for row in expected), strict=True))
         assert [names[number] for number in batch["document_numbers"].tolist()] == [row["document"] for row in expected]
@@ -90,7 +82,7 @@ def test_boundaries_of_documents_are_kept_or_crossed(corpus: Any, encoder: Encod
     kept, crossed = (contiguous(corpus[0], encoder, kind).batch(0, 0) for kind in ("documents", "cross"))
     assert len(set(kept["document_numbers"].tolist())) == 2 and kept["positions"].tolist() == [*range(11), 0]
     assert crossed["document_numbers"].tolist() == [0] * 12 and crossed["positions"].tolist() == list(range(12))
-    assert texts_of(crossed) == texts_of(kept)
+    assert read_by(crossed) == read_by(kept)
 
 
 @pytest.mark.parametrize("boundaries", ["documents", "cross"])
@@ -102,7 +94,7 @@ def test_each_rank_has_a_run_of_its_own_and_knows_of_all(
     parts = [contiguous(corpus[0], encoder, boundaries, rank=rank, ranks=ranks, passes=2) for rank in range(ranks)]
     for step in range(5):
         batches, expected = [part.batch(step, 0) for part in parts], whole.batch(step, 0)
-        assert [text for batch in batches for text in texts_of(batch)] == texts_of(expected)
+        assert [text for batch in batches for text in read_by(batch)] == read_by(expected)
         assert [int(batch["first"]) for batch in batches] == [12 // ranks * rank for rank in range(ranks)]
         for batch in batches:
             for name in ("document_numbers", "positions"):
@@ -112,29 +104,19 @@ def test_each_rank_has_a_run_of_its_own_and_knows_of_all(
 def test_fewer_sentences_than_a_batch_are_refused(corpus: Any, encoder: Encoder) -> None:
     with pytest.raises(ValueError, match=r"30 sentences are fewer than a batch of 31: give more text, or a smaller"):
         contiguous(corpus[0], encoder, batch_size=31)
-    assert len(texts_of(contiguous(corpus[0], encoder, batch_size=30).batch(0, 0))) == 30
+    assert len(read_by(contiguous(corpus[0], encoder, batch_size=30).batch(0, 0))) == 30
 
 
 def test_shuffled_sentences_come_once_an_epoch_in_an_order_of_the_seed(corpus: Any, encoder: Encoder) -> None:
     folder, rows = corpus
     stream = shuffled(folder, encoder, batch_size=10)
-    epochs = [[text for step in range(3) for text in texts_of(stream.batch(epoch * 3 + step, 0))] for epoch in (0, 1)]
+    epochs = [[text for step in range(3) for text in read_by(stream.batch(epoch * 3 + step, 0))] for epoch in (0, 1)]
     for epoch in epochs:
         assert sorted(epoch) == sorted(row["tokens"][:LIMIT] for row in rows)
     assert epochs[0] != epochs[1]
     again, other = (shuffled(folder, encoder, seed, batch_size=10) for seed in (0, 1))
-    assert texts_of(again.batch(2, 0)) == epochs[0][20:] == words_of(again.batch(2, 0))
-    assert texts_of(other.batch(2, 0)) != epochs[0][20:]
-
-
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_ranks_share_out_shuffled_sentences(ranks: int, corpus: Any, encoder: Encoder) -> None:
-    whole = shuffled(corpus[0], encoder)
-    parts = [shuffled(corpus[0], encoder, rank=rank, ranks=ranks, passes=3) for rank in range(ranks)]
-    for step in range(4):
-        batches = [part.batch(step, 0) for part in parts]
-        assert all(len(texts_of(batch)) == 12 // ranks for batch in batches)
-        assert sorted(text for batch in batches for text in texts_of(batch)) == sorted(texts_of(whole.batch(step, 0)))
+    assert read_by(again.batch(2, 0)) == epochs[0][20:] == words_of(again.batch(2, 0))
+    assert read_by(other.batch(2, 0)) != epochs[0][20:]
 
 
 @pytest.mark.parametrize("open_stream", [contiguous, shuffled])
@@ -160,28 +142,13 @@ def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
     words = words_of(batch)
     assert len(words) == 12 and all(len(text) <= LIMIT for text in words)
     if kind == "transformer_cls":  # with [CLS] and [SEP]
-        assert [text[1:-1] for text in texts_of(batch)] == [text[: LIMIT - 2] for text in words]
+        assert [text[1:-1] for text in read_by(batch)] == [text[: LIMIT - 2] for text in words]
 
 
 def test_texts_that_are_negatives_stay_whole_and_tokens_are_split() -> None:
     assert (TokenStream.splits, TextStream.splits, Contiguous.splits, ShuffledSentences.splits) == (
         True, False, False, False,
     )  # fmt: skip
-
-
-def test_a_stream_without_tokens_says_so() -> None:
-    class Silent(Stream):
-        def __init__(self) -> None:
-            pass
-
-        def collate(self, *_: Any) -> dict[str, Any]:
-            return {}
-
-        def encode(self, *_: Any) -> None:
-            pass
-
-    with pytest.raises(NotImplementedError, match="Silent has no tokens to count"):
-        Silent().sample(3)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 8))

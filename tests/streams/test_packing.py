@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from contexture.streams.packing import pack_passages, pack_sentences
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import Made, made_up_paragraphs, settings, table
+from tests.streams.make import Made, table, the_same_however_cut
 
 TOKENS, FILES = 32, 3
 
@@ -102,31 +102,14 @@ def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, pa
         assert packed == said
 
 
-def test_texts_stand_beside_their_tokens(documents: DataFrame, paragraphs: DataFrame, vocabulary: Path) -> None:
-    tokenizer, _ = load_tokenizer(vocabulary)
-    for row in pack_passages(documents, paragraphs, TOKENS, FILES).collect():
-        assert tokenizer.encode(row["text"], add_special_tokens=False).ids == row["tokens"]
-        assert tokenizer.encode(row["title"], add_special_tokens=False).ids == row["title_tokens"]
-
-
 def test_passages_do_not_depend_on_partitions_and_lie_in_order(documents: DataFrame, paragraphs: DataFrame) -> None:
-    tables = []
-    for partitions, shuffles, adaptive, batch in ((1, "1", "true", "4"), (3, "7", "false", "1"), (7, "2", "true", "0")):
-        with settings(
-            documents.sparkSession,
-            spark__sql__shuffle__partitions=shuffles,
-            spark__sql__adaptive__enabled=adaptive,
-            spark__sql__execution__arrow__maxRecordsPerBatch=batch,
-        ):
-            passages = pack_passages(
-                documents.repartition(partitions, "sentence_count"), paragraphs.repartition(partitions), TOKENS, FILES
-            )
-            parts = passages.rdd.glom().collect()
-        assert len(parts) == FILES
-        for part in parts:
-            assert part == sorted(part, key=lambda row: (row["doc_id"], number(row)))
-        tables.append(parts)
-    assert tables[0] == tables[1] == tables[2]
+    def pack(partitions: int) -> DataFrame:
+        parts = documents.repartition(partitions, "sentence_count"), paragraphs.repartition(partitions)
+        return pack_passages(*parts, TOKENS, FILES)
+
+    the_same_however_cut(documents.sparkSession, FILES, pack)
+    for part in pack(2).rdd.glom().collect():
+        assert part == sorted(part, key=lambda row: (row["doc_id"], number(row)))
 
 
 def test_tables_that_do_not_belong_together_are_refused(spark: SparkSession, vocabulary: Path) -> None:
@@ -135,15 +118,6 @@ def test_tables_that_do_not_belong_together_are_refused(spark: SparkSession, voc
     for other in ([], made[:1], [Made("en:1", 0, ["amber"]), made[1]], [Made("en:2", 0, ["amber"])]):
         with pytest.raises(Exception, match=r"page en:1, paragraph [01]: \d sentences in the documents table, \d in"):
             pack_passages(documents, table(spark, other), TOKENS, FILES).collect()
-
-
-def test_an_empty_corpus_gives_no_passage(spark: SparkSession, vocabulary: Path) -> None:
-    made = table(spark, [])
-    assert pack_passages(tokenize_paragraphs(made, vocabulary), made, TOKENS, FILES).collect() == []
-
-
-def test_pages_of_the_made_up_corpus_have_several_sections() -> None:
-    assert {made.section_index for made in made_up_paragraphs()} == {0, 1}
 
 
 def test_a_title_that_fills_the_document_leaves_a_sentence_to_each_passage(

@@ -5,9 +5,7 @@ import pytest
 from contexture.text.formulas import chemistry, formula
 
 FORMULAS = {
-    "n": "n",
     r"x_{1}^{2} \leq \alpha": "x_1^2 ≤ α",
-    r"E = m c^2": "E = m c^2",
     r"\frac{1}{2}": "1/2",
     r"\tfrac12": "1/2",
     r"\frac{a+b}{2c}": "(a+b)/2c",
@@ -15,11 +13,8 @@ FORMULAS = {
     r"x^{\beta}": "x^β",
     r"\sqrt{2}": "√2",
     r"f\colon X \to \mathbb{R}": "f: X → R",
-    r"\sin x": "sin x",
     r"\left( a, b \right)": "(a, b)",
     r"\{1,\,2\}": "{1, 2}",
-    r"50\%": "50%",
-    "": "",
     r"\begin{matrix} 1 \end{matrix}": "",
     r"a & b": "",
     r"a \\ b": "",
@@ -34,14 +29,7 @@ def test_formula(tex: str, expected: str) -> None:
     assert formula(tex) == expected
 
 
-CHEMISTRY = {
-    "H2O": "H2O",
-    "SO4^2-": "SO4^2-",
-    "A + B -> C": "A + B → C",
-    "A <=> B": "A ⇌ B",
-    "A ->[heat] B": "",
-    "": "",
-}
+CHEMISTRY = {"SO4^2-": "SO4^2-", "A + B -> C": "A + B → C", "A <=> B": "A ⇌ B", "A ->[heat] B": "", "": ""}
 
 
 @pytest.mark.parametrize(("tex", "expected"), CHEMISTRY.items())

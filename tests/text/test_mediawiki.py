@@ -39,11 +39,6 @@ def test_site_knows_english_and_older_names_of_namespaces() -> None:
     assert SITE.namespace("Porto: una storia") == 0
 
 
-def test_site_without_siteinfo_or_language() -> None:
-    assert parse_site("<mediawiki>\n<page>").lang == "und"
-    assert parse_site('<mediawiki xml:lang="el"/>').lang == "el"
-
-
 @pytest.mark.parametrize("head", ["", "<html>", "<mediawiki", "<mediawiki a=1><siteinfo></siteinfo>"])
 def test_head_of_another_kind_of_file(head: str) -> None:
     with pytest.raises(MalformedExportError):
@@ -51,23 +46,21 @@ def test_head_of_another_kind_of_file(head: str) -> None:
 
 
 def test_page() -> None:
-    inside = (
-        "<revision><id>9</id><text xml:space='preserve'>Il &lt;b&gt;porto&lt;/b&gt; &amp;amp; il mare</text></revision>"
-    )
-    parsed = parse_page(page(inside), SITE)
+    """Of a history the last revision."""
+    older = "<revision><id>3</id><text>Il porto</text></revision>"
+    text = "<text xml:space='preserve'>Il &lt;b&gt;porto&lt;/b&gt; &amp;amp; il mare</text>"
+    parsed = parse_page(page(f"{older}<revision><id>9</id>{text}</revision>"), SITE)
     assert (parsed.page_id, parsed.revision_id, parsed.namespace, parsed.title) == (7, 9, 0, "Porto")
     assert parsed.text == "Il <b>porto</b> &amp; il mare"
     assert parsed.redirect is None
 
 
-def test_page_with_a_history_gives_its_last_revision() -> None:
-    inside = "".join(f"<revision><id>{i}</id><text>text {i}</text></revision>" for i in (3, 4, 5))
-    assert parse_page(page(inside), SITE).text == "text 5"
-
-
-def test_page_without_text() -> None:
+def test_what_an_export_may_leave_out() -> None:
     assert parse_page(page('<revision><id>3</id><text deleted="deleted" /></revision>'), SITE).text == ""
     assert parse_page(page(""), SITE).revision_id == 0
+    assert parse_page("<page><title>Portale:Mare</title><id>1</id></page>", SITE).namespace == 100
+    assert parse_site("<mediawiki>\n<page>").lang == "und"
+    assert parse_site('<mediawiki xml:lang="el"/>').lang == "el"
 
 
 def test_redirects() -> None:
@@ -75,10 +68,6 @@ def test_redirects() -> None:
     old = page("<redirect /><revision><text>#RINVIA [[bay of Zinnias|x]]</text></revision>")
     assert parse_page(new, SITE).redirect == parse_page(old, SITE).redirect == "Bay of Zinnias"
     assert parse_page(page("<redirect />"), SITE).redirect == ""
-
-
-def test_namespace_from_the_title_where_the_export_does_not_state_it() -> None:
-    assert parse_page("<page><title>Portale:Mare</title><id>1</id></page>", SITE).namespace == 100
 
 
 @pytest.mark.parametrize(

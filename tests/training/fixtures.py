@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.training import toys
+from tests.training.runs import Training
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +40,9 @@ def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path
     folder = tmp_path_factory.mktemp("word_examples")
     toys.write_all_sentences(folder / "sentences", words)
     return folder
+
+
+@pytest.fixture
+def training(examples: Path, tokenizer: Path, tmp_path: Path) -> Training:
+    """Trains on `examples` into a folder of the test's own."""
+    return Training(examples, tokenizer, tmp_path)

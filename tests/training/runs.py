@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,36 @@ def train(
     """Pre-train into `folder`; the weights."""
     launch(config, run, examples, vocabulary, folder, seed, start)
     return weights(folder)
+
+
+@dataclass(frozen=True)
+class Training:
+    """Trains runs on the examples of all streams, each into a folder of its name."""
+
+    examples: Path
+    vocabulary: Path
+    folder: Path
+
+    @property
+    def arguments(self) -> list[str]:
+        """Those of the command for examples and vocabulary."""
+        return ["--examples", str(self.examples), "--vocabulary", str(self.vocabulary)]
+
+    def launch(self, config: SystemConfig, run: str, name: str | None = None, **options: Any) -> bool:
+        """Whether there was something to train; the folder is called as the run, or `name`."""
+        return launch(config, run, self.examples, self.vocabulary, self.folder / (name or run), **options)
+
+    def train(self, config: SystemConfig, run: str, name: str | None = None, **options: Any) -> dict[str, torch.Tensor]:
+        """The weights."""
+        self.launch(config, run, name, **options)
+        return weights(self.folder / (name or run))
+
+    def kill(self, config: SystemConfig, run: str, name: str, step: int, part: int = 0) -> None:
+        """Begin a run that dies at a step and pass."""
+        with pytest.MonkeyPatch.context() as patch:
+            killed_at(step, patch, part=part)
+            with pytest.raises(Killed):
+                self.launch(config, run, name)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:

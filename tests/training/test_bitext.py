@@ -9,14 +9,14 @@ import torch
 
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
-from contexture.objectives.bitext import additive_margin
 from contexture.streams.base import Steps
 from contexture.streams.bitext.batches import Bitext
 from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
-from tests.training.runs import train
-from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
+from tests.factories import Ids, texts_of
+from tests.training.runs import Training
+from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
 
 LIMIT = 12
 
@@ -32,14 +32,9 @@ def stream(folder: Path, encoder: Encoder, **steps: Any) -> Bitext:
     return Bitext(BitextStreamConfig(), folder / "bitext", encoder, 0, Steps(**{"batch_size": 12} | steps))
 
 
-def sides(batch: dict[str, Any]) -> dict[tuple[int, ...], tuple[list[int], list[int]]]:
+def sides(batch: dict[str, Any]) -> dict[Ids, tuple[Ids, Ids]]:
     """Ids of a pair → what the encoder reads of its sides, special tokens included."""
-    rows = [
-        ids[mask.bool()].tolist()
-        for chunk in batch["document"]["chunks"]
-        for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
-    ]
-    texts = [rows[place] for place in batch["document"]["rows"].tolist()]
+    texts = texts_of(batch["document"])
     count = len(batch["ids"])
     assert len(texts) == 2 * count
     return {
@@ -51,11 +46,11 @@ def test_a_batch_has_both_sides_of_its_rows(examples: Path, encoder: Encoder) ->
     """Both cut to the length of documents, of which queries have another."""
     table = pq.read_table(examples / "bitext").to_pylist()
     rows = {(row["source_id"], row["target_id"]): row for row in table}
-    seen: set[tuple[int, ...]] = set()
+    seen: set[Ids] = set()
     for step in range(4):
         for ids, texts in sides(stream(examples, encoder).batch(step, 0)).items():
             for side, text in zip(("source", "target"), texts, strict=True):
-                assert text[1:-1] == rows[ids][side][: LIMIT - 2]  # type: ignore[index]
+                assert list(text[1:-1]) == rows[ids][side][: LIMIT - 2]  # type: ignore[index]
             seen.add(ids)
     assert len(seen) == 48
 
@@ -76,28 +71,13 @@ def test_vectors_are_those_of_documents_by_side(examples: Path, encoder: Encoder
     vectors = batches.encode(encoder.eval(), batch)
     for place, texts in enumerate(sides(batch).values()):
         for side, text in zip(("source", "target"), texts, strict=True):
-            words = encoder.vocabulary.tokenizer.decode(text)
+            words = encoder.vocabulary.tokenizer.decode(list(text))
             expected = torch.from_numpy(encoder.embed([words], "document"))[0]
             torch.testing.assert_close(vectors[side][place], expected, atol=1e-5, rtol=1e-4)
     assert batches.sample(10).dtype == "int64" and len(batches.sample(10)) > 20
 
 
-def test_translations_are_learned(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    """Of a bag of words, whose vector does not know the order, nothing else is asked."""
-    config = configured(
-        lengths={"query": 12, "document": 24},
-        encoders={"bag": {"kind": "bag_of_words", "embedding_size": 16}},
-        streams={"bitext": {}},
-        pretrain=PRETRAIN
-        | {"optimizer": {"learning_rate": 3e-2}, "runs": {"br": schedule(40, bitext=1)}, "checkpoint_every": 100},
-    )
-    train(config, "br", examples, tokenizer, tmp_path / "run")
-    curves = read_curves(tmp_path / "run")
-    assert curves["train/bitext"].iloc[-5:].mean() < 0.5 * curves["train/bitext"].iloc[0]
-    assert curves["train/bitext_accuracy"].iloc[-5:].mean() > 0.9
-
-
-def test_it_goes_beside_cmlm_with_a_weight(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_it_goes_beside_cmlm_with_a_weight(training: Training) -> None:
     """The schedule of the paper: CMLM alone, then with bitext at 0.2."""
     stages = [{"steps": 2, "weights": {"cmlm": 1}}, {"steps": 2, "weights": {"cmlm": 1, "bitext": 0.2}}]
     run = {"schedule": stages, "objectives": {"cmlm": {"projections": 2}}}
@@ -107,20 +87,8 @@ def test_it_goes_beside_cmlm_with_a_weight(examples: Path, tokenizer: Path, tmp_
         streams={"sequence_pairs": {}, "bitext": {}},
         pretrain=PRETRAIN | {"optimizer": OPTIMIZER, "runs": {"cmlm_then_cmlm_br": run}},
     )
-    train(config, "cmlm_then_cmlm_br", examples, tokenizer, tmp_path / "run")
-    curves = read_curves(tmp_path / "run")
+    training.train(config, "cmlm_then_cmlm_br", "run")
+    curves = read_curves(training.folder / "run")
     assert curves["train/bitext"].isna().tolist() == [True, True, False, False]
     both = curves["train/cmlm"] + 0.2 * curves["train/bitext"].fillna(0)
     assert curves["train/loss"].tolist() == pytest.approx(both.tolist(), rel=1e-4)
-
-
-def test_the_loss_of_a_batch_knows_common_sources(examples: Path, encoder: Encoder) -> None:
-    """Where a source of the files has two translations in a batch, the loss is smaller than if nobody knew."""
-    batches = stream(examples, encoder, batch_size=50)
-    batch = batches.batch(0, 0)
-    vectors = batches.encode(encoder.eval(), batch)
-    different = torch.arange(100).view(50, 2)
-    known, unknown = (
-        additive_margin(vectors["source"], vectors["target"], ids, 0.3).value for ids in (batch["ids"], different)
-    )
-    assert known < unknown

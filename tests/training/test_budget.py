@@ -1,6 +1,5 @@
 """Budgets become steps: deterministic, as by hand, and the same on all devices and after a resumption."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import Prepared, prepare
 from contexture.training.pretrain import summary_of
-from tests.training.runs import Killed, assert_same, killed_at, train
-from tests.training.toys import STREAMS, configured, mixed, schedule, system
+from tests.training.runs import Training, assert_same, train
+from tests.training.toys import mixed
 
 MIXTURE = {"mlm": 1, "mspp": 1, "in_batch_negatives": 0.5}
 
@@ -26,21 +25,22 @@ def told(stages: list[dict[str, Any]], **pretrain: Any) -> Any:
     return mixed({"run": {"schedule": stages}}, **pretrain)
 
 
-def prepared_of(config: Any, examples: Path, tokenizer: Path) -> Prepared:
-    return prepare(config.pretraining("run"), 0, files_of(config, examples, tokenizer, None))
+def prepared_of(config: Any, training: Training) -> Prepared:
+    return prepare(config.pretraining("run"), 0, files_of(config, training.examples, training.vocabulary, None))
 
 
-def steps_of(config: Any, examples: Path, tokenizer: Path, folder: Path) -> list[int | None]:
+def steps_of(config: Any, training: Training, name: str) -> list[int | None]:
+    folder = training.folder / name
     folder.mkdir(parents=True, exist_ok=True)
     pretraining = config.pretraining("run")
     stream_of = {name: pretraining.recipe.stream_of(name, pretraining.streams) for name in pretraining.recipe.names}
-    found = budget.resolved(pretraining, stream_of, prepared_of(config, examples, tokenizer), folder)
+    found = budget.resolved(pretraining, stream_of, prepared_of(config, training), folder)
     return [stage.steps for stage in found.schedule]
 
 
-def tokens_by_hand(examples: Path, tokenizer: Path) -> float:
+def tokens_by_hand(training: Training) -> float:
     """The mean over eight steps of what joint inputs and pairs hold, special tokens included."""
-    streams = prepared_of(told([stage("tokens", 1)]), examples, tokenizer).streams
+    streams = prepared_of(told([stage("tokens", 1)]), training).streams
     joint = [streams["joint"].batch(step, 0)["attention_mask"].sum() for step in range(8)]
     pairs = [
         sum(chunk["attention_mask"].sum() for role in ("query", "document") for chunk in batch[role]["chunks"])
@@ -49,9 +49,9 @@ def tokens_by_hand(examples: Path, tokenizer: Path) -> float:
     return float(sum(joint) + sum(pairs)) / 8
 
 
-def flops_by_hand(examples: Path, tokenizer: Path) -> float:
+def flops_by_hand(training: Training) -> float:
     """6 per parameter of the layers and token, attention 12·H·n², the head of MLM, 6·D per score of a pair."""
-    prepared = prepared_of(told([stage("flops", 1)]), examples, tokenizer)
+    prepared = prepared_of(told([stage("flops", 1)]), training)
     encoder = prepared.encoder
     layers = sum(p.numel() for name, p in encoder.named_parameters() if ".encoder.layer." in name)
     total = 0.0
@@ -67,30 +67,30 @@ def flops_by_hand(examples: Path, tokenizer: Path) -> float:
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize(("unit", "by_hand"), [("tokens", tokens_by_hand), ("flops", flops_by_hand)])
 def test_tokens_and_flops_give_the_steps_that_they_pay_for(
-    unit: str, by_hand: Any, passes: int, examples: Path, tokenizer: Path, tmp_path: Path
+    unit: str, by_hand: Any, passes: int, training: Training
 ) -> None:
-    step = by_hand(examples, tokenizer)
+    step = by_hand(training)
     for amount, steps in ((10 * step, 10), (2.4 * step, 2), (0.01 * step, 1)):
         config = told([stage(unit, amount)], micro_batch_size=12 // passes)
         for name in ("1", "2"):
-            assert steps_of(config, examples, tokenizer, tmp_path / f"{steps}-{name}") == [steps]
+            assert steps_of(config, training, f"{steps}-{name}") == [steps]
 
 
-def test_what_was_spent_is_what_was_paid(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_what_was_spent_is_what_was_paid(training: Training) -> None:
     """The curves count as the budget does."""
-    for unit, step in (("tokens", tokens_by_hand(examples, tokenizer)), ("flops", flops_by_hand(examples, tokenizer))):
-        train(told([stage(unit, 8 * step)]), "run", examples, tokenizer, tmp_path / unit)
-        found = summary_of(tmp_path / unit)
+    for unit, step in (("tokens", tokens_by_hand(training)), ("flops", flops_by_hand(training))):
+        training.train(told([stage(unit, 8 * step)]), "run", unit)
+        found = summary_of(training.folder / unit)
         assert found["steps"] == 8 and found[unit] == pytest.approx(8 * step)
 
 
-def test_a_pass_over_clean_input_costs_twice(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_pass_over_clean_input_costs_twice(training: Training) -> None:
     masked, clean = (
         steps_of(
             mixed({"run": {
                 "schedule": [stage("flops", 1e8, mlm=1, mspp=1)], "objectives": {"mspp": {"masked_input": masked}}
             }}),
-            examples, tokenizer, tmp_path / str(masked),
+            training, str(masked),
         )[0]
         for masked in (True, False)
     )  # fmt: skip
@@ -98,78 +98,53 @@ def test_a_pass_over_clean_input_costs_twice(examples: Path, tokenizer: Path, tm
     assert 0.4 < clean / masked < 0.7  # the head of MLM costs once
 
 
-def test_stages_have_steps_or_budgets_of_their_own_or_the_systems(
-    examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
-    step = tokens_by_hand(examples, tokenizer)
+def test_stages_have_steps_or_budgets_of_their_own_or_the_systems(training: Training) -> None:
+    step = tokens_by_hand(training)
     stages = [{"weights": MIXTURE}, stage("tokens", 5 * step), {"weights": {"mlm": 1}, "steps": 7}]
     config = told(stages, budget={"unit": "tokens", "amount": 3 * step})
-    assert steps_of(config, examples, tokenizer, tmp_path / "run") == [3, 5, 7]
+    assert steps_of(config, training, "run") == [3, 5, 7]
     with pytest.raises(ValueError, match=r"runs\.run: a stage needs steps or a budget, where pretrain\.budget tells"):
         told(stages)
 
 
-def test_seconds_give_a_step_at_least_and_more_for_more(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    (least,) = steps_of(told([stage("seconds", 1e-9)]), examples, tokenizer, tmp_path / "least")
-    (more,) = steps_of(told([stage("seconds", 20)]), examples, tokenizer, tmp_path / "more")
+def test_seconds_give_a_step_at_least_and_more_for_more(training: Training) -> None:
+    (least,) = steps_of(told([stage("seconds", 1e-9)]), training, "least")
+    (more,) = steps_of(told([stage("seconds", 20)]), training, "more")
     assert least == 1 and more is not None and more > 10
     config = told([stage("seconds", 1e-9, mspp=1), stage("seconds", 1e-9, in_batch_negatives=1)], micro_batch_size=4)
-    assert steps_of(config, examples, tokenizer, tmp_path / "whole") == [1, 1]
+    assert steps_of(config, training, "whole") == [1, 1]
 
 
-def test_measuring_leaves_the_weights_alone(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_measuring_leaves_the_weights_alone(training: Training) -> None:
     """Though passes are made to see how long they take."""
-    one = train(told([stage("seconds", 1e-9)], dropout=0.1), "run", examples, tokenizer, tmp_path / "seconds")
-    two = train(told([{"steps": 1, "weights": MIXTURE}], dropout=0.1), "run", examples, tokenizer, tmp_path / "steps")
+    one = training.train(told([stage("seconds", 1e-09)], dropout=0.1), "run", "seconds")
+    two = training.train(told([{"steps": 1, "weights": MIXTURE}], dropout=0.1), "run", "steps")
     assert_same(one, two)
 
 
-def test_a_resumed_run_takes_the_steps_that_it_began_with(
-    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_takes_the_steps_that_it_began_with(monkeypatch: pytest.MonkeyPatch, training: Training) -> None:
     """Though the machine is a slower one now."""
     config, tried = told([stage("seconds", 5)]), iter((8 * 1.0, 8 * 100.0))
     monkeypatch.setattr(budget, "_seconds", lambda *_: next(tried))
-    with monkeypatch.context() as patch:
-        killed_at(3, patch)
-        with pytest.raises(Killed):
-            train(config, "run", examples, tokenizer, tmp_path / "run")
-    train(config, "run", examples, tokenizer, tmp_path / "run")
-    assert read_curves(tmp_path / "run")["step"].tolist() == [1, 2, 3, 4, 5]
+    training.kill(config, "run", "run", 3)
+    training.train(config, "run")
+    assert read_curves(training.folder / "run")["step"].tolist() == [1, 2, 3, 4, 5]
 
 
-def test_what_costs_nothing_cannot_be_paid_for(tmp_path: Path, examples: Path, tokenizer: Path) -> None:
-    config = configured(
-        lengths={"query": 12, "document": 24},
-        encoders={"bag": {"kind": "bag_of_words", "embedding_size": 8}},
-        streams={"sentences": STREAMS["sentences"]},
-        pretrain={
-            "batch_size": 12,
-            "optimizer": {"learning_rate": 1e-3},
-            "precision": "fp32",
-            "runs": {"run": {"schedule": [stage("tokens", 100, tsdae=1)]}},
-        },
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(budget, "cost", lambda *_: (torch.tensor(0.0), torch.tensor(0.0)))
-        with pytest.raises(ValueError, match=r"a step of \['tsdae'\] costs no tokens: give it steps"):
-            steps_of(config, examples, tokenizer, tmp_path / "run")
+def test_what_costs_nothing_cannot_be_paid_for(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "cost", lambda *_: (torch.tensor(0.0), torch.tensor(0.0)))
+    with pytest.raises(ValueError, match=r"a step of \['tsdae'\] costs no tokens: give it steps"):
+        steps_of(told([stage("tokens", 100, tsdae=1)]), training, "run")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["tokens", "seconds"])
-def test_all_devices_take_the_same_steps(unit: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_all_devices_take_the_same_steps(unit: str, training: Training) -> None:
     """Though each has rows of other lengths, and a clock of its own."""
-    amount = 4 * tokens_by_hand(examples, tokenizer) if unit == "tokens" else 1e-9
+    amount = 4 * tokens_by_hand(training) if unit == "tokens" else 1e-9
     found = {}
     for devices in (1, 2):
-        folder = tmp_path / str(devices)
-        train(told([stage(unit, amount)], devices=devices), "run", examples, tokenizer, folder)
+        folder = training.folder / str(devices)
+        train(told([stage(unit, amount)], devices=devices), "run", training, folder)
         found[devices] = summary_of(folder)["steps"]
     assert found == ({1: 4, 2: 4} if unit == "tokens" else {1: 1, 2: 1})
-
-
-def test_a_run_of_steps_alone_writes_none(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    config = system(0.0, runs={"run": schedule(2, mspp=1)})
-    assert steps_of(config, examples, tokenizer, tmp_path / "run") == [2]
-    assert not list((tmp_path / "run").iterdir())

@@ -83,11 +83,3 @@ def test_the_card_of_an_encoder_that_no_other_library_has(
     assert row(card, "cost").endswith(cost)
     assert "Neither sentence-transformers nor transformers has this architecture." in card
     assert load_as_told(card, folder, monkeypatch) == 1
-
-
-def test_the_card_of_separate_towers(
-    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    card, folder = pretrained(two_towers(), "separate", tmp_path, examples, tokenizer)
-    assert "a network each" in card
-    assert load_as_told(card, folder, monkeypatch) == 3

@@ -81,10 +81,8 @@ def test_the_first_error_ends_all_and_is_raised(processes: int, tmp_path: Path) 
     around = Around()
     first = [Job("sleep", jobs.sleep, (tmp_path,))] if processes == 2 else []
     failing = Job("fail", *((jobs.fail_after, (tmp_path / "pid",)) if first else (jobs.fail, (tmp_path,))))
-    began = time.monotonic()
     with pytest.raises(OSError, match=f"the disk of {tmp_path.name} is gone"):
         run_jobs([*first, failing, Job("never", jobs.write, (tmp_path, "never"))], processes, 1, around)
-    assert time.monotonic() - began < 40
     assert not (tmp_path / "never.done").exists()
     assert ("OSError", "fail") in around.events and ("begin", "never") not in around.events
     if first:

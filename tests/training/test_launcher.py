@@ -1,5 +1,8 @@
 """Folders of runs: kept where nothing changed, replaced by whole ones alone."""
 
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from contexture.systems.launch import files_of
 from contexture.training import launcher
 from contexture.training.launcher import identity_of, launch_pretraining
 from tests.training import toys
-from tests.training.runs import Killed, assert_same, contents, killed_at, launch, weights
+from tests.training.runs import Killed, Training, assert_same, contents, killed_at, launch, running, wait_until, weights
 from tests.training.toys import schedule, two_towers
 
 RUNS = {"run": schedule(3, in_batch_negatives=1), "none": {"schedule": []}}
@@ -22,10 +25,10 @@ def times(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture
-def finished(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
+def finished(training: Training) -> Path:
     """A run that is done."""
-    assert launch(two_towers(runs=RUNS), "run", examples, tokenizer, tmp_path / "run")
-    return tmp_path / "run"
+    assert training.launch(two_towers(runs=RUNS), "run")
+    return training.folder / "run"
 
 
 def test_a_finished_run_is_kept(finished: Path, examples: Path, tokenizer: Path) -> None:
@@ -55,14 +58,8 @@ def test_what_a_run_depends_on_makes_it_train_anew(
     elif change == "stream":
         config = two_towers(runs=RUNS | {"run": RUNS["run"] | {"streams": {"pairs": {"mixture": "pooled"}}}})
     elif change == "examples":
-        toys.write_all_pairs(tmp_path / "pairs", tokenizer)
-        rows = [{name: "" if name.endswith("_id") or name == "document" else [1] for name in
-                 ("pair_id", "query", "title", "passage", "document")} | {"document_pairs": 1}]  # fmt: skip
-        toys.write_pairs(rows, tmp_path / "pairs" / "ict" / "more")
-        for file in (tmp_path / "pairs" / "ict" / "more").glob("*"):
-            file.rename(tmp_path / "pairs" / "ict" / f"more-{file.name}")
-        (tmp_path / "pairs" / "ict" / "more").rmdir()
-        examples = tmp_path
+        examples = Path(shutil.copytree(examples, tmp_path / "more"))
+        shutil.copy(examples / "pairs/ict/part-0.parquet", examples / "pairs/ict/part-2.parquet")
     else:
         tokenizer = toys.write_tokenizer(tmp_path / "other")
         (tokenizer / "note.txt").write_text("another one")
@@ -73,27 +70,27 @@ def test_what_a_run_depends_on_makes_it_train_anew(
 
 
 def test_the_old_encoder_stays_until_the_new_one_is_whole(
-    finished: Path, examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    finished: Path, monkeypatch: pytest.MonkeyPatch, training: Training
 ) -> None:
     before, config = contents(finished), two_towers(runs=RUNS | {"run": schedule(5, in_batch_negatives=1)})
     with monkeypatch.context() as patch:
         killed_at(3, patch)
         with pytest.raises(Killed):
-            launch(config, "run", examples, tokenizer, finished)
+            launch(config, "run", training.examples, training.vocabulary, finished)
     assert contents(finished) == before
     # What was begun is resumed; then it takes the place of the old one.
-    assert launch(config, "run", examples, tokenizer, finished)
-    launch(config, "run", examples, tokenizer, tmp_path / "alone")
-    assert_same(weights(finished), weights(tmp_path / "alone"))
+    assert launch(config, "run", training.examples, training.vocabulary, finished)
+    training.launch(config, "run", "alone")
+    assert_same(weights(finished), weights(training.folder / "alone"))
 
 
-def test_a_run_that_starts_from_another_encoder_is_another(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_run_that_starts_from_another_encoder_is_another(training: Training) -> None:
     config = two_towers(runs={"base": {"schedule": []}, "run": schedule(1, in_batch_negatives=1) | {"start": "base"}})
     for seed in (0, 1):
-        launch(config, "base", examples, tokenizer, tmp_path / f"base-{seed}", seed)
-    assert launch(config, "run", examples, tokenizer, tmp_path / "run", start=tmp_path / "base-0")
-    assert not launch(config, "run", examples, tokenizer, tmp_path / "run", start=tmp_path / "base-0")
-    assert launch(config, "run", examples, tokenizer, tmp_path / "run", start=tmp_path / "base-1")
+        training.launch(config, "base", f"base-{seed}", seed=seed)
+    assert training.launch(config, "run", start=training.folder / "base-0")
+    assert not training.launch(config, "run", start=training.folder / "base-0")
+    assert training.launch(config, "run", start=training.folder / "base-1")
 
 
 def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
@@ -110,17 +107,12 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
 
 def test_several_devices_need_the_entry_point(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = two_towers(runs=RUNS, devices=2)
-    with pytest.raises(ValueError, match=r"several devices are started by `python -m contexture\.train`"):
+    with pytest.raises(ValueError, match=r"several devices"):
         launch_pretraining(config.pretraining("run"), 0, files_of(config, examples, tokenizer, None), tmp_path / "run")
 
 
 def test_a_group_of_processes_is_ended(tmp_path: Path) -> None:
     """Though they do not end by themselves, as when a rank waits for another that is gone."""
-    import subprocess
-    import sys
-
-    from tests.training.runs import running, wait_until
-
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60) # {tmp_path}'])"
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     wait_until(lambda: len(running(tmp_path)) == 2)

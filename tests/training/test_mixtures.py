@@ -16,7 +16,7 @@ from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
 from contexture.training.prepare import Prepared, prepare
-from tests.training.runs import Killed, assert_same, differ, killed_at, train
+from tests.training.runs import Training, assert_same
 from tests.training.toys import mixed, schedule, two_towers
 
 #: Two streams: joint inputs, whose rows are independent of one another, and pairs, negatives of one another.
@@ -97,31 +97,20 @@ def test_the_loss_of_a_mixture_is_the_weighted_sum_of_its_losses(
     torch.testing.assert_close(curves["train/loss"], torch.as_tensor(told))
 
 
-def test_weights_of_a_mixture_do_not_depend_on_its_passes(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    """MSPP's mean is over equally many candidates in every pass; pairs come whole in the first of them."""
-    runs = {"run": schedule(4, mspp=1, in_batch_negatives=0.5)}
-    one, three = (
-        train(mixed(runs, micro_batch_size=size), "run", examples, tokenizer, tmp_path / str(size)) for size in (12, 4)
-    )
-    assert_same(one, three, atol=1e-5, rtol=1e-4)
-    light = {"run": schedule(4, mspp=1, in_batch_negatives=0.1)}
-    assert differ(one, train(mixed(light), "run", examples, tokenizer, tmp_path / "light"))
-
-
 @pytest.mark.parametrize("name", ["ict", "bfs", "wlp"])
-def test_a_task_of_pairs_is_an_objective(name: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_task_of_pairs_is_an_objective(name: str, training: Training) -> None:
     """In-batch negatives over the pairs of that task alone."""
     runs = {
         "named": schedule(3, **{name: 1}),
         "spelled_out": schedule(3, in_batch_negatives=1) | {"streams": {"pairs": {"tasks": [name]}}},
     }
     config = mixed(runs)
-    named, spelled_out = (train(config, run, examples, tokenizer, tmp_path / run) for run in runs)
+    named, spelled_out = (training.train(config, run) for run in runs)
     assert_same(named, spelled_out)
-    assert read_curves(tmp_path / "named")[f"train/{name}"].between(0, 30).all()
+    assert read_curves(training.folder / "named")[f"train/{name}"].between(0, 30).all()
 
 
-def test_tasks_of_pairs_mix_with_batches_of_their_own(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_tasks_of_pairs_mix_with_batches_of_their_own(training: Training) -> None:
     sizes = {"joint": 4, "ict": 6, "bfs": 8}
     run = {"schedule": [{"steps": 2, "mlm": 1, "ict": 0.5, "bfs": 0.25}], "batch_size": sizes}
     config = mixed({"run": run})
@@ -130,8 +119,8 @@ def test_tasks_of_pairs_mix_with_batches_of_their_own(examples: Path, tokenizer:
     assert {name: pretraining.settings.batch_sizes("run", pretraining.streams)[name] for name in sizes} == sizes
     assert pretraining.active == ["joint", "ict", "bfs"]
     assert [pretraining.streams[name].read for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
-    train(config, "run", examples, tokenizer, tmp_path / "run")
-    assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(tmp_path / "run"))
+    training.train(config, "run")
+    assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(training.folder / "run"))
 
 
 @pytest.mark.parametrize(
@@ -160,65 +149,36 @@ def test_pairs_that_are_not_drawn_are_named() -> None:
         TypeAdapter(SystemConfig).validate_python(values | {"streams": {"passages": {}}})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mixture", sorted(MIXTURES))
-def test_a_mixture_learns(mixture: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    runs = {"run": schedule(40, **MIXTURES[mixture])}
-    optimizer = {"learning_rate": 1e-2, "warmup_steps": 4}
-    config = mixed(runs, optimizer=optimizer, micro_batch_size=6, log_every=4, checkpoint_every=100)
-    train(config, "run", examples, tokenizer, tmp_path / "run")
-    curves = read_curves(tmp_path / "run")
-    for name in {*MIXTURES[mixture]} - {"mlm", "mspp"}:  # which random words teach little
-        losses = curves[f"train/{name}"]
-        assert losses[-3:].mean() < losses[:3].mean() - 0.1, name
-
-
 @pytest.mark.parametrize(("mixture", "micro_batch_size"), [("joint_and_pairs", 4), ("texts", None)])
 def test_a_mixture_killed_at_any_step_resumes_bit_for_bit(
-    mixture: str,
-    micro_batch_size: int | None,
-    examples: Path,
-    tokenizer: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    mixture: str, micro_batch_size: int | None, training: Training
 ) -> None:
     """With dropout; in the first pass of a step, or in a later one."""
     config = system(0.1, micro_batch_size=micro_batch_size)
-    expected = train(config, mixture, examples, tokenizer, tmp_path / "whole")
+    expected = training.train(config, mixture, "whole")
     places = [(1, 0), (4, 0), (5, 2), (3, 1)] if micro_batch_size else [(1, 0), (4, 0), (5, 0)]
     for step, part in places:
-        folder = tmp_path / f"killed-{step}-{part}"
-        with monkeypatch.context() as patch:
-            killed_at(step, patch, part=part)
-            with pytest.raises(Killed):
-                train(config, mixture, examples, tokenizer, folder)
+        folder = training.folder / f"killed-{step}-{part}"
+        training.kill(config, mixture, folder.name, step, part)
         assert not folder.exists()
-        assert_same(train(config, mixture, examples, tokenizer, folder), expected)
+        assert_same(training.train(config, mixture, folder.name), expected)
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
 
-def test_stages_change_the_mixture(
-    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stages_change_the_mixture(training: Training) -> None:
     """A stream is read where a stage uses it; a run killed at the border resumes."""
     stages = [{"steps": 3, "weights": {"mlm": 1}}, {"steps": 3, "weights": JOINT_AND_PAIRS}]
     config = mixed({"run": {"schedule": stages}}, 0.1, micro_batch_size=6, checkpoint_every=3)
-    expected = train(config, "run", examples, tokenizer, tmp_path / "whole")
-    curves = read_curves(tmp_path / "whole")
+    expected = training.train(config, "run", "whole")
+    curves = read_curves(training.folder / "whole")
     assert curves["train/in_batch_negatives"].notna().tolist() == [False] * 3 + [True] * 3
     assert curves["train/mlm"].notna().all()
-    with monkeypatch.context() as patch:
-        killed_at(4, patch)
-        with pytest.raises(Killed):
-            train(config, "run", examples, tokenizer, tmp_path / "killed")
-    assert_same(train(config, "run", examples, tokenizer, tmp_path / "killed"), expected)
+    training.kill(config, "run", "killed", 4)
+    assert_same(training.train(config, "run", "killed"), expected)
 
 
-def test_processes_that_load_do_not_change_the_weights(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    one, two = (
-        train(system(loader_workers=workers), "joint_and_pairs", examples, tokenizer, tmp_path / str(workers))
-        for workers in (0, 2)
-    )
+def test_processes_that_load_do_not_change_the_weights(training: Training) -> None:
+    one, two = (training.train(system(loader_workers=workers), "joint_and_pairs", str(workers)) for workers in (0, 2))
     assert_same(one, two)
 
 
@@ -228,18 +188,12 @@ def test_processes_that_load_do_not_change_the_weights(examples: Path, tokenizer
     [({"mspp": 1, "in_batch_negatives": 0.5}, None), ({"mspp": 1, "in_batch_negatives": 0.5}, 3), (TEXTS, None)],
 )
 def test_two_processes_give_what_one_gives(
-    weights: dict[str, float], micro_batch_size: int | None, examples: Path, tokenizer: Path, tmp_path: Path
+    weights: dict[str, float], micro_batch_size: int | None, training: Training
 ) -> None:
     """Means over equally many rows on each device; pairs and sentences have the negatives of both."""
     runs = {"run": schedule(4, **weights)}
     one, two = (
-        train(
-            mixed(runs, devices=devices, micro_batch_size=micro_batch_size),
-            "run",
-            examples,
-            tokenizer,
-            tmp_path / str(devices),
-        )
+        training.train(mixed(runs, devices=devices, micro_batch_size=micro_batch_size), "run", str(devices))
         for devices in (1, 2)
     )
     assert_same(one, two, atol=1e-5, rtol=1e-4)

@@ -13,7 +13,7 @@ from contexture.streams.nli.batches import Nli
 from contexture.streams.nli.config import NliStreamConfig
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
-from tests.training.runs import train
+from tests.training.runs import Training
 from tests.training.toys import PRETRAIN, configured, schedule
 
 
@@ -53,7 +53,7 @@ def test_passes_and_devices_share_the_rows_of_a_step(examples: Path, tokenizer: 
     assert sorted(torch.cat(parts).tolist()) == sorted(whole.tolist())
 
 
-def test_relations_are_learned_behind_another_objective(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_relations_are_learned_behind_another_objective(training: Training) -> None:
     """A run that continues one of bitext, as the paper's does; in one pass or in several."""
     nli = schedule(60, nli=1) | {"start": "br"}
     config = configured(
@@ -64,11 +64,11 @@ def test_relations_are_learned_behind_another_objective(examples: Path, tokenize
         | {"optimizer": {"learning_rate": 3e-2}, "runs": {"br": schedule(1, bitext=1), "br_nli": nli}}
         | {"checkpoint_every": 100, "micro_batch_size": 6},
     )
-    before = train(config, "br", examples, tokenizer, tmp_path / "br")
-    after = train(config, "br_nli", examples, tokenizer, tmp_path / "nli", start=tmp_path / "br")
-    curves = read_curves(tmp_path / "nli")
+    before = training.train(config, "br")
+    after = training.train(config, "br_nli", "nli", start=training.folder / "br")
+    curves = read_curves(training.folder / "nli")
     assert curves["train/nli"].iloc[-5:].mean() < 0.7 * curves["train/nli"].iloc[0]
     assert curves["train/nli_accuracy"].iloc[-5:].mean() > 0.6
     shared = [name for name in before if name in after and "objectives" not in name]
     assert shared and any(not torch.equal(before[name], after[name]) for name in shared)
-    assert len(pq.read_table(examples / "nli")) == 60
+    assert len(pq.read_table(training.examples / "nli")) == 60

@@ -13,7 +13,7 @@ from contexture.training.curves import read_curves
 from contexture.training.launcher import launch_pretraining
 from contexture.training.prepare import Files
 from contexture.training.pretrain import summary_of
-from tests.training.runs import train
+from tests.training.runs import Training
 from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
 from tests.training.toys import STREAMS as SETTINGS
 
@@ -41,12 +41,16 @@ SHARED = {name: config for name, config in OBJECTIVES.items() if not config.read
 READ = [(name, stream) for name, config in SHARED.items() for stream in config.streams]
 
 
-def test_the_smallest_encoders_are_of_every_kind() -> None:
-    found: set[str] = set()
-    for config in ENCODERS.values():
-        typed: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(config)
-        found.add(type(typed).__name__)
-    assert len(found) == len(EncoderConfig.__subclasses__())
+@pytest.mark.parametrize("kind", ENCODERS)
+def test_every_encoder_trains(kind: str, training: Training) -> None:
+    training.train(configured(**run_of("tsdae", "sentences", kind)), "tsdae")
+    assert read_curves(training.folder / "tsdae")["train/tsdae"].between(0, 30).all()
+
+
+def test_the_encoders_are_of_every_kind() -> None:
+    typed: TypeAdapter[EncoderConfig] = TypeAdapter(AnyEncoderConfig)
+    kinds = {type(typed.validate_python(config)) for config in ENCODERS.values()}
+    assert len(kinds) == len(EncoderConfig.__subclasses__())
     assert {name for name, config in OBJECTIVES.items() if config.reads_states} <= SMALLEST.keys() <= OBJECTIVES.keys()
 
 
@@ -63,36 +67,25 @@ def run_of(name: str, stream: str, encoder: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(("name", "stream"), READ)
 def test_every_objective_trains_two_steps_on_every_stream_that_it_can_read(
-    name: str, stream: str, examples: Path, tokenizer: Path, tmp_path: Path
+    name: str, stream: str, training: Training
 ) -> None:
     encoder = SMALLEST.get(name, "bag_of_words")
-    train(configured(**run_of(name, stream, encoder)), name, examples, tokenizer, tmp_path / "run")
-    losses = read_curves(tmp_path / "run")[f"train/{name}"]
+    training.train(configured(**run_of(name, stream, encoder)), name, "run")
+    losses = read_curves(training.folder / "run")[f"train/{name}"]
     assert len(losses) == 2 and losses.between(0, 30).all() and (losses > 0).any()
-    summary = summary_of(tmp_path / "run")
+    summary = summary_of(training.folder / "run")
     assert summary["steps"] == 2 and summary["tokens"] > 0 and summary["flops"] > 0
 
 
 @pytest.mark.parametrize("name", sorted(SMALLEST))
-def test_no_smaller_encoder_will_do(name: str, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_no_smaller_encoder_will_do(name: str, training: Training) -> None:
     values = run_of(name, OBJECTIVES[name].streams[0], "bag_of_words")
     if OBJECTIVES[name].reads_states:
         with pytest.raises(ValidationError, match=f"run {name}: {name} reads states of tokens, which a bag_of_words"):
             configured(**values)
         return
     with pytest.raises(ValueError, match=name):
-        train(configured(**values), name, examples, tokenizer, tmp_path / "run")
-
-
-@pytest.mark.parametrize("kind", [kind for kind in ENCODERS if kind != "bag_of_words"])
-@pytest.mark.parametrize("name", [name for name, config in SHARED.items() if not config.reads_states])
-def test_objectives_of_texts_take_every_encoder(
-    name: str, kind: str, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
-    if SMALLEST.get(name, kind) != kind:
-        pytest.skip("refused, see above")
-    train(configured(**run_of(name, OBJECTIVES[name].streams[0], kind)), name, examples, tokenizer, tmp_path / "run")
-    assert read_curves(tmp_path / "run")[f"train/{name}"].between(0, 30).all()
+        training.train(configured(**values), name, "run")
 
 
 @pytest.mark.parametrize("stream", sorted(STREAMS))
@@ -114,15 +107,3 @@ def test_every_stream_is_read_by_an_objective(stream: str, examples: Path, token
     )
     curves = read_curves(tmp_path / "run")
     assert {f"train/{name}" for name in readers} <= set(curves)
-
-
-def test_a_stream_that_nobody_has_is_told() -> None:
-    values = run_of("mlm", "joint", "transformer")
-    pretrain = PRETRAIN | {"optimizer": OPTIMIZER}
-    for objectives, said in (
-        ({}, r"in_batch_negatives reads pairs; the streams are \['joint'\]"),
-        ({"in_batch_negatives": {"stream": "joint"}}, "in_batch_negatives reads pairs; 'joint' is none of them here"),
-    ):
-        run = schedule(2, in_batch_negatives=1) | {"objectives": objectives}
-        with pytest.raises(ValidationError, match=said):
-            configured(**values | {"pretrain": pretrain | {"runs": {"run": run}}})

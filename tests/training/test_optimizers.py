@@ -1,14 +1,9 @@
 """The optimizers, against their published algorithms in a slow loop."""
 
-from pathlib import Path
-
-import pytest
 import torch
 
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
-from tests.training.runs import Killed, assert_same, killed_at, train
-from tests.training.toys import system
 
 RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.8, 0.95, 1e-12
 
@@ -62,20 +57,3 @@ def test_adamw_decays_matrices_alone() -> None:
     still = [[torch.zeros_like(weight) for weight in weights]]
     for weight, found in zip(weights, taken("adamw", weights, still), strict=True):
         torch.testing.assert_close(found, weight * (1 - RATE * DECAY) if weight.ndim > 1 else weight)
-
-
-def test_a_run_with_lamb_that_was_killed_ends_as_if_it_was_not(
-    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = system(optimizer={"learning_rate": 1e-2, "kind": "lamb", "epsilon": 1e-6})
-    whole = train(config, "mlm", examples, tokenizer, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        killed_at(4, patch)
-        with pytest.raises(Killed):
-            train(config, "mlm", examples, tokenizer, tmp_path / "again")
-    assert_same(whole, train(config, "mlm", examples, tokenizer, tmp_path / "again"))
-
-
-def test_unknown_optimizers_are_refused() -> None:
-    with pytest.raises(ValueError, match="kind"):
-        system(optimizer={"learning_rate": 1, "kind": "sgd"})

@@ -16,7 +16,7 @@ from contexture.training.config import OptimizerConfig
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import PRECISION_FILE, choose_precision
 from tests.encoders.toys import build
-from tests.training.runs import launch
+from tests.training.runs import Training
 from tests.training.toys import schedule, system
 
 
@@ -85,7 +85,7 @@ def test_a_precision_that_is_told_is_not_measured(
 
 
 @pytest.mark.slow
-def test_two_processes_train_with_one_precision(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_two_processes_train_with_one_precision(training: Training) -> None:
     config = system(runs={"mspp": schedule(2, mspp=1)}, devices=2, precision="auto")
-    launch(config, "mspp", examples, tokenizer, tmp_path / "run")
-    assert json.loads((tmp_path / "run" / PRECISION_FILE).read_text()) in ("32-true", "bf16-mixed")
+    training.launch(config, "mspp", "run")
+    assert json.loads((training.folder / "run" / PRECISION_FILE).read_text()) in ("32-true", "bf16-mixed")

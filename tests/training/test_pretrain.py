@@ -20,7 +20,7 @@ from contexture.training.curves import read_curves
 from contexture.training.pretrain import summary_of
 from contexture.training.snapshots import snapshots
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from tests.training.runs import Killed, assert_same, differ, killed_at, launch, train, weights
+from tests.training.runs import Killed, Training, assert_same, differ, launch, weights
 from tests.training.toys import STEADY, WORDS, mixed, schedule, system
 
 
@@ -64,34 +64,22 @@ def test_what_was_spent_is_told(trained: Path) -> None:
         assert spent.is_monotonic_increasing and found[name] == spent.iloc[-1] > 0
 
 
-def test_the_same_seed_gives_the_same_weights(
-    config: SystemConfig, examples: Path, tokenizer: Path, trained: Path, tmp_path: Path
-) -> None:
-    assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, tmp_path / "again"))
-    other = train(config, "mspp_ie", examples, tokenizer, tmp_path / "other", seed=1)
+def test_the_same_seed_gives_the_same_weights(config: SystemConfig, trained: Path, training: Training) -> None:
+    assert_same(weights(trained), training.train(config, "mspp_ie", "again"))
+    other = training.train(config, "mspp_ie", "other", seed=1)
     for name in ("model.safetensors:bert.encoder.layer.0.output.dense.weight", "mspp.head.classifier.weight"):
         (key,) = (one for one in other if one.endswith(name))
         assert not torch.equal(weights(trained)[key], other[key])
 
 
-def test_a_run_killed_at_any_step_resumes_bit_for_bit(
-    config: SystemConfig,
-    examples: Path,
-    tokenizer: Path,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_run_killed_at_any_step_resumes_bit_for_bit(config: SystemConfig, trained: Path, training: Training) -> None:
     """With dropout and masks, over the border of two stages; what it spent is counted on."""
     for step in range(1, 6):
-        folder = tmp_path / f"killed-{step}"
-        with monkeypatch.context() as patch:
-            killed_at(step, patch)
-            with pytest.raises(Killed):
-                launch(config, "mspp_ie", examples, tokenizer, folder)
+        folder = training.folder / f"killed-{step}"
+        training.kill(config, "mspp_ie", folder.name, step)
         assert not folder.exists()
-        assert (tmp_path / f"{folder.name}{UNFINISHED}" / checkpoints.NAME).exists() == (step >= 2)
-        assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, folder))
+        assert (training.folder / f"{folder.name}{UNFINISHED}" / checkpoints.NAME).exists() == (step >= 2)
+        assert_same(weights(trained), training.train(config, "mspp_ie", folder.name))
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
         for name in ("tokens", "flops"):
             assert summary_of(folder)[name] == pytest.approx(summary_of(trained)[name])
@@ -102,18 +90,12 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
     [("before", ["", ".new"]), ("between", [".new", ".old"]), ("behind", ["", ".old"]), ("removing", [".new"])],
 )
 def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
-    moment: str,
-    left: list[str],
-    examples: Path,
-    tokenizer: Path,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    moment: str, left: list[str], trained: Path, monkeypatch: pytest.MonkeyPatch, training: Training
 ) -> None:
     """Before the old one goes out of the way, between the two renames, behind them, and when all is done."""
     config = system(checkpoint_every=1)
     rename, rmtree = Path.rename, shutil.rmtree
-    folder, work = tmp_path / "run", tmp_path / f"run{UNFINISHED}"
+    folder, work = training.folder / "run", training.folder / f"run{UNFINISHED}"
     place, new, old = (work / f"{checkpoints.NAME}{suffix}" for suffix in ("", ".new", ".old"))
 
     def rename_or_die(self: Path, target: Path) -> Path:
@@ -132,96 +114,83 @@ def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
         patch.setattr(Path, "rename", rename_or_die)
         patch.setattr(shutil, "rmtree", remove_or_die)
         with pytest.raises(Killed):
-            launch(config, "mspp_ie", examples, tokenizer, folder)
+            training.launch(config, "mspp_ie", folder.name)
     assert sorted(path.name.removeprefix(checkpoints.NAME) for path in work.glob("checkpoint*")) == left
-    assert_same(weights(trained), train(config, "mspp_ie", examples, tokenizer, folder))
+    assert_same(weights(trained), training.train(config, "mspp_ie", folder.name))
     assert not list(folder.glob("checkpoint*"))
 
 
-def test_a_damaged_checkpoint_is_named(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
-    place = tmp_path / f"run{UNFINISHED}" / checkpoints.NAME
-    with pytest.MonkeyPatch.context() as patch:
-        killed_at(3, patch)
-        with pytest.raises(Killed):
-            launch(config, "mlm", examples, tokenizer, tmp_path / "run")
+def test_a_damaged_checkpoint_is_named(config: SystemConfig, training: Training) -> None:
+    place = training.folder / f"run{UNFINISHED}" / checkpoints.NAME
+    training.kill(config, "mlm", "run", 3)
     (place / "model.safetensors").write_bytes(b"cut off")
     with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to start this run anew"):
-        launch(config, "mlm", examples, tokenizer, tmp_path / "run")
+        training.launch(config, "mlm", "run")
 
 
-def test_a_run_without_stages_keeps_the_initial_weights(
-    config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
-    found = train(config, "none", examples, tokenizer, tmp_path / "none")
-    assert read_curves(tmp_path / "none").empty
-    assert AutoModel.from_pretrained(tmp_path / "none").config.type_vocab_size == 3
-    summary = summary_of(tmp_path / "none")
+def test_a_run_without_stages_keeps_the_initial_weights(config: SystemConfig, training: Training) -> None:
+    found = training.train(config, "none")
+    assert read_curves(training.folder / "none").empty
+    assert AutoModel.from_pretrained(training.folder / "none").config.type_vocab_size == 3
+    summary = summary_of(training.folder / "none")
     assert [summary[name] for name in ("steps", "tokens", "flops", "seconds")] == [0, 0, 0, 0]
     # Those from which others start: with the head that they may train.
     assert any("cls.predictions" in name for name in found)
 
 
-def test_a_run_continues_another(config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_run_continues_another(config: SystemConfig, training: Training) -> None:
     runs = {"base": {"schedule": []}, "more": schedule(2, mlm=1) | {"start": "base"}, "again": schedule(2, mlm=1)}
     told = system(0.0, runs=runs, optimizer=STEADY | {"learning_rate": 1e-12})
-    base = train(told, "base", examples, tokenizer, tmp_path / "base", seed=3)
-    more = train(told, "more", examples, tokenizer, tmp_path / "more", start=tmp_path / "base")
-    again = train(told, "again", examples, tokenizer, tmp_path / "again")
+    base = training.train(told, "base", seed=3)
+    more = training.train(told, "more", start=training.folder / "base")
+    again = training.train(told, "again")
     assert_same(base, more, atol=1e-6, rtol=0)
     assert any(not torch.allclose(base[name], again[name], atol=1e-3) for name in base)
     short = asdict(system(runs=runs))
     short["streams"]["joint"]["sentence_tokens"] = 8
-    train(TypeAdapter(SystemConfig).validate_python(short), "base", examples, tokenizer, tmp_path / "short")
+    training.train(TypeAdapter(SystemConfig).validate_python(short), "base", "short")
     with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: begin"):
-        launch(told, "more", examples, tokenizer, tmp_path / "refused", start=tmp_path / "short")
-    (tmp_path / "other").mkdir()
-    train_tokenizer([" ".join(WORDS[:9])] * 3, VocabularyConfig(size=300), other := tmp_path / "other")
+        training.launch(told, "more", "refused", start=training.folder / "short")
+    (training.folder / "other").mkdir()
+    train_tokenizer([" ".join(WORDS[:9])] * 3, VocabularyConfig(size=300), other := training.folder / "other")
     with pytest.raises(ValueError, match=r"base reads other tokens than the examples of run more"):
-        launch(told, "more", examples, other, tmp_path / "refused", start=tmp_path / "base")
+        launch(told, "more", training.examples, other, training.folder / "refused", start=training.folder / "base")
 
 
-def test_a_run_learns_at_its_own_rate(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_run_learns_at_its_own_rate(training: Training) -> None:
     """As it would if that were the rate of all."""
     usual, own = schedule(2, mlm=1), schedule(2, mlm=1) | {"learning_rate": 1e-4}
     told = system(0.0, runs={"usual": usual, "own": own}, optimizer=STEADY)
     of_all = system(0.0, runs={"own": usual}, optimizer=STEADY | {"learning_rate": 1e-4})
-    found = train(told, "own", examples, tokenizer, tmp_path / "own")
-    assert_same(found, train(of_all, "own", examples, tokenizer, tmp_path / "of_all"))
-    assert differ(found, train(told, "usual", examples, tokenizer, tmp_path / "usual"))
+    found = training.train(told, "own")
+    assert_same(found, training.train(of_all, "own", "of_all"))
+    assert differ(found, training.train(told, "usual"))
 
 
-def test_new_heads_know_how_often_tokens_occur(
-    config: SystemConfig, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_new_heads_know_how_often_tokens_occur(config: SystemConfig, training: Training) -> None:
     """So the first loss is that of a guess by frequency; that of BERT's start is chance over all tokens."""
-    chance = math.log(len(AutoTokenizer.from_pretrained(tokenizer)))
-    train(config, "mlm", examples, tokenizer, tmp_path / "run")
-    assert read_curves(tmp_path / "run")["train/mlm"].iloc[0] < chance - 0.1
+    chance = math.log(len(AutoTokenizer.from_pretrained(training.vocabulary)))
+    training.train(config, "mlm", "run")
+    assert read_curves(training.folder / "run")["train/mlm"].iloc[0] < chance - 0.1
     encoder = replace(config.encoders["transformer"], initialization="bert")
     bert = replace(config, encoders={"transformer": encoder})
-    train(bert, "mlm", examples, tokenizer, tmp_path / "bert")
-    assert read_curves(tmp_path / "bert")["train/mlm"].iloc[0] == pytest.approx(chance, abs=0.05)
+    training.train(bert, "mlm", "bert")
+    assert read_curves(training.folder / "bert")["train/mlm"].iloc[0] == pytest.approx(chance, abs=0.05)
 
 
-def test_snapshots_of_steps_of_several_passes(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_snapshots_of_steps_of_several_passes(training: Training) -> None:
     told = system(0.0, micro_batch_size=4, snapshots=3)
-    found = train(told, "mspp_ie", examples, tokenizer, tmp_path / "run")
-    assert [one.name for one in snapshots(tmp_path / "run")] == ["00000002", "00000004", "00000006"]
+    found = training.train(told, "mspp_ie", "run")
+    assert [one.name for one in snapshots(training.folder / "run")] == ["00000002", "00000004", "00000006"]
     last = {name: one for name, one in found.items() if "/" not in name and not name.startswith("objectives")}
-    assert_same(weights(snapshots(tmp_path / "run")[-1]), last)
+    assert_same(weights(snapshots(training.folder / "run")[-1]), last)
 
 
-def test_a_stage_without_streams_to_split_follows_one_with(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_a_stage_without_streams_to_split_follows_one_with(training: Training) -> None:
     """In passes other than the first it has nothing to do."""
     stages = [{"steps": 2, "weights": {"mspp": 1}}, {"steps": 2, "weights": {"in_batch_negatives": 1}}]
     one, three = (
-        train(
-            mixed({"run": {"schedule": stages}}, micro_batch_size=size),
-            "run",
-            examples,
-            tokenizer,
-            tmp_path / str(size),
-        )
+        training.train(mixed({"run": {"schedule": stages}}, micro_batch_size=size), "run", str(size))
         for size in (12, 4)
     )
     assert_same(one, three, atol=1e-5, rtol=1e-4)
@@ -229,28 +198,22 @@ def test_a_stage_without_streams_to_split_follows_one_with(examples: Path, token
 
 @pytest.mark.slow
 @pytest.mark.parametrize("micro_batch_size", [None, 2])
-def test_two_processes_give_what_one_gives(
-    micro_batch_size: int | None, examples: Path, tokenizer: Path, tmp_path: Path
-) -> None:
+def test_two_processes_give_what_one_gives(micro_batch_size: int | None, training: Training) -> None:
     """The MSPP loss is a mean over equally many candidates on every rank, so gradients must agree; no dropout."""
     runs = {"mspp": schedule(3, mspp=1)}
     # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
     one, two = (
         {
             name: tensor
-            for name, tensor in train(
-                system(0.0, runs=runs, devices=devices, micro_batch_size=micro_batch_size),
-                "mspp",
-                examples,
-                tokenizer,
-                tmp_path / f"{devices}",
+            for name, tensor in training.train(
+                system(0.0, runs=runs, devices=devices, micro_batch_size=micro_batch_size), "mspp", f"{devices}"
             ).items()
             if not name.endswith("key.bias")
         }
         for devices in (1, 2)
     )
     assert_same(one, two, atol=1e-5, rtol=1e-4)
-    tokens = [summary_of(tmp_path / devices)["tokens"] for devices in ("1", "2")]
+    tokens = [summary_of(training.folder / devices)["tokens"] for devices in ("1", "2")]
     assert tokens[1] == pytest.approx(tokens[0], rel=0.1)  # twice what the first device read
 
 

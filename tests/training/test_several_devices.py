@@ -19,7 +19,7 @@ from tests.tasks.answer_selection import toys as answers
 from tests.tasks.fact_verification import toys as claims
 from tests.tasks.ranking import toys as ranked
 from tests.tasks.retrieval import toys as questions
-from tests.training.runs import assert_same, contents, train, weights
+from tests.training.runs import Training, assert_same, contents, train, weights
 from tests.training.toys import STEADY, configured, schedule, system, two_towers
 
 pytestmark = pytest.mark.slow  # processes that import torch
@@ -73,29 +73,29 @@ def test_fine_tuning_on_two_devices_gives_what_one_gives(
     assert len(looks) > 1
 
 
-def test_two_machines_give_what_one_device_gives(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
+def test_two_machines_give_what_one_device_gives(training: Training) -> None:
     """Each node is started by itself, as by `srun`; when both are started again, what is there is kept."""
-    runs = {"run": schedule(4, in_batch_negatives=1)}
-    one = train(two_towers(0.0, optimizer=STEADY, runs=runs), "run", examples, tokenizer, tmp_path / "one")
-    (tmp_path / "config.json").write_text(json.dumps(two_towers(0.0, optimizer=STEADY, runs=runs, devices=2).plain()))
-    assert start_nodes(examples, tokenizer, tmp_path) == ["", ""]
-    assert_same(one, weights(tmp_path / "run"), atol=1e-5, rtol=1e-4)
-    before = contents(tmp_path / "run")
-    said = start_nodes(examples, tokenizer, tmp_path)
+    settings: dict[str, Any] = {"optimizer": STEADY, "runs": {"run": schedule(4, in_batch_negatives=1)}}
+    one, folder = training.train(two_towers(0.0, **settings), "run", "one"), training.folder / "run"
+    (training.folder / "config.json").write_text(json.dumps(two_towers(0.0, **settings, devices=2).plain()))
+    assert start_nodes(training) == ["", ""]
+    assert_same(one, weights(folder), atol=1e-5, rtol=1e-4)
+    before = contents(folder)
+    said = start_nodes(training)
     assert sum("is kept" in one for one in said) == 1
-    assert contents(tmp_path / "run") == before
+    assert contents(folder) == before
 
 
-def start_nodes(examples: Path, tokenizer: Path, folder: Path) -> list[str]:
+def start_nodes(training: Training) -> list[str]:
     """Two nodes of one process each; what each logged of a run that was kept."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         endpoint = f"127.0.0.1:{free.getsockname()[1]}"
+    folder = training.folder
     command = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1", "--rdzv-id=job"]
     command += ["--rdzv-backend=c10d", f"--rdzv-endpoint={endpoint}", "-m", "--", "contexture", "train", "pretrain"]
     command += ["--config", str(folder / "config.json"), "--run", "run", "--output", str(folder / "run")]
-    command += ["--examples", str(examples), "--vocabulary", str(tokenizer)]
-    nodes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    nodes = [subprocess.Popen([*command, *training.arguments], stderr=subprocess.PIPE, text=True) for _ in range(2)]
     try:
         said = [node.communicate(timeout=240)[1] for node in nodes]
     finally:

@@ -20,6 +20,9 @@ PAIRS = {"ict": 40, "bfs": 25, "wlp": 9}
 #: Sentences of each document; the corpus has 90.
 DOCUMENTS = [14, 2, 9, 3, 12, 2, 11, 8, 13, 16]
 
+#: Ids of tokens, in the tables of examples.
+TOKENS = pa.list_(pa.int32())
+
 OPTIMIZER = {"learning_rate": 2e-3, "warmup_steps": 2}
 #: With Adam's own epsilon a gradient that is zero but for rounding moves a weight as far as any other does.
 STEADY = OPTIMIZER | {"epsilon": 1e-3}
@@ -158,6 +161,15 @@ def encoded(words: list[str], vocabulary: Path) -> list[int]:
     return ids
 
 
+def write_rows(rows: list[dict[str, Any]], folder: Path, **columns: pa.DataType) -> None:
+    """A table in the order of its rows, in two files of small row groups."""
+    folder.mkdir(exist_ok=True)
+    half = (len(rows) + 1) // 2
+    for part in range(2):
+        table = pa.Table.from_pylist(rows[part * half : (part + 1) * half], pa.schema(columns))
+        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
+
+
 def write_joint(folder: Path, vocabulary: Path) -> None:
     """Sixty examples of two candidates; a candidate that shares s0's words is a positive."""
     draw, rows = random.Random(0), []
@@ -167,13 +179,7 @@ def write_joint(folder: Path, vocabulary: Path) -> None:
         texts = [first, *(draw.sample(first if label else WORDS, draw.randint(2, 4)) for label in labels)]
         ids = [encoded(text, vocabulary) for text in texts]
         rows.append({"example_id": f"{number}", "sentences": ids, "labels": labels})
-    schema = pa.schema(
-        {"example_id": pa.string(), "sentences": pa.list_(pa.list_(pa.int32())), "labels": pa.list_(pa.int32())}
-    )
-    folder.mkdir()
-    for part in range(3):
-        table = pa.Table.from_pylist(rows[part * 20 : (part + 1) * 20], schema)
-        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
+    write_rows(rows, folder, example_id=pa.string(), sentences=pa.list_(TOKENS), labels=TOKENS)
 
 
 def write_all_pairs(folder: Path, vocabulary: Path) -> None:
@@ -201,12 +207,9 @@ def write_all_pairs(folder: Path, vocabulary: Path) -> None:
 
 
 def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
-    """A table of pairs as the sampling stage writes them, in two files of small row groups."""
-    tokens = {name: pa.list_(pa.int32()) for name in ("query", "title", "passage")}
-    schema = pa.schema({"pair_id": pa.string(), **tokens, "document": pa.string(), "document_pairs": pa.int64()})
-    folder.mkdir()
-    for part in range(2):
-        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+    """A table of pairs as the sampling stage writes them."""
+    tokens = dict.fromkeys(("query", "title", "passage"), TOKENS)
+    write_rows(rows, folder, pair_id=pa.string(), **tokens, document=pa.string(), document_pairs=pa.int64())
 
 
 def write_all_sentences(folder: Path, vocabulary: Path) -> None:
@@ -221,13 +224,8 @@ def write_all_sentences(folder: Path, vocabulary: Path) -> None:
 
 
 def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
-    """A table of sentences in their order, in two files of small row groups."""
-    schema = pa.schema({"document": pa.string(), "position": pa.int32(), "tokens": pa.list_(pa.int32())})
-    folder.mkdir(exist_ok=True)
-    half = (len(rows) + 1) // 2
-    for part in range(2):
-        table = pa.Table.from_pylist(rows[part * half : (part + 1) * half], schema)
-        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
+    """A table of sentences in their order."""
+    write_rows(rows, folder, document=pa.string(), position=pa.int32(), tokens=TOKENS)
 
 
 def write_sequence_pairs(folder: Path, vocabulary: Path) -> None:
@@ -235,19 +233,9 @@ def write_sequence_pairs(folder: Path, vocabulary: Path) -> None:
     draw, rows = random.Random(7), []
     for number in range(50):
         words = draw.sample(WORDS, draw.randint(2, 14))
-        rows.append(
-            {
-                "document": f"d{number // 5}",
-                "position": number % 5,
-                "first": encoded(words, vocabulary),
-                "second": encoded(draw.sample(words, len(words)), vocabulary),
-            }
-        )
-    tokens = {name: pa.list_(pa.int32()) for name in ("first", "second")}
-    schema = pa.schema({"document": pa.string(), "position": pa.int32(), **tokens})
-    folder.mkdir()
-    for part in range(2):
-        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+        first, second = (encoded(some, vocabulary) for some in (words, draw.sample(words, len(words))))
+        rows.append({"document": f"d{number // 5}", "position": number % 5, "first": first, "second": second})
+    write_rows(rows, folder, document=pa.string(), position=pa.int32(), first=TOKENS, second=TOKENS)
 
 
 def write_sequence_samples(folder: Path, vocabulary: Path) -> None:
@@ -256,11 +244,7 @@ def write_sequence_samples(folder: Path, vocabulary: Path) -> None:
     for number in range(30):
         pieces = [encoded(draw.choices(WORDS, k=draw.randint(3, 16)), vocabulary) for _ in range(draw.randint(1, 2))]
         rows.append({"sample": f"d{number}@0", "documents": len(pieces), "pieces": pieces})
-    tokens = pa.list_(pa.list_(pa.int32()))
-    schema = pa.schema({"sample": pa.string(), "documents": pa.int32(), "pieces": tokens})
-    folder.mkdir()
-    for part in range(2):
-        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+    write_rows(rows, folder, sample=pa.string(), documents=pa.int32(), pieces=pa.list_(TOKENS))
 
 
 def write_bitext(folder: Path, vocabulary: Path) -> None:
@@ -268,19 +252,9 @@ def write_bitext(folder: Path, vocabulary: Path) -> None:
     draw, rows = random.Random(9), []
     for number in range(50):
         words = draw.sample(WORDS, draw.randint(2, 14))
-        rows.append(
-            {
-                "source": encoded(words, vocabulary),
-                "target": encoded(words[::-1], vocabulary),
-                "source_id": number // 2 if number < 10 else number,
-                "target_id": 100 + number,
-            }
-        )
-    sides = {side: pa.list_(pa.int32()) for side in ("source", "target")}
-    schema = pa.schema(sides | {f"{side}_id": pa.int64() for side in sides})
-    folder.mkdir()
-    for part in range(2):
-        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+        ids = {"source_id": number // 2 if number < 10 else number, "target_id": 100 + number}
+        rows.append({"source": encoded(words, vocabulary), "target": encoded(words[::-1], vocabulary)} | ids)
+    write_rows(rows, folder, source=TOKENS, target=TOKENS, source_id=pa.int64(), target_id=pa.int64())
 
 
 def write_nli(folder: Path, vocabulary: Path) -> None:
@@ -290,15 +264,6 @@ def write_nli(folder: Path, vocabulary: Path) -> None:
         words = draw.sample(WORDS, 6)
         others = [word for word in WORDS if word not in words]
         said = (words, words[:3] + draw.sample(others, 3), draw.sample(others, 6))[number % 3]
-        rows.append(
-            {
-                "premise": encoded(words, vocabulary),
-                "hypothesis": encoded(draw.sample(said, 1 + number % 6), vocabulary),
-                "label": number % 3,
-            }
-        )
-    sides = {side: pa.list_(pa.int32()) for side in ("premise", "hypothesis")}
-    schema = pa.schema(sides | {"label": pa.int32()})
-    folder.mkdir()
-    for part in range(2):
-        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
+        premise, hypothesis = (encoded(some, vocabulary) for some in (words, draw.sample(said, 1 + number % 6)))
+        rows.append({"premise": premise, "hypothesis": hypothesis, "label": number % 3})
+    write_rows(rows, folder, premise=TOKENS, hypothesis=TOKENS, label=pa.int32())

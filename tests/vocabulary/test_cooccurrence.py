@@ -26,12 +26,6 @@ def test_counts_by_hand() -> None:
     assert found.tolist() == [[2, 2, 0, 0], [2, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
 
 
-def test_the_window_has_five_words_to_each_side() -> None:
-    found = window_counts([block(list(range(8)))], 8).toarray()
-    expected = [[int(0 < abs(i - j) <= 5) for j in range(8)] for i in range(8)]
-    assert found.tolist() == expected
-
-
 @pytest.mark.parametrize("tokens", [1, 50, 1 << 20])
 def test_counts_are_those_of_a_slow_loop_however_the_text_is_cut(tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cooccurrence, "_TOKENS", tokens)

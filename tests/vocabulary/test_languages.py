@@ -54,13 +54,6 @@ def test_smoothed_text_by_counts(tmp_path: Path) -> None:
     assert Counter(again) == Counter(again) == found == Counter({**english, **french})
 
 
-def test_a_stray_text_leaves_the_others_as_they_are(tmp_path: Path) -> None:
-    """One of a third language, mistaken or not, takes a hundredth of two that have a hundred thousand times as much."""
-    folder = written(tmp_path, {"en": texts("en", 30_000), "fr": texts("fr", 30_000), "lij": texts("li", 1)})
-    found = Counter(text[:2] for text in smoothed_texts(folder, 0.3))
-    assert found["en"] > 29_000 and found["fr"] > 29_000 and 0 < found["li"] < 1_500
-
-
 def test_one_language_is_read_whole(tmp_path: Path) -> None:
     folder = written(tmp_path, {"en": texts("en", 50)})
     assert list(smoothed_texts(folder, 0.3)) == list(paragraph_texts(folder))

@@ -1,6 +1,5 @@
 """A folder with a vocabulary, opened: what it tells, what goes along with an encoder, what is refused."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -66,13 +65,12 @@ def test_a_copy_into_its_own_folder_changes_nothing(words: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", WORDS_FILE])
-def test_damaged_files_are_named(name: str, words: Path, tmp_path: Path) -> None:
-    shutil.copytree(words, tmp_path / "damaged")
-    file = tmp_path / "damaged" / name
+def test_damaged_files_are_named(name: str, words: Path) -> None:
+    file = words / name
     file.write_bytes(file.read_bytes()[:9])
-    with pytest.raises(ValueError, match=f"damaged.{name}"):
-        Vocabulary.load(tmp_path / "damaged")
+    with pytest.raises(ValueError, match=f"words.{name}"):
+        Vocabulary.load(words)
     if name != WORDS_FILE:
         file.unlink()
         with pytest.raises(FileNotFoundError, match=f"{name}: missing"):
-            Vocabulary.load(tmp_path / "damaged")
+            Vocabulary.load(words)

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,7 +10,7 @@ from contexture.encoders.config import Lengths
 from contexture.streams.bitext.config import BitextStreamConfig
 from contexture.streams.bitext.sample import bitext_pairs, count_pairs, tables
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import WORDS, settings
+from tests.streams.make import WORDS, settings, written
 
 FILES = 3
 SCHEMA = "set string, number bigint, source_lang string, target_lang string, source string, target string"
@@ -33,11 +32,6 @@ def bitext(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Dat
     nothing = ("b", 20, "en", "fr", WORDS[0], "\u200b")  # a side without a token
     spark.createDataFrame([*rows_of(), nothing], SCHEMA).write.parquet(folder)
     return spark.read.parquet(folder)
-
-
-def written(pairs: DataFrame, folder: Path) -> list[list[dict[str, Any]]]:
-    pairs.write.parquet(str(folder))
-    return [pq.read_table(file).to_pylist() for file in sorted(folder.glob("*.parquet"))]
 
 
 def test_sides_are_tokenized_and_cut(bitext: DataFrame, vocabulary: Path, tmp_path: Path) -> None:

@@ -6,26 +6,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.streams.base import Steps, needs_of
-from contexture.streams.joint.batches import Joint, joint_examples
+from contexture.streams.joint.batches import Joint
 from contexture.streams.joint.config import JointConfig, JointSampling
-from contexture.streams.rows import NothingToReadError
 from tests.encoders.toys import build
+from tests.factories import rows_of
+from tests.training.toys import TOKENS, write_rows
 
 CONFIG = JointConfig(sentence_tokens=8, sampling=JointSampling(positives=1, hard_negatives=1, easy_negatives=0))
-SCHEMA = pa.schema({"sentences": pa.list_(pa.list_(pa.int32())), "labels": pa.list_(pa.int32())})
-
-
-def write(rows: list[dict[str, Any]], folder: Path) -> None:
-    for part in range(3):
-        table = pa.Table.from_pylist(rows[part::3], SCHEMA)
-        pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +39,11 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def examples(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("examples")
-    write(rows, folder)
+    return write(rows, tmp_path_factory.mktemp("examples") / "joint")
+
+
+def write(rows: list[dict[str, Any]], folder: Path) -> Path:
+    write_rows(rows, folder, sentences=pa.list_(TOKENS), labels=TOKENS)
     return folder
 
 
@@ -61,9 +57,8 @@ def stream(examples: Path, encoder: Encoder, seed: int = 1, **steps: int) -> Joi
     return Joint(CONFIG, examples, encoder, seed, Steps(batch_size=12, **steps))
 
 
-def rows_of(batch: dict[str, torch.Tensor]) -> list[tuple[int, ...]]:
-    kept = [ids[mask.bool()].tolist() for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)]
-    return sorted(tuple(row + label) for row, label in zip(kept, batch["labels"].tolist(), strict=True))
+def labelled(batch: dict[str, torch.Tensor]) -> list[tuple[int, ...]]:
+    return sorted((*row, *labels) for row, labels in zip(rows_of(batch), batch["labels"].tolist(), strict=True))
 
 
 def test_a_batch_holds_whole_examples(examples: Path, encoder: Encoder, rows: list[dict[str, Any]]) -> None:
@@ -72,7 +67,7 @@ def test_a_batch_holds_whole_examples(examples: Path, encoder: Encoder, rows: li
         texts = [[specials.cls, *text[:6], specials.sep] for text in row["sentences"]]
         return (*(token for text in texts for token in text), *row["labels"])
 
-    found = [row for step in range(5) for row in rows_of(stream(examples, encoder).batch(step, 0))]
+    found = [row for step in range(5) for row in labelled(stream(examples, encoder).batch(step, 0))]
     assert sorted(found) == sorted(map(expected, rows))  # an epoch holds each once
     batch = stream(examples, encoder).batch(0, 0)
     assert batch["labels"].shape == (12, 2) and batch["pooling"].shape[:2] == (12, 3)
@@ -83,7 +78,7 @@ def test_a_batch_holds_whole_examples(examples: Path, encoder: Encoder, rows: li
 def test_ranks_and_passes_share_out_the_rows_of_a_step(
     examples: Path, encoder: Encoder, ranks: int, passes: int
 ) -> None:
-    whole = rows_of(stream(examples, encoder).batch(1, 0))
+    whole = labelled(stream(examples, encoder).batch(1, 0))
 
     def parts() -> Iterator[dict[str, torch.Tensor]]:
         for rank in range(ranks):
@@ -95,7 +90,7 @@ def test_ranks_and_passes_share_out_the_rows_of_a_step(
                 yield found
 
     assert all(len(part["labels"]) == 12 // (ranks * passes) for part in parts())
-    assert sorted(row for part in parts() for row in rows_of(part)) == whole
+    assert sorted(row for part in parts() for row in labelled(part)) == whole
 
 
 def test_a_batch_is_a_function_of_seed_and_step(examples: Path, encoder: Encoder) -> None:
@@ -103,8 +98,8 @@ def test_a_batch_is_a_function_of_seed_and_step(examples: Path, encoder: Encoder
     expected = [one.batch(step, 0) for step in range(9)]
     for step in (7, 2, 8, 0):
         torch.testing.assert_close(stream(examples, encoder).batch(step, 0), expected[step], rtol=0, atol=0)
-    other = [rows_of(stream(examples, encoder, seed=2).batch(step, 0)) for step in range(9)]
-    assert other != [rows_of(batch) for batch in expected]
+    other = [labelled(stream(examples, encoder, seed=2).batch(step, 0)) for step in range(9)]
+    assert other != [labelled(batch) for batch in expected]
 
 
 def test_the_tokens_of_some_examples_are_there_to_be_counted(
@@ -117,17 +112,6 @@ def test_the_tokens_of_some_examples_are_there_to_be_counted(
 
 def test_examples_of_another_layout_are_refused(rows: list[dict[str, Any]], encoder: Encoder, tmp_path: Path) -> None:
     for name in ("labels", "sentences"):
-        (tmp_path / name).mkdir()
-        write([row | {name: row[name][:-1]} for row in rows], tmp_path / name)
+        folder = write([row | {name: row[name][:-1]} for row in rows], tmp_path / name)
         with pytest.raises(ValueError, match=r"do not hold 2 candidates each, as streams\.joint\.sampling says"):
-            stream(tmp_path / name, encoder).batch(0, 0)
-    table = pa.Table.from_pylist(rows, SCHEMA)
-    assert joint_examples(table, 2)[0].lengths.shape == (60, 3)
-
-
-def test_no_examples_is_an_error_that_names_the_folder(encoder: Encoder, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="run the examples stage"):
-        stream(tmp_path, encoder)
-    write([], tmp_path)
-    with pytest.raises(NothingToReadError, match=f"{tmp_path.name}: no examples"):
-        stream(tmp_path, encoder)
+            stream(folder, encoder).batch(0, 0)

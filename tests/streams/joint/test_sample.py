@@ -1,6 +1,5 @@
 """The Spark side of MSPP: documents to examples, the same however the work is cut up."""
 
-import gzip
 import hashlib
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from contexture.streams.joint.config import JointConfig, JointSampling, MsppSamp
 from contexture.streams.joint.document import COUNTS, Candidate, Pool, sample_document
 from contexture.streams.joint.sample import count_mspp, sample_mspp, tables
 from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
-from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
-from tests.streams.make import Made, made_up_paragraphs, settings, table
+from tests.streams.make import Made, made_up_paragraphs, table, the_same_however_cut
 
 MAX_TOKENS = 12
 
@@ -37,17 +35,17 @@ def test_examples_do_not_depend_on_partitions_and_cores(
     config: MsppSampling, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mspp, "SENTENCES_PER_BUCKET", 30)
-    found = []
-    for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
-        with settings(
-            documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
-        ):
-            examples, observation = sample_mspp(documents.repartition(partitions, "sentence_count"), config, 11)
-            assert examples.rdd.getNumPartitions() == config.files
-            found.append((examples.collect(), count_mspp(observation)))
-    assert found[0] == found[1] == found[2]
-    rows, counts = found[0]
-    assert len({row["example_id"] for row in rows}) == len(rows) == counts["examples"] > 20
+    counts = []
+
+    def sample(partitions: int) -> DataFrame:
+        examples, observation = sample_mspp(documents.repartition(partitions, "sentence_count"), config, 11)
+        examples.collect()
+        counts.append(count_mspp(observation))
+        return examples
+
+    rows = the_same_however_cut(documents.sparkSession, config.files, sample)
+    assert counts[0] == counts[1]
+    assert len({row["example_id"] for row in rows}) == len(rows) == counts[0]["examples"] > 20
     for row in rows:
         assert len(row["sentences"]) == 6
         assert sorted(row["labels"]) == [0, 0, 0, 0, 1]
@@ -96,39 +94,16 @@ def test_another_seed_gives_other_examples_in_another_order(documents: DataFrame
     assert orders[0] != orders[1] != sorted(common)
 
 
-@pytest.mark.parametrize(
-    "rows", [[], [Made("en:1", 0, ["amber"]), Made("en:2", 0, ["birch", "birch"])]], ids=["none", "short"]
-)
-def test_documents_too_short_give_an_empty_table_and_counts(
-    rows: list[Made], spark: SparkSession, vocabulary: Path
-) -> None:
+def test_documents_too_short_give_an_empty_table_and_counts(spark: SparkSession, vocabulary: Path) -> None:
+    rows = [Made("en:1", 0, ["amber"]), Made("en:2", 0, ["birch", "birch"])]
     documents = tokenize_paragraphs(table(spark, rows), vocabulary)
-    examples, observation = sample_mspp(documents, CONFIGS["paper"], 1)
+    made = tables(JointConfig(), Lengths(9, 9), 0)
+    examples, observation = made.tables[0].make(documents)
     assert examples.collect() == []
-    expected = dict.fromkeys(COUNTS, 0)
-    if rows:
-        expected |= {"documents": 2, "documents_too_short": 2, "paragraphs": 2, "paragraphs_too_short": 2}
-        expected["sentences"] = 3
-    assert count_mspp(observation) == expected
-
-
-def test_real_text_gives_examples(spark: SparkSession, shared_data: Path, tmp_path: Path) -> None:
-    """English novels, one paragraph a line; sentences are cut at full stops here, which will do."""
-    texts = sorted((shared_data / "books" / "eltec_eng" / "txt").glob("*.txt.gz"))[:2]
-    rows: list[Made] = []
-    for path in texts:
-        lines = gzip.decompress(path.read_bytes()).decode().split("\n")[:400]
-        rows += [Made(path.name, i, [s for s in line.split(". ") if s.strip()]) for i, line in enumerate(lines)]
-    train_tokenizer([sentence for row in rows for sentence in row.sentences], VocabularyConfig(size=1000), tmp_path)
-    documents = tokenize_paragraphs(table(spark, rows), tmp_path)
-    examples, observation = sample_mspp(documents, MsppSampling(files=2), 1)
-    _, specials = load_tokenizer(tmp_path)
-    tokens = [token for row in examples.collect() for sentence in row["sentences"] for token in sentence]
-    counts = count_mspp(observation)
-    assert counts["documents"] == 2
-    assert counts["examples"] == counts["paragraphs"] - counts["paragraphs_too_short"] > 50
-    assert not {specials.cls, specials.sep, specials.pad, specials.mask} & set(tokens)
-    assert tokens.count(specials.unk) < len(tokens) / 200
+    short = {"documents": 2, "documents_too_short": 2, "paragraphs": 2, "paragraphs_too_short": 2, "sentences": 3}
+    assert count_mspp(observation) == dict.fromkeys(COUNTS, 0) | short
+    with pytest.raises(ValueError, match=r"no example could be sampled from this corpus: .*'documents': 2"):
+        made.count(observation, documents)
 
 
 def test_the_stage_makes_one_table_of_what_fits_the_layout(documents: DataFrame) -> None:
@@ -140,12 +115,3 @@ def test_the_stage_makes_one_table_of_what_fits_the_layout(documents: DataFrame)
     expected, _ = sample_mspp(documents, CONFIGS["paper"], 7)
     assert examples.collect() == expected.collect()
     assert made.count(observation, documents) == count_mspp(observation)
-
-
-def test_a_corpus_that_gives_no_example_is_refused(spark: SparkSession, vocabulary: Path) -> None:
-    documents = tokenize_paragraphs(table(spark, [Made("en:1", 0, ["amber"])]), vocabulary)
-    made = tables(JointConfig(), Lengths(9, 9), 0)
-    examples, observation = made.tables[0].make(documents)
-    examples.collect()
-    with pytest.raises(ValueError, match=r"no example could be sampled from this corpus: .*'documents': 1"):
-        made.count(observation, documents)

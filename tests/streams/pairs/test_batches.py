@@ -5,28 +5,27 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils.data import DataLoader
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths
 from contexture.encoders.layout import row_lengths
-from contexture.streams.base import MixedBatches, Steps
+from contexture.streams.base import Steps
 from contexture.streams.pairs.batches import Pairs, PairStream, Passages
 from contexture.streams.pairs.config import PAIR_TASKS, PairsConfig, PassagesConfig
 from contexture.streams.rows import NothingToReadError
 from tests.encoders.toys import TOKENS, build
+from tests.factories import Ids, rows_of, texts_of
+from tests.training.toys import write_pairs
 
 LENGTHS = Lengths(query=8, document=16)
 SIZES = {"ict": 30, "bfs": 17, "wlp": 5}
 ROWS = sum(SIZES.values())
 Mixture = Literal["uniform", "pooled"]
 #: A pair of a batch: the ids of its query and its document, padding left out, and log q.
-Pair = tuple[tuple[int, ...], tuple[int, ...], float]
+Pair = tuple[Ids, Ids, float]
 
 
 @pytest.fixture(scope="module")
@@ -68,24 +67,8 @@ def batches(tables: Path, encoder: Encoder, mixture: Mixture = "uniform", seed: 
 
 def content(batch: dict[str, Any]) -> list[Pair]:
     """The pairs of a batch, in its order."""
-    texts = []
-    for role in ("query", "document"):
-        rows = [
-            tuple(ids[mask.bool()].tolist())
-            for chunk in batch[role]["chunks"]
-            for ids, mask in zip(chunk["input_ids"], chunk["attention_mask"], strict=True)
-        ]
-        texts.append([rows[row] for row in batch[role]["rows"].tolist()])
+    texts = [texts_of(batch[role]) for role in ("query", "document")]
     return list(zip(*texts, batch["log_q"].tolist(), strict=True))
-
-
-def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
-    """A table of pairs as the sampling stage writes them, in two files of small row groups."""
-    tokens = {name: pa.list_(pa.int32()) for name in ("query", "title", "passage")}
-    schema = pa.schema({"pair_id": pa.string(), **tokens, "document": pa.string(), "document_pairs": pa.int64()})
-    folder.mkdir()
-    for part in range(2):
-        pq.write_table(pa.Table.from_pylist(rows[part::2], schema), folder / f"part-{part}.parquet", row_group_size=8)
 
 
 def tasks_of(pairs: PairStream, start: int, count: int) -> Counter[int]:
@@ -98,10 +81,6 @@ def test_uniform_gives_as_many_pairs_of_each_task_wherever_one_looks(tables: Pat
     counts = tasks_of(stream(tables), start, count)
     assert counts.total() == count
     assert max(counts.values()) - min(counts[task] for task in range(3)) <= 1
-
-
-def test_uniform_batches_of_a_multiple_of_the_tasks_are_even(tables: Path) -> None:
-    assert all(tasks_of(stream(tables), step * 12, 12) == {0: 4, 1: 4, 2: 4} for step in range(20))
 
 
 @pytest.mark.parametrize("epoch", range(3))
@@ -134,16 +113,6 @@ def test_a_batch_is_a_function_of_the_step_alone(
     resumed = batches(tables, encoder, tokens_at_once=tokens_at_once)
     for step in steps:
         assert content(resumed.batch(step, 0)) == content(batches(tables, encoder).batch(step, 0))
-
-
-def mixed(tables: Path, encoder: Encoder, steps: range) -> MixedBatches:
-    return MixedBatches(lambda _: {"pairs": batches(tables, encoder)}, steps, 1)
-
-
-def test_processes_that_load_give_the_same_batches(tables: Path, encoder: Encoder) -> None:
-    loader = DataLoader(mixed(tables, encoder, range(9)), batch_size=None, num_workers=2)
-    alone = batches(tables, encoder)
-    assert [content(batch["pairs"]) for batch in loader] == [content(alone.batch(step, 0)) for step in range(9)]
 
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
@@ -209,10 +178,7 @@ def test_masked_language_modelling_reads_the_same_documents(
         for batch in (stream.batch(3, part) for part in range(passes)):
             assert len(batch["input_ids"]) == 12 // (ranks * passes)
             assert stream.encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
-            found += [
-                tuple(ids[mask.bool()].tolist())
-                for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
-            ]
+            found += rows_of(batch)
     assert sorted(found) == sorted(document for _, document, _ in content(batches(tables, encoder).batch(3, 0)))
 
 
@@ -227,12 +193,6 @@ def test_a_run_may_read_some_tasks_alone(tables: Path, encoder: Encoder) -> None
     stream = Pairs(PairsConfig(tasks=["wlp"]), tables, encoder, 0, Steps(10))
     assert {query[1] for query, *_ in content(stream.batch(0, 0))} == {12}
     assert stream.rows.rows == SIZES["wlp"]
-
-
-def test_a_step_that_is_not_there(tables: Path, encoder: Encoder) -> None:
-    for wrong in (-1, 9):
-        with pytest.raises(IndexError):
-            mixed(tables, encoder, range(9))[wrong]
 
 
 def test_pairs_that_are_not_there_are_named(tables: Path, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,7 +12,8 @@ from contexture.encoders.config import Lengths
 from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
 from contexture.streams.sentences.sample import contiguous_sentences, count_sentences, tables
 from contexture.streams.tokens import PARAGRAPH
-from tests.streams.make import settings
+from tests.streams.make import the_same_however_cut
+from tests.streams.make import written as written_rows
 
 #: A document: its paragraphs, their sentences, their words.
 Texts = dict[str, list[list[list[int]]]]
@@ -39,10 +39,9 @@ def table_of(spark: SparkSession, texts: Texts) -> DataFrame:
 
 
 def written(sentences: DataFrame, folder: Path) -> Files:
-    """What training reads: the rows of each file, the files in the order of their names."""
-    sentences.write.parquet(str(folder))
-    tables = [pq.read_table(file).to_pylist() for file in sorted(folder.glob("*.parquet"))]
-    return [[(row["document"], row["position"], row["tokens"]) for row in rows] for rows in tables]
+    """What training reads."""
+    files = written_rows(sentences, folder)
+    return [[(row["document"], row["position"], row["tokens"]) for row in rows] for rows in files]
 
 
 def expected(texts: Texts, max_words: int) -> dict[str, list[tuple[int, list[int]]]]:
@@ -81,6 +80,16 @@ def files(documents: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Fil
     return written(contiguous_sentences(documents, 9, FILES, 5), tmp_path_factory.mktemp("sentences") / "table")
 
 
+def test_the_partitioning_changes_nothing(documents: DataFrame, files: Files) -> None:
+    def make(partitions: int) -> DataFrame:
+        return contiguous_sentences(documents.repartition(partitions, "sentence_count"), 9, FILES, 5)
+
+    rows = the_same_however_cut(documents.sparkSession, FILES, make)
+    assert [(row["document"], row["position"], row["tokens"]) for row in rows] == [
+        row for file in files for row in file
+    ]
+
+
 def test_documents_are_whole_and_their_sentences_in_order(documents: DataFrame, files: Files) -> None:
     texts = texts_of(documents)
     found = grouped(files)
@@ -92,25 +101,6 @@ def test_documents_are_whole_and_their_sentences_in_order(documents: DataFrame, 
     assert max(lengths) == 9 and min(lengths) < 9  # some are cut, some are not
     one = {name for name, paragraphs in texts.items() if sum(map(len, paragraphs)) == 1}
     assert one and not one & {name for name, _ in found}
-
-
-def test_counts_are_those_of_the_table(documents: DataFrame, files: Files) -> None:
-    counts = count_sentences(documents, 9)
-    assert counts == counted(texts_of(documents), 9)
-    rows = [row for file in files for row in file]
-    assert counts["sentences"] == len(rows)
-    assert counts["words"] == sum(len(words) for _, _, words in rows)
-    assert counts["documents_of_one_sentence"] > 0 and counts["sentences_cut"] > 0
-
-
-@pytest.mark.parametrize("partitions", [1, 7])
-def test_the_partitioning_of_the_input_changes_nothing(
-    partitions: int, spark: SparkSession, documents: DataFrame, files: Files, tmp_path: Path
-) -> None:
-    """Nor does the number of partitions that Spark works with, which is that of cores on other machines."""
-    other = documents.repartition(partitions, "sentence_count")
-    with settings(spark, spark__sql__shuffle__partitions=f"{partitions}", spark__sql__adaptive__enabled="false"):
-        assert written(contiguous_sentences(other, 9, FILES, 5), tmp_path / "table") == files
 
 
 def test_the_seed_draws_the_order_of_the_documents(documents: DataFrame, files: Files, tmp_path: Path) -> None:

@@ -4,9 +4,6 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from contexture.encoders.config import Lengths
@@ -15,7 +12,7 @@ from contexture.streams.sequence_pairs.config import SequencePairsConfig, Sequen
 from contexture.streams.sequence_pairs.sample import count_pairs, sequence_pairs, tables
 from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import WORDS, Made, settings, table
+from tests.streams.make import WORDS, Made, table, the_same_however_cut
 
 LENGTH, FILES = 22, 3
 
@@ -61,18 +58,13 @@ def test_the_order_is_swapped_as_often_as_told(probability: float, expected: int
 
 
 def test_pairs_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
-    found = []
-    for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
-        with settings(
-            documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
-        ):
-            again = documents.repartition(partitions, "sentence_count")
-            pairs = sequence_pairs(again, SequenceSampling(files=FILES), LENGTH, 11)
-            assert pairs.rdd.getNumPartitions() == FILES
-            found.append(pairs.collect())
-    assert found[0] == found[1] == found[2]
+    def sample(partitions: int) -> DataFrame:
+        again = documents.repartition(partitions, "sentence_count")
+        return sequence_pairs(again, SequenceSampling(files=FILES), LENGTH, 11)
+
+    rows = the_same_however_cut(documents.sparkSession, FILES, sample)
     other = sequence_pairs(documents, SequenceSampling(files=FILES), LENGTH, 12).collect()
-    assert other != found[0] and len(other) == len(found[0])
+    assert other != rows and len(other) == len(rows)
 
 
 def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
@@ -100,9 +92,8 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     }  # fmt: skip
 
 
-@given(st.lists(st.lists(st.integers(1, 12), min_size=1, max_size=6), min_size=1, max_size=5))
-@hypothesis_settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_counts_are_those_of_the_rows(spark: SparkSession, vocabulary: Path, lengths: list[list[int]]) -> None:
+def test_counts_are_those_of_the_rows(spark: SparkSession, vocabulary: Path) -> None:
+    lengths = [[1], [3, 12, 9], [8, 10], [2, 2, 7, 11]]
     made = [
         Made(f"en:{page}", place, [" ".join(WORDS[:size])])
         for page, sizes in enumerate(lengths)
@@ -111,10 +102,10 @@ def test_counts_are_those_of_the_rows(spark: SparkSession, vocabulary: Path, len
     documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
     pairs = sequence_pairs(documents, SequenceSampling(unit="sentences", files=2), 10, 3).cache()
     counts, rows = count_pairs(pairs, documents, 10), pairs.collect()
-    assert counts["pairs"] == len(rows) == sum(len(sizes) - 1 for sizes in lengths)
-    assert counts["documents_of_one_sequence"] == sum(len(sizes) == 1 for sizes in lengths)
+    assert counts["pairs"] == len(rows) == 2 + 1 + 3
+    assert counts["documents_of_one_sequence"] == 1
     assert counts["tokens"] == sum(len(row["first"]) + len(row["second"]) for row in rows)
-    assert counts["sentences_cut"] == sum(size > 8 for sizes in lengths for size in sizes)
+    assert counts["sentences_cut"] == 4
 
 
 def test_a_corpus_of_single_sequences_is_refused(spark: SparkSession, vocabulary: Path) -> None:

@@ -16,7 +16,7 @@ from contexture.streams.sequence_samples.batches import cut_samples, frequent_to
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
 from contexture.streams.sequence_samples.sample import _sampler, count_samples, group_runs, sequence_samples, tables
 from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
-from tests.streams.make import WORDS, Made, settings, table
+from tests.streams.make import WORDS, Made, table, the_same_however_cut
 
 FILES = 3
 
@@ -60,17 +60,13 @@ def texts_with(texts: dict[str, list[int]], piece: list[int]) -> list[int]:
 
 
 def test_samples_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
-    found, config = [], SampleSampling(sequences=4, tokens=7, files=FILES)
-    for partitions, shuffles, adaptive in ((1, "1", "true"), (3, "7", "false"), (7, "2", "true")):
-        with settings(
-            documents.sparkSession, spark__sql__shuffle__partitions=shuffles, spark__sql__adaptive__enabled=adaptive
-        ):
-            samples = sequence_samples(documents.repartition(partitions, "sentence_count"), config, 11)
-            assert samples.rdd.getNumPartitions() == FILES
-            found.append(samples.collect())
-    assert found[0] == found[1] == found[2]
-    other = sequence_samples(documents, config, 12).collect()
-    assert other != found[0]
+    config = SampleSampling(sequences=4, tokens=7, files=FILES)
+
+    def sample(partitions: int) -> DataFrame:
+        return sequence_samples(documents.repartition(partitions, "sentence_count"), config, 11)
+
+    rows = the_same_however_cut(documents.sparkSession, FILES, sample)
+    assert rows != sequence_samples(documents, config, 12).collect()
 
 
 def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
@@ -164,14 +160,13 @@ def test_runs_of_a_file_by_hand() -> None:
 
 def test_runs_are_of_different_documents_and_do_not_depend_on_partitions(documents: DataFrame) -> None:
     config = SampleSampling(sequences=6, tokens=7, run_length=2, files=FILES)
-    texts, tables_of_rows = texts_of(documents), []
-    for partitions, shuffles in ((1, "1"), (5, "7")):
-        with settings(documents.sparkSession, spark__sql__shuffle__partitions=shuffles):
-            samples = sequence_samples(documents.repartition(partitions, "sentence_count"), config, 5)
-            assert samples.rdd.getNumPartitions() == FILES
-            tables_of_rows.append(samples.collect())
-    rows = tables_of_rows[0]
-    assert rows == tables_of_rows[1] and rows != sequence_samples(documents, config, 6).collect()
+    texts = texts_of(documents)
+
+    def sample(partitions: int) -> DataFrame:
+        return sequence_samples(documents.repartition(partitions, "sentence_count"), config, 5)
+
+    rows = the_same_however_cut(documents.sparkSession, FILES, sample)
+    assert rows != sequence_samples(documents, config, 6).collect()
     assert max(row["documents"] for row in rows) == 3 and len({row["sample"] for row in rows}) == len(rows)
     assert all(row["documents"] == len(row["pieces"]) for row in rows)
     cut = [text[start : start + 14] for text in texts.values() for start in range(0, len(text), 14)]
