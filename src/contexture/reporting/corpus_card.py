@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
-from contexture.reporting.curves import COLOURS, INK, style, to_png
+from contexture.reporting.curves import COLOURS, INK, new_figure, style, to_png
 from contexture.reporting.report import render
 from contexture.reporting.tables import Column, Table, counts_table
 
@@ -36,7 +35,7 @@ def render_corpus_card(
 
 def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
     """Bars (lower bound, upper bound, count) of equal width: lengths double every second bar."""
-    figure = Figure(figsize=(6, 4), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1), facecolor="white")
+    figure = new_figure(6, 4)
     axes = figure.subplots()
     axes.bar(range(len(bars)), [count for _, _, count in bars], width=0.9, color=COLOURS[0])
     every = max(1, len(bars) // 8)

@@ -165,8 +165,7 @@ def _averaged(values: pd.Series, width: float) -> pd.Series:
 def _draw(
     curves: Mapping[str, list[pd.Series]], variants: Sequence[str], title: str, unit: str, labels: Mapping[str, str]
 ) -> Figure:
-    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout=layout, facecolor="white")
+    figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
     for variant, seeds in sorted(curves.items(), key=lambda item: variants.index(item[0])):
         drawn = look(variants.index(variant))
@@ -179,9 +178,34 @@ def _draw(
     style(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    columns = legend_columns([str(line.get_label()) for line in axes.lines], WIDTH)
-    figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9, labelcolor=INK)
+    add_legend(figure, fontsize=9)
     return figure
+
+
+def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 0.1) -> Figure:
+    """An empty figure of so many inches, whose panels keep apart."""
+    layout = ConstrainedLayoutEngine(w_pad=w_pad, h_pad=h_pad)
+    return Figure(figsize=(width, height), layout=layout, facecolor="white")
+
+
+def add_legend(
+    figure: Figure, order: Iterable[str] = (), labels: Mapping[str, str] | None = None, **looks: Any
+) -> None:
+    """Explain the lines of all panels below them, in as many columns as fit.
+
+    Args:
+        figure: with its lines drawn; those of one label look alike.
+        order: the labels of lines that come first.
+        labels: what stands for the label of a line.
+        looks: how the legend differs from those of other figures.
+    """
+    lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
+    handles = {name: line for name, line in lines.items() if not name.startswith("_")}
+    shown = dict.fromkeys(name for name in (*order, *handles) if name in handles)
+    names = [(labels or {}).get(name, name) for name in shown]
+    columns = legend_columns(names, figure.get_figwidth())
+    look = {"frameon": False, "fontsize": 10, "labelcolor": INK} | looks
+    figure.legend([handles[name] for name in shown], names, loc="outside lower center", ncols=columns, **look)
 
 
 def legend_columns(labels: Iterable[str], width: float) -> int:

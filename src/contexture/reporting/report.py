@@ -11,7 +11,7 @@ from contexture.reporting.curves import History, learning_curves, to_png
 from contexture.reporting.names import BY_SCORE, DATA, TASKS, in_order, protocol_name
 from contexture.reporting.page import MakePage, Page, ReportContext, section
 from contexture.reporting.records import METRICS, check_records
-from contexture.reporting.tables import NOTHING, Column, Table, counts_table, to_markdown
+from contexture.reporting.tables import NOTHING, Column, Table, by_label, counts_table, to_markdown
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,13 @@ def intervals_tables(context: ReportContext) -> list[Table]:
     tables = []
     for task, facts in context.facts.items():
         for data, variants in facts.get("intervals", {}).items():
-            names = [name for name in context.labels if name in variants]
-            names += [name for name in variants if name not in names]
             rows = tuple(
                 (
                     context.labels.get(name, name),
                     _interval(variants[name]["ndcg_at_10"]),
                     _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
                 )
-                for name in names
+                for name in by_label(variants, context.labels)
             )
             title = f"{TASKS.get(task, task)}: how sure it is, {DATA.get(data, data)}"
             caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
@@ -126,8 +124,7 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
         chance = [f"{100 * block['chance'][metric]:.1f}" for metric in metrics]
         rows.append(("Chance", *chance, *[NOTHING] * len(metrics), NOTHING))
         variants = block["variants"]
-        order = [*(name for name in labels if name in variants), *(name for name in variants if name not in labels)]
-        for variant in order:
+        for variant in by_label(variants, labels):
             parts = variants[variant]
             means = [_interval(parts["means"][metric]) for metric in metrics]
             over = parts.get("over_bm25")

@@ -7,7 +7,7 @@ from typing import Any
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import AGGREGATES, CORRELATIONS, METRICS, Record, by_seed, data_of
-from contexture.reporting.tables import NOTHING, Column, Table, best, mean_std, required, variants_of
+from contexture.reporting.tables import NOTHING, Column, Table, best, by_label, mean_std, required, variants_of
 
 #: (correlation, aggregate) → metric, in the order of the columns.
 AGGREGATED = {
@@ -38,7 +38,7 @@ def chosen_table(rows: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -
             raise ValueError(f"no C was chosen: {dict(row)!r}")
         found.setdefault((variant, protocol), {}).setdefault(task, []).extend(c)
     tasks = in_order(task for by_task in found.values() for task in by_task)
-    variants = [*labels, *sorted({variant for variant, _ in found} - set(labels))]
+    variants = by_label(sorted({variant for variant, _ in found}), labels)
     return Table(
         title="Chosen C of the probes",
         columns=(Column("Model"), Column("Protocol"), *(Column(TASKS.get(task, task), numeric=True) for task in tasks)),
@@ -77,7 +77,7 @@ def neighbours_table(
         by_model = found.setdefault(query, {})
         by_model[model] = max(by_model.get(model, (-2.0, "")), (cosine, neighbour))
     names = {model for by_model in found.values() for model in by_model}
-    models = [*(name for name in labels if name in names), *sorted(names - set(labels))]
+    models = by_label(sorted(names), labels)
     return Table(
         title=title,
         columns=(Column("Query"), *(Column(labels.get(model, model)) for model in models)),

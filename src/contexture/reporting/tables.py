@@ -244,6 +244,11 @@ def mean_std(values: Sequence[float], signed: bool = False, decimals: int = 1) -
     return f"{mean(values):{'+' if signed else ''}.{decimals}f}{spread}"
 
 
+def by_label(names: Collection[str], labels: Iterable[str]) -> list[str]:
+    """Those that have labels in the order of the labels, then the others as they come."""
+    return list(dict.fromkeys(name for name in (*labels, *names) if name in names))
+
+
 def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any]:
     """The values of `keys` in what the report was told of `name`; ValueError naming those that are missing."""
     if missing := [key for key in keys if key not in row]:
@@ -255,7 +260,7 @@ def variants_of(records: Sequence[Record], table: ScoreTable, data: str, protoco
     """Our variants that have a number in the table: those with labels in their order, then others by name."""
     places = {column.place(data, protocol) for column in table.columns}
     ran = {r["variant"] for r in records if place_of(r) in places}
-    return [*(name for name in table.labels if name in ran), *sorted(ran - set(table.labels))]
+    return by_label(sorted(ran), table.labels)
 
 
 def published_cell(score: Score | None, decimals: int) -> str:

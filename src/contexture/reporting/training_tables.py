@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from contexture.reporting.tables import NOTHING, Column, Table, required
+from contexture.reporting.tables import NOTHING, Column, Table, by_label, required
 
 KEYS = ("parameters", "steps", "tokens", "flops", "seconds", "tokens_per_second")
 
@@ -28,7 +28,7 @@ def trainings_table(
     """
     base = examples_per_second(trainings, slow)
     rows = []
-    for name in [*(name for name in labels if name in trainings), *(name for name in trainings if name not in labels)]:
+    for name in by_label(trainings, labels):
         parameters, steps, tokens, flops, seconds, speed = required(f"the training of {name}", trainings[name], KEYS)
         rate = examples_per_second(trainings, name)
         cells = [f"{parameters:,.0f}", f"{steps:,.0f}", short(tokens), f"{flops:.2g}", f"{seconds / 60:,.1f}"]

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from contexture.reporting.curves import INK, legend_columns, look
+from contexture.reporting.curves import INK, add_legend, look, new_figure
 
 PANEL = 3.6  # inches
 #: By variant and by what is done to vectors: what `tasks.language_bias` found.
@@ -54,9 +53,7 @@ def vectors_picture(
         axes.set_xticks([])
         axes.set_yticks([])
         axes.spines[:].set_color("#cccccc")
-    handles, names = panels[0][0].get_legend_handles_labels()
-    columns = legend_columns(names, PANEL * len(protocols))
-    figure.legend(handles, names, loc="outside lower center", ncols=columns, frameon=False, labelcolor=INK)
+    add_legend(figure, languages)
     return figure
 
 
@@ -64,8 +61,7 @@ def _panels(
     found: Found, labels: Mapping[str, str], protocols: Mapping[str, str]
 ) -> tuple[Figure, list[tuple[Axes, Any]]]:
     """A panel for every variant and protocol, with what was found of it."""
-    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
-    figure = Figure(figsize=(PANEL * len(protocols), PANEL * len(found) + 0.4), layout=layout, facecolor="white")
+    figure = new_figure(PANEL * len(protocols), PANEL * len(found) + 0.4, 0.08, 0.08)
     grid = figure.subplots(len(found), len(protocols), squeeze=False)
     panels = []
     for row, (variant, by_protocol) in zip(grid, found.items(), strict=True):

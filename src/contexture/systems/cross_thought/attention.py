@@ -1,15 +1,15 @@
 """Which sequences of its sample a masked word attended to: a picture, what it shows in words, and the numbers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from contexture.reporting.curves import COLOURS, INK, legend_columns
+from contexture.reporting.curves import COLOURS, INK, add_legend, new_figure
 from contexture.reporting.tables import Column, Table
 
 WIDTH, ROW = 8.0, 0.42  # inches, and those of a row
@@ -46,10 +46,8 @@ def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
     for row, case in enumerate(cases):
         others = sum(weight is not None for weight in case["weights"])
         grid[row, : len(case["weights"])] = [np.nan if one is None else one * others for one in case["weights"]]
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
-    figure = Figure(figsize=(WIDTH, 1.5 + ROW * len(cases)), layout=layout, facecolor="white")
-    axes = figure.subplots()
-    drawn = axes.imshow(grid, aspect="auto", cmap="Blues", vmin=0, vmax=max(2.0, float(np.nanmax(grid))))
+    figure = new_figure(WIDTH, 1.5 + ROW * len(cases), 0.1, 0.08)
+    axes = _heatmap(figure, grid, float(np.nanmax(grid)), "times the average weight", aspect="auto")
     size = 3 if width > WIDE else 9
     places: dict[str, tuple[str, dict[str, Any]]] = {
         "has the word": ("with_word", {"marker": "o", "fillstyle": "none", "color": COLOURS[1], "markeredgewidth": 2}),
@@ -58,20 +56,8 @@ def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
     for label, (key, style) in places.items():
         axes.plot([case[key] for case in cases], range(len(cases)), label=label, linestyle="", markersize=size, **style)
     axes.set_yticks(range(len(cases)), [case["word"] for case in cases])
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("sequences of the sample, in their order", color=INK)
-    axes.tick_params(colors=INK, labelsize=9, length=0)
-    axes.spines[:].set_visible(False)
-    bar = figure.colorbar(drawn, ax=axes, pad=0.02)
-    bar.set_label("times the average weight", color=INK)
-    bar.outline.set_visible(False)
-    figure.legend(
-        loc="outside lower center",
-        ncols=legend_columns(places, WIDTH),
-        frameon=False,
-        fontsize=10,
-        labelcolor=INK,
-    )
+    add_legend(figure)
     return figure
 
 
@@ -79,25 +65,32 @@ def sample_picture(sample: Mapping[str, Any]) -> Figure:
     """How much each sequence of a sample (rows) attends to each other (columns); boxes frame the documents."""
     weights = np.array(sample["weights"])
     np.fill_diagonal(weights, np.nan)
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
-    figure = Figure(figsize=(WIDTH, 0.85 * WIDTH), layout=layout, facecolor="white")
-    axes = figure.subplots()
-    drawn = axes.imshow(weights, cmap="Blues", vmin=0, vmax=max(2.0, float(np.nanpercentile(weights, 99))))
+    figure = new_figure(WIDTH, 0.85 * WIDTH, 0.1, 0.08)
+    axes = _heatmap(figure, weights, float(np.nanpercentile(weights, 99)), "times uniform attention")
     documents = np.array(sample["documents"])
     for document in np.unique(documents):
         rows = np.flatnonzero(documents == document)
         corner, side = rows[0] - 0.5, len(rows)
         axes.add_patch(Rectangle((corner, corner), side, side, fill=False, edgecolor=COLOURS[1], linewidth=1.5))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("sequence that is attended to", color=INK)
     axes.set_ylabel("sequence that attends", color=INK)
+    return figure
+
+
+def _heatmap(
+    figure: Figure, grid: np.ndarray, highest: float, unit: str, aspect: Literal["auto", "equal"] = "equal"
+) -> Axes:
+    """Draw a grid of weights with a colour bar, which ends at `highest`, but not below 2."""
+    axes = figure.subplots()
+    drawn = axes.imshow(grid, aspect=aspect, cmap="Blues", vmin=0, vmax=max(2.0, highest))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.tick_params(colors=INK, labelsize=9, length=0)
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(drawn, ax=axes, pad=0.02)
-    bar.set_label("times uniform attention", color=INK)
+    bar.set_label(unit, color=INK)
     bar.outline.set_visible(False)
-    return figure
+    return axes
 
 
 def cases_table(title: str, cases: Sequence[Mapping[str, Any]]) -> Table:

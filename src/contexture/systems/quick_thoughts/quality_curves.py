@@ -6,9 +6,8 @@ from math import ceil
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from contexture.reporting.curves import INK, legend_columns, look, style
+from contexture.reporting.curves import add_legend, look, new_figure, style
 from contexture.reporting.records import METRICS
 
 COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
@@ -42,25 +41,13 @@ def quality_over_time(
     names = [*order, *sorted(set(table["run"]) - set(order))]
     across = min(len(panels), ACROSS)
     down = ceil(len(panels) / across)
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
-    size = (max(1.5, across) * WIDTH, max(1.3, down) * HEIGHT)
-    figure = Figure(figsize=size, layout=layout, facecolor="white")
+    figure = new_figure(max(1.5, across) * WIDTH, max(1.3, down) * HEIGHT, 0.1, 0.08)
     every = figure.subplots(down, across, squeeze=False).ravel()
     for axes, (title, panel) in zip(every, panels.items(), strict=False):
         _draw(axes, title, panel, names)
     for axes in every[len(panels) :]:
         axes.remove()
-    handles = {line.get_label(): line for axes in every[: len(panels)] for line in axes.lines}
-    shown = [name for name in names if name in handles]
-    figure.legend(
-        [handles[name] for name in shown],
-        [runs.get(name, name) for name in shown],
-        loc="outside lower center",
-        ncols=min(len(shown), legend_columns([runs.get(name, name) for name in shown], size[0])),
-        frameon=False,
-        fontsize=10,
-        labelcolor=INK,
-    )
+    add_legend(figure, names, runs)
     return figure
 
 

@@ -5,10 +5,9 @@ from statistics import mean
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import NullLocator
 
-from contexture.reporting.curves import FAINT, INK, legend_columns, look, style
+from contexture.reporting.curves import FAINT, INK, add_legend, look, new_figure, style
 
 #: Retrieval without an encoder is the line to be above: dashed, without markers.
 REFERENCE = "bm25"
@@ -28,26 +27,12 @@ def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str
     """
     found = {variant for lines in panels.values() for variant in lines}
     variants = [*order, *sorted(found - set(order))]
-    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
-    width = max(1.5, len(panels)) * WIDTH
-    figure = Figure(figsize=(width, HEIGHT), layout=layout, facecolor="white")
+    figure = new_figure(max(1.5, len(panels)) * WIDTH, HEIGHT, 0.1, 0.08)
     every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (title, lines) in zip(every, panels.items(), strict=True):
         _panel(axes, title, lines, variants)
     every[0].set_ylabel("percent of questions", color=INK)
-    handles = {line.get_label(): line for axes in every for line in axes.lines}
-    shown = [variant for variant in variants if variant in handles]
-    names = [labels.get(variant, variant) for variant in shown]
-    figure.legend(
-        [handles[variant] for variant in shown],
-        names,
-        loc="outside lower center",
-        ncols=min(len(shown), legend_columns(names, width)),
-        frameon=False,
-        fontsize=10,
-        labelcolor=INK,
-        handlelength=3,
-    )
+    add_legend(figure, variants, labels, handlelength=3)
     return figure
 
 
