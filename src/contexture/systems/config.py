@@ -15,7 +15,7 @@ from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Length
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
 from contexture.strict import STRICT, Positive, checked
-from contexture.systems.registry import TASKS
+from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
 
@@ -31,11 +31,11 @@ def _streams(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tasks(values: dict[str, Any]) -> dict[str, Any]:
-    return _typed(values, {name: settings for name, (settings, *_) in TASKS.items()}, "task")
+    return _typed(values, {name: spec.settings for name, spec in TASKS.items()}, "task")
 
 
-#: The encoder that searches is the best one, by the word of this task.
-BEST, HELD_OUT = "best", "held_out"
+#: The encoder that searches is the best one by the results of a task (`TaskSpec.chooses_encoder`).
+BEST = "best"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -147,10 +147,11 @@ class SystemConfig:
                 raise ValueError(f"variants.{name}: no run {unknown}; there are {sorted(known)}")
             if unknown := sorted(set(variant.tasks or ()) - set(self.tasks)):
                 raise ValueError(f"variants.{name}: no task {unknown}; there are {sorted(self.tasks)}")
-        if self.search == BEST and HELD_OUT not in self.tasks:
-            raise ValueError(f"search: {BEST} is told by held-out documents: give the system the task {HELD_OUT}")
+        if self.search == BEST and self.chooser is None:
+            choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
+            raise ValueError(f"search: {BEST} is chosen by a task: give the system the task {' or '.join(choosers)}")
         if self.search == BEST and not self.adoptable:
-            raise ValueError(f"search: {BEST} is one of the runs: have {HELD_OUT} measure one under its own name")
+            raise ValueError(f"search: {BEST} is one of the runs: have {self.chooser} measure one under its own name")
         if self.search not in (None, BEST, *self.pretrain.runs):
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
         if unknown := sorted(set(self.only or ()) - set(self.measured)):
@@ -237,9 +238,14 @@ class SystemConfig:
         return [name for name, one in self.measured.items() if one.tasks is None or task in one.tasks]
 
     @property
+    def chooser(self) -> str | None:
+        """The task whose results choose the encoder of `search: best`; None if the system has none."""
+        return next((name for name in self.tasks if TASKS[name].chooses_encoder), None)
+
+    @property
     def adoptable(self) -> list[str]:
-        """Of the variants that held-out documents speak of, those that are a run each: one of them may search."""
-        return [name for name in self.variants_of(HELD_OUT) if self.runs_of(name) == [name]]
+        """Of the variants that the chooser measures, those that are a run each: one of them may search."""
+        return [name for name in self.variants_of(self.chooser or "") if self.runs_of(name) == [name]]
 
     @property
     def vocabulary_dataset(self) -> str:

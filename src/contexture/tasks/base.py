@@ -1,6 +1,6 @@
 """What a task is: it reads its files, measures frozen encoders, and says how one is fine-tuned, if it can be."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, runtime_checkable
@@ -9,6 +9,10 @@ import pandas as pd
 
 #: What a folder of task data says of itself: `name`, `counts`, and `missing`, by what is not there.
 TASK_FILE = "task.json"
+#: Between a protocol and the data set that a model learned from before.
+AFTER = "_after_"
+#: The variant that averages word vectors and needs no training.
+WORD_AVERAGE = "word_average"
 
 
 class Row(TypedDict):
@@ -60,11 +64,6 @@ def one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]
 class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 
-    name: str
-    #: What `evaluate` is given besides, by the name of the argument, if the system has it: folders of `paragraphs`, of
-    #: `passages`, or of a vocabulary of `words` with vectors.
-    corpus: tuple[str, ...]
-
     def read(self, source: Any, demo: Path, place: Path) -> None:
         """Read and check the raw files once; write the folder `place`, `TASK_FILE` in it.
 
@@ -83,7 +82,10 @@ class Task(Protocol):
     def evaluate(
         self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path, each: Each = one_by_one
     ) -> Results:
-        """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors."""
+        """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors.
+
+        What `TaskSpec.corpus` names is given by keyword.
+        """
 
 
 class FrozenTask:
@@ -102,7 +104,7 @@ class FrozenTask:
 
 
 @runtime_checkable
-class AboutDocuments(Protocol):
+class DocumentTask(Protocol):
     """A task whose questions are about documents, which can be kept out of a corpus (`cleaning.evaluation`)."""
 
     def documents(self, data: Path) -> pd.DataFrame | None:
@@ -110,3 +112,14 @@ class AboutDocuments(Protocol):
 
         `data` is the folder that `Task.read` wrote; None where the files were missing.
         """
+
+
+@runtime_checkable
+class EncoderChooser(Protocol):
+    """A task whose results choose the encoder of `search: best`."""
+
+    def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
+        """The best of the variants by the facts of `evaluate`; the first of them if too little was measured."""
+
+    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+        """Markdown for the card of the encoder that was chosen, from the records of `evaluate`; "" without records."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from contexture.reporting.names import PROTOCOLS, REFERENCES, TASKS, in_order
 from contexture.reporting.published import TaskColumn, TaskRow, TaskTable
-from contexture.reporting.records import CAPTION_RECALL_AT
+from contexture.tasks.sentences.spec import CAPTION_RECALL_AT
 
 PAPER = "Logeswaran and Lee 2018"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contexture.reporting.default_page import further
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
-from contexture.reporting.records import RECALL_AT, Place, Record, by_seed, data_of
+from contexture.reporting.records import Place, Record, by_seed, data_of
 from contexture.reporting.tables import compare, comparison_table, results_table, results_tables
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.two_tower.published import (
@@ -24,6 +24,7 @@ from contexture.systems.two_tower.published import (
 from contexture.systems.two_tower.recall_curves import Panels, recall_curves
 from contexture.systems.two_tower.retrieval_tables import index_table, speed_table
 from contexture.systems.two_tower.tables import ablation_table, pairs_table, sets_table
+from contexture.tasks.retrieval.config import RECALL_AT
 
 TITLE = "Two-tower retrieval: which passage answers"
 NOTE = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from contexture.reporting.names import DATA
 from contexture.reporting.published import PublishedTable, Row, Score
-from contexture.reporting.records import RECALL_AT
+from contexture.tasks.retrieval.config import RECALL_AT
 
 PAPER = "Chang et al. 2020"
 #: The gold pair found (footnote 3), or its sentence in any passage.

@@ -11,10 +11,10 @@ from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
 from contexture.encoders.config import HeadStyle, LayoutConfig
-from contexture.reporting.names import AFTER
 from contexture.streams.base_config import StreamConfig
 from contexture.strict import STRICT, Positive, checked
-from contexture.tasks.settings import FinetuneSettings
+from contexture.tasks.base import AFTER
+from contexture.tasks.settings import FinetuneSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models have a folder of that name.
@@ -22,7 +22,7 @@ NAME = r"[a-z0-9]+(_[a-z0-9]+)*"
 
 
 @dataclass(config=STRICT, frozen=True)
-class AnswersConfig:
+class AnswersConfig(SourceSettings):
     """Where the sets of questions with candidate answers come from."""
 
     # demo (questions about the made-up world), or name → folder with train, dev and test in a published form. Sets that

@@ -13,7 +13,6 @@ from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
-from contexture.reporting.names import AFTER
 from contexture.retrieval.vectors import unit
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
 from contexture.tasks.answer_selection.files import SPLITS
@@ -23,7 +22,7 @@ from contexture.tasks.answer_selection.protocols import ranked
 from contexture.tasks.answer_selection.rescued import rescued
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.sets import tables
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import AFTER, Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
 
 NAME = "answer_selection"

@@ -21,9 +21,6 @@ LOG = logging.getLogger(__name__)
 class AnswerSelectionTask:
     """Which candidate answers the question? Frozen encoders by cosine, fine-tuned ones by a head on their states."""
 
-    name = "answer_selection"
-    corpus = ()
-
     def read(self, source: AnswersConfig, demo: Path, place: Path) -> None:
         """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.read`.
 
@@ -62,7 +59,7 @@ class AnswerSelectionTask:
             )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions and the titles of their documents; see `AboutDocuments`."""
+        """The candidates of dev and test questions and the titles of their documents; see `DocumentTask`."""
         files = [data / name / f"{split}.parquet" for name in _report(data)["sets"] for split in ("dev", "test")]
         if not files:
             return None

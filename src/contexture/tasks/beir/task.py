@@ -18,9 +18,6 @@ LOG = logging.getLogger(__name__)
 class BeirTask(FrozenTask):
     """Which documents are relevant to the query? Those with the best vectors, or the best words, or both."""
 
-    name = "beir"
-    corpus = ()
-
     def read(self, source: BeirConfig, demo: Path, place: Path) -> None:
         """Write a folder a set, see `files.write_set`. See `Task.read`."""
         report: dict[str, Any] = {

@@ -23,9 +23,6 @@ LOG = logging.getLogger(__name__)
 class BitextRetrievalTask(FrozenTask):
     """Which sentence of another language is the translation? The one with the largest cosine."""
 
-    name = "bitext_retrieval"
-    corpus = ("paragraphs",)
-
     def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`.
 

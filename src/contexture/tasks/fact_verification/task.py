@@ -32,9 +32,6 @@ ROWS = "claims.parquet"
 class FactVerificationTask:
     """What does the evidence say of a claim? Frozen encoders by a probe, fine-tuned ones by a head on their states."""
 
-    name = "fact_verification"
-    corpus = ()
-
     def read(self, source: VerificationConfig, demo: Path, place: Path) -> None:
         """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.read`.
 
@@ -71,7 +68,7 @@ class FactVerificationTask:
             )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The evidence of dev and test claims and the titles of its pages; see `AboutDocuments`."""
+        """The evidence of dev and test claims and the titles of its pages; see `DocumentTask`."""
         if (claims := _claims(data)) is None:
             return None
         held_out = claims[claims["split"].ne("train")].explode(["pages", "evidence"])

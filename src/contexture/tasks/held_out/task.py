@@ -1,8 +1,9 @@
 """Held-out documents as a task: nobody labels anything."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -16,9 +17,6 @@ QUESTIONS = "questions.parquet"
 
 class HeldOutTask(FrozenTask):
     """What does a document that nothing was learned from give away, and is it found in the whole corpus?"""
-
-    name = "held_out"
-    corpus = ("passages", "paragraphs")
 
     def read(self, source: HeldOutConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet`, the user's own; see `Task.read`.
@@ -59,3 +57,15 @@ class HeldOutTask(FrozenTask):
         if len(asked) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
         return evaluate_held_out(settings, contestants, evidence, place, each)
+
+    def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
+        """See `EncoderChooser`; published models, which are measured besides, are no choice."""
+        from contexture.tasks.held_out.evaluation import best_encoder
+
+        return best_encoder(facts["advice"]["means"], variants) if "advice" in facts else variants[0]
+
+    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+        """See `evaluation.card_section`."""
+        from contexture.tasks.held_out.evaluation import card_section
+
+        return card_section(records, variant)

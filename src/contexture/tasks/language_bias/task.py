@@ -21,15 +21,12 @@ LOG = logging.getLogger(__name__)
 class LanguageBiasTask(FrozenTask):
     """Of which languages are a sentence's nearest neighbours? Before and after each language's component is removed."""
 
-    name = "language_bias"
-    corpus = ("paragraphs",)
-
     def read(self, source: LanguageBiasConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.read`."""
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo / LANGUAGES / PAWSX)}
         report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}}
         if not sets:
-            report["missing"][self.name] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
+            report["missing"]["language_bias"] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
         with work_folder(place) as work:
             for name, given in sets.items():
                 try:

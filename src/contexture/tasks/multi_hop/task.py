@@ -21,9 +21,6 @@ NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpot
 class MultiHopTask:
     """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
 
-    name = "multi_hop"
-    corpus = ()
-
     def read(self, source: MultiHopConfig, demo: Path, place: Path) -> None:
         """Write the questions as answer ranking has them, and answers and sentences beside; see `Task.read`.
 
@@ -42,7 +39,7 @@ class MultiHopTask:
                 write_answers(given, work / DATA)
             except FileNotFoundError as error:  # a missing benchmark is one, too
                 LOG.warning("%s", error)
-                report["missing"][self.name] = str(error)
+                report["missing"]["multi_hop"] = str(error)
             (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
 
     def check(self, settings: MultiHopSettings, data: Path) -> None:
@@ -64,7 +61,7 @@ class MultiHopTask:
             raise ValueError("multi_hop.input has no test question with a gold paragraph: give more questions")
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `AboutDocuments`."""
+        """The candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import documents
 
         return documents(data / DATA) if (data / DATA).exists() else None

@@ -25,9 +25,6 @@ LOG = logging.getLogger(__name__)
 class PairsTask:
     """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
 
-    name = "pairs"
-    corpus = ()
-
     def read(self, source: PairsConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `splits.PairSet`; its counts say how it is split. See `Task.read`.
 

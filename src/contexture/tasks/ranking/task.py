@@ -22,9 +22,6 @@ LOG = logging.getLogger(__name__)
 class AnswerRankingTask:
     """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
 
-    name = "ranking"
-    corpus = ()
-
     def read(self, source: RankingConfig, demo: Path, place: Path) -> None:
         """Write a folder a set; see `Task.read` and `data.write_set`.
 
@@ -60,7 +57,7 @@ class AnswerRankingTask:
                 check_set(data / name)
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `AboutDocuments`."""
+        """The candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import documents
 
         found = [documents(data / name) for name in _report(data)["counts"]]

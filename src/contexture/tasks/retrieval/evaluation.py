@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from contexture.metrics.scores import RUN, to_records
-from contexture.reporting.records import RECALL_AT
 from contexture.retrieval.candidates import PARTS, Retriever, index_words
 from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
@@ -20,7 +19,7 @@ from contexture.retrieval.top import Rows
 from contexture.retrieval.vectors import Vectors
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.examples import to_read
-from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
+from contexture.tasks.retrieval.config import RECALL_AT, RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
 from contexture.tasks.retrieval.reqa import split_questions
 

@@ -30,9 +30,6 @@ OPEN_SEED = 0
 class RetrievalTask:
     """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
 
-    name = "retrieval"
-    corpus = ("passages",)
-
     def read(self, source: RetrievalConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
 
@@ -74,7 +71,7 @@ class RetrievalTask:
                 )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """All passages, as all are candidates of every question, whichever are trained on; see `AboutDocuments`."""
+        """All passages, as all are candidates of every question, whichever are trained on; see `DocumentTask`."""
         if not (data / CANDIDATES).exists():
             return None
         passages = pd.read_parquet(data / CANDIDATES, columns=["passage_id", "title", "passage"])

@@ -22,9 +22,6 @@ TABLE = "reviews.parquet"
 class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, asked in every language."""
 
-    name = "reviews"
-    corpus = ()
-
     def read(self, source: ReviewsConfig, demo: Path, place: Path) -> None:
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
         report: dict[str, Any] = {"name": AMAZON, "counts": {}, "missing": {}}

@@ -10,11 +10,11 @@ from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import LANGUAGES, SENTENCES
 from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import TASK_FILE, WORD_AVERAGE, Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
-from contexture.tasks.sentences.config import WORD_AVERAGE, SentenceSettings, SentenceTasksConfig
+from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
 
 if TYPE_CHECKING:
     from contexture.tasks.sentences.downstream import SentenceTasks
@@ -25,9 +25,6 @@ SENTEVAL = "senteval"
 
 class Sentences(FrozenTask):
     """The task of encoders of sentences, which are measured as they are."""
-
-    name = "sentences"
-    corpus = ("paragraphs", "words")
 
     def read(self, source: SentenceTasksConfig, demo: Path, place: Path) -> None:
         """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
