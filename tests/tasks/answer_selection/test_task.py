@@ -248,7 +248,7 @@ def test_questions_of_the_demo_and_of_folders(demo: Path, tmp_path: Path) -> Non
 
 
 def test_a_folder_without_a_name_and_impossible_names_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"which set lies in a/b, such as answers\.input\.wikiqa=a/b"):
+    with pytest.raises(ValueError, match=r"which set lies in a/b, such as answer_selection\.input\.wikiqa=a/b"):
         AnswersConfig(input="a/b")
     for name in ("WikiQA", "a/b", "a_after_b", "_a"):
         with pytest.raises(ValueError, match=f"small letters.* not {name}"):
@@ -258,7 +258,7 @@ def test_a_folder_without_a_name_and_impossible_names_are_refused() -> None:
 def test_sets_that_are_not_there_are_named(tmp_path: Path) -> None:
     write_report(tmp_path, ["toys"])
     TASK.check(SETTINGS, tmp_path)
-    with pytest.raises(ValueError, match=r"finetune: no set is called other; answers\.input has \['toys'\]"):
+    with pytest.raises(ValueError, match=r"finetune: no set is called other; answer_selection\.input has \['toys'\]"):
         TASK.check(toys.settings(finetune=["toys", "other"]), tmp_path)
 
 
@@ -266,7 +266,9 @@ def test_a_set_that_is_told_how_is_one_that_there_is(tmp_path: Path) -> None:
     write_report(tmp_path, ["own"])
     task = AnswerSelectionTask()
     task.check(AnswerSelectionSettings(finetune=["own"], sets={"own": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
-    with pytest.raises(ValueError, match=r"answer_selection.sets: no set is called onw; answers.input has \['own'\]"):
+    with pytest.raises(
+        ValueError, match=r"answer_selection.sets: no set is called onw; answer_selection.input has \['own'\]"
+    ):
         task.check(AnswerSelectionSettings(finetune=["own"], sets={"onw": {"epochs": 2}}), tmp_path)
 
 

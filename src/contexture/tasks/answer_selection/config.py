@@ -31,7 +31,7 @@ class AnswersConfig(SourceSettings):
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:
-            raise ValueError(f"say which set lies in {self.input}, such as answers.input.wikiqa={self.input}")
+            raise ValueError(f"say which set lies in {self.input}, such as answer_selection.input.wikiqa={self.input}")
         if wrong := [name for name in self.sets if not re.fullmatch(NAME, name) or AFTER in name]:
             raise ValueError(
                 f"sets are called by small letters, digits and _ between them, without {AFTER}, not {', '.join(wrong)}"
@@ -72,7 +72,7 @@ class AnswerModelSettings(FinetuneSettings):
 class AnswerSelectionSettings(AnswerModelSettings):
     """How models are fine-tuned on sets of questions, one a set; frozen encoders need none of it."""
 
-    # Sets that models are fine-tuned on; null: all of answers.input.
+    # Sets that models are fine-tuned on; null: all of answer_selection.input.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None = None
     # Set → what differs for it, such as {asnq: {epochs: 6}}.
     sets: dict[str, dict[str, Any]] = Field(default_factory=dict)

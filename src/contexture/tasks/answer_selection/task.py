@@ -50,12 +50,12 @@ class AnswerSelectionTask:
         known = [*report["sets"], *report["missing"]]
         if unknown := [name for name in settings.finetune or () if name not in known]:
             raise ValueError(
-                f"answer_selection.finetune: no set is called {', '.join(unknown)}; answers.input has {known}"
+                f"answer_selection.finetune: no set is called {', '.join(unknown)}; answer_selection.input has {known}"
             )
         if unknown := [name for name in settings.sets if name not in known and name not in PUBLISHED]:
             raise ValueError(
-                f"answer_selection.sets: no set is called {', '.join(unknown)}; answers.input has {known}, and "
-                f"{', '.join(PUBLISHED)} are published"
+                f"answer_selection.sets: no set is called {', '.join(unknown)}; answer_selection.input has {known}, "
+                f"and {', '.join(PUBLISHED)} are published"
             )
 
     def documents(self, data: Path) -> pd.DataFrame | None:

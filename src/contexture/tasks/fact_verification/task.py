@@ -64,7 +64,7 @@ class FactVerificationTask:
         if most > room:
             raise ValueError(
                 f"claims have up to {most} sentences of evidence, a joint input has room for {room}: set "
-                f"verification.evidence={room}"
+                f"fact_verification.evidence={room}"
             )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
