@@ -10,8 +10,8 @@ from contexture.encoders.base import build_encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import Sentences
 from contexture.objectives.devices import first_row, gathered, several
-from contexture.objectives.simcse import Simcse, contrast
-from contexture.objectives.simcse_config import SimcseConfig
+from contexture.objectives.simcse.config import SimcseConfig
+from contexture.objectives.simcse.objective import Simcse, contrast
 from contexture.streams.sentences.batches import sentence_batch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary

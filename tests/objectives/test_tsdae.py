@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from contexture.encoders.base import build_encoder
 from contexture.encoders.config import BagOfWordsConfig, Lengths
 from contexture.encoders.layout import Sentences
-from contexture.objectives.tsdae import Tsdae, delete
-from contexture.objectives.tsdae_config import TsdaeConfig
+from contexture.objectives.tsdae.config import TsdaeConfig
+from contexture.objectives.tsdae.objective import Tsdae, delete
 from contexture.streams.sentences.batches import sentence_batch
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
