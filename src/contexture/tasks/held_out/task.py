@@ -1,16 +1,15 @@
 """Held-out documents as a task: nobody labels anything."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import COLUMNS, read_questions
+from contexture.tasks.task_folder import write_task
 
 QUESTIONS = "questions.parquet"
 
@@ -26,10 +25,9 @@ class HeldOutTask(FrozenTask):
         asked = pd.DataFrame(columns=COLUMNS)
         if source.input is not None:
             asked = read_questions(Path(source.input).expanduser())
-        with work_folder(place) as work:
+        with write_task(place, ["own_text"]) as (work, report):
             asked.to_parquet(work / QUESTIONS)
-            report = {"name": "own_text", "counts": {"questions": asked["question"].nunique()}, "missing": {}}
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+            report["counts"] = {"questions": asked["question"].nunique()}
 
     def evaluate(
         self,
