@@ -61,6 +61,34 @@ def one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]
     return [function(*given) for given in arguments]
 
 
+def measure_encoders(
+    measure: Callable[..., Any], contestants: Sequence[Contestant], each: Each, *arguments: Any
+) -> dict[tuple[str, ...], Any]:
+    """`measure(encoders, *arguments)` by encoders, each measured once even if several contestants share them."""
+    encoders = list(dict.fromkeys(contestant.encoders for contestant in contestants))
+    return dict(zip(encoders, each(measure, [(names, *arguments) for names in encoders]), strict=True))
+
+
+def seeds_of(contestants: Sequence[Contestant]) -> list[int]:
+    """The seeds of all contestants, which their baselines have, too."""
+    return sorted({contestant.seed for contestant in contestants})
+
+
+def make_record(
+    variant: str,
+    seed: int,
+    task: str,
+    data: str,
+    value: float,
+    protocol: str = "frozen",
+    split: str = "test",
+    metric: str = "accuracy",
+) -> dict[str, Any]:
+    """A record of `Results`."""
+    row = Row(task=task, data=data, protocol=protocol, split=split, metric=metric, value=value)
+    return {"variant": variant, "seed": seed, **row}
+
+
 class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 

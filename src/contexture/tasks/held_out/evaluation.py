@@ -14,7 +14,7 @@ from contexture.metrics.scores import to_records
 from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NOTHING, Rows
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
 from contexture.tasks.held_out.config import BEFORE, HeldOutSettings
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
 from contexture.tasks.held_out.spec import SPEC
@@ -58,7 +58,7 @@ def evaluate_held_out(
     ranking = _Ranking(evidence, asked)
     words = ranking.allowed(by_words(candidates, texts, place, evidence.words, depth))
     given = [(one.encoders, evidence.candidates, texts, place, depth) for one in contestants]
-    tables = [ranking.measured(words, BM25, seed) for seed in sorted({one.seed for one in contestants})]
+    tables = [ranking.measured(words, BM25, seed) for seed in seeds_of(contestants)]
     for one, rows in zip(contestants, each(_vectors, given), strict=True):
         found = ranking.allowed(rows)
         tables.append(ranking.measured(found, one.variant, one.seed))
