@@ -136,4 +136,4 @@ def test_they_run_and_their_numbers_are_in_the_report_and_the_league(project: Pa
     assert {row["variant"]: row.get("steps") for row in records} == {"toy": 2, "random": 0}
     report = (project / "data/08_reporting/league/report/report.md").read_text(encoding="utf-8")
     assert "Toy task" in report and "toy score" in report and "toy sentences" in report
-    assert "Play with toys." in report and "Play" in said
+    assert "**Play**: For play take" in report and "Play" in said

@@ -18,7 +18,7 @@ Report = dict[str, Any]
 
 
 @contextmanager
-def write_task(folder: Path, names: Collection[str], **more: Any) -> Iterator[tuple[Path, Report]]:
+def write_task(folder: Path, names: Collection[str], /, **more: Any) -> Iterator[tuple[Path, Report]]:
     """Fill a task's folder in the block, which replaces an older one when it is whole.
 
     Args:

@@ -41,7 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_report(folder: Path, sets: list[str]) -> None:
-    (folder / "task.json").write_text(json.dumps({"sets": sets, "missing": {}}))
+    (folder / "task.json").write_text(json.dumps({"counts": {name: {} for name in sets}, "missing": {}}))
 
 
 def contestants(project: Path) -> list[Contestant]:
@@ -235,14 +235,14 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_questions_of_the_demo_and_of_folders(demo: Path, tmp_path: Path) -> None:
     TASK.read(AnswersConfig(), demo, tmp_path / "1")
     report = json.loads((tmp_path / "1/task.json").read_text())
-    assert (report["name"], report["missing"], report["sets"]) == ("demo", {}, ["demo"])
+    assert (report["name"], report["missing"], list(report["counts"])) == ("demo", {}, ["demo"])
     test = pd.read_parquet(tmp_path / "1/demo/test.parquet")
     assert report["counts"]["demo"]["test_questions"] == test["question_id"].nunique() > 0
     assert report["counts"]["demo"]["test_candidates"] == len(test)
     assert len(report["files"]) == 3 and all(len(digest) == 64 for digest in report["files"].values())
     TASK.read(AnswersConfig(input={"one": str(demo), "two": str(demo)}), Path("elsewhere"), tmp_path / "2")
     report = json.loads((tmp_path / "2/task.json").read_text())
-    assert report["name"] == "one, two" and report["sets"] == ["one", "two"]
+    assert report["name"] == "one, two" and list(report["counts"]) == ["one", "two"]
     for name in ("one", "two"):
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"2/{name}/test.parquet"), test)
 

@@ -162,7 +162,7 @@ def test_missing_files_are_named_and_nothing_is_done(tmp_path: Path) -> None:
 def test_evidence_for_which_there_is_no_room_is_refused(project: Path) -> None:
     TASK.check(SETTINGS, project / "data")
     TASK.check(toys.settings(layout=None), project / "data")
-    with pytest.raises(ValueError, match=r"up to 2 sentences .* has room for 1: set verification\.evidence=1"):
+    with pytest.raises(ValueError, match=r"up to 2 sentences .* has room for 1: set fact_verification\.evidence=1"):
         TASK.check(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
 
 
