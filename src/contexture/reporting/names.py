@@ -12,7 +12,7 @@ TASKS = {name: spec.title if name == spec.name else spec.subtasks[name] for name
 DATA = {"demo": "the demo's made-up world"} | {
     name: title for spec in SPECS.values() for name, title in spec.data.items()
 }
-#: How encoders are measured. Retrieval has the shares of questions trained on besides.
+#: How encoders are measured; besides, there are shares of the questions trained on, such as "80%".
 PROTOCOLS = {name: title for spec in SPECS.values() for name, title in spec.protocols.items()}
 #: Protocols that report one score of a frozen encoder each; the protocol `frozen` reports its default score.
 BY_SCORE = ("by_attention", "by_cosine", "by_dot")

@@ -48,7 +48,7 @@ class Variant:
     model: str | None = None
     # Tasks; null: all of the system.
     tasks: list[str] | None = None
-    # Head with which it is fine-tuned on answer selection; null: it is measured frozen alone.
+    # Head with which it is fine-tuned on tasks that judge candidates; null: there it is measured frozen alone.
     head: HeadKind | None = None
     # Whether it is fine-tuned on the other tasks that have something to learn from.
     finetuned: bool = True
@@ -101,7 +101,7 @@ class SystemConfig:
     more_variants: dict[str, Variant] = Field(default_factory=dict)
     # The variants that are trained and measured, with the runs that they need, and none of other systems; null: all.
     only: list[str] | None = None
-    # Head with which runs that are variants are fine-tuned on answer selection; null: they are measured frozen alone.
+    # Head with which runs that are variants are fine-tuned on such tasks; null: there they are measured frozen alone.
     head: HeadKind | None = None
     # subwords, or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
