@@ -18,9 +18,10 @@ from contexture.packages import PACKAGES
 from contexture.streams.config import STREAMS
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
-from contexture.systems.registry import SYSTEMS, TASKS
+from contexture.systems.registry import SYSTEMS
 from contexture.systems.resolved import ResolvedSystem
-from contexture.tasks.base import Task
+from contexture.tasks.base import DocumentTask, EncoderChooser
+from contexture.tasks.registry import TASKS
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.environments import CONF, ENVIRONMENTS, checked, parameters
 from tests.training.toys import schedule
@@ -254,7 +255,10 @@ RUNS = "two_tower.pretrain.runs"
         (f"{RUNS}.ict.streams.pairs.tasks", [], f"{RUNS}.ict.streams.pairs.tasks: List should have at least 1"),
         (f"{RUNS}.ict.streams.pairs.mixture", "equal", f"{RUNS}.ict.streams.pairs.mixture: Input should be 'uniform'"),
         ("words.size", 5, "words.size: Input should be greater than or equal to 10 (is 5)"),
-        ("sentence_tasks.row_counts", "some", "sentence_tasks.row_counts"),
+        ("sentences.row_counts", "some", "sentences.row_counts"),
+        ("answers", {"input": "demo"}, "answers: renamed to answer_selection"),
+        ("verification.evidence", 5, "verification: renamed to fact_verification"),
+        ("sentence_tasks", {}, "sentence_tasks: renamed to sentences"),
         ("quick_thoughts.tasks.pairs", {"batch_size": 7, "devices": 2}, "batch_size 7 must be a multiple of devices"),
         ("quick_thoughts.streams.contiguous.boundaries", "pages", "quick_thoughts.streams.contiguous.boundaries"),
         ("quick_thoughts.tasks.sentences.protocol", "mteb", "quick_thoughts.tasks.sentences.protocol"),
@@ -496,10 +500,11 @@ def test_registries_name_what_there_is() -> None:
     for objective in OBJECTIVES.values():
         assert callable(resolve(objective.implementation))
         assert set(objective.streams) <= set(STREAMS) and objective.title and objective.explained
-    fields = Parameters.__dataclass_fields__
-    for name, (_, place, source) in TASKS.items():
-        task: Task = resolve(place)()
-        assert task.name == name and source in fields
+    for name, spec in TASKS.items():
+        task = spec.load()
+        assert spec.name == name and spec.title
+        assert isinstance(task, DocumentTask) == spec.has_documents
+        assert isinstance(task, EncoderChooser) == spec.chooses_encoder
 
 
 #: What checks the configuration must start at once, on any machine.
@@ -532,7 +537,7 @@ def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_says_on_
             values = merged(values, change)
         return check_parameters(values, [CONF / "base"], {}).systems["mspp"].task("answer_selection").options
 
-    sets = {"answers": {"input": {"wikiqa": "a", "asnq": "b"}}}
+    sets = {"answer_selection": {"input": {"wikiqa": "a", "asnq": "b"}}}
     assert options() == ["demo"] and options(sets) == ["wikiqa", "asnq"]
     assert options(sets, {"mspp": {"tasks": {"answer_selection": {"finetune": ["asnq"]}}}}) == ["asnq"]
     after = {"mspp": {"tasks": {"answer_selection": {"transfer": {"wikiqa": "asnq"}}}}}

@@ -62,7 +62,7 @@ def test_a_run_is_selected_without_the_one_that_searches() -> None:
     [
         ({"league": {"select": ["none"]}}, r"league\.select: no variant or run \['none'\]; there are \['cmlm', "),
         ({"league": {"select": []}}, r"league\.select: List should have at least 1 item"),
-        ({"league": {"only": ["mlm"]}}, r"league\.only: no such parameter; it is called select"),
+        ({"league": {"only": ["mlm"]}}, r"league\.only: renamed to select"),
         ({"league": {"guests": {"mspp": ["none"]}}}, r"league\.guests\.mspp: no variant is called none; there are"),
         (
             {"quick_thoughts": {"more_variants": {"minilm": {"model": "all-MiniLM-L6-v2"}}}}

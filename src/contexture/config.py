@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.bitext.config import BitextConfig
@@ -20,30 +20,19 @@ from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
-from contexture.strict import STRICT, Positive, Removable, drop_null, key_error, placed
+from contexture.strict import STRICT, Positive, Removable, checked, drop_null, key_error, placed
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
-from contexture.systems.registry import SYSTEMS, TASKS, task_of
-from contexture.tasks.answer_selection.config import AnswersConfig
-from contexture.tasks.base import AboutDocuments
-from contexture.tasks.beir.config import BeirConfig
-from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig
-from contexture.tasks.fact_verification.config import VerificationConfig
-from contexture.tasks.held_out.config import HeldOutConfig
-from contexture.tasks.language_bias.config import LanguageBiasConfig
-from contexture.tasks.multi_hop.config import MultiHopConfig
-from contexture.tasks.pairs.config import PairsConfig
-from contexture.tasks.ranking.config import RankingConfig
-from contexture.tasks.retrieval.config import RetrievalConfig
-from contexture.tasks.reviews.config import ReviewsConfig
-from contexture.tasks.sentences.config import SentenceTasksConfig
+from contexture.systems.registry import SYSTEMS
+from contexture.tasks.registry import TASKS
+from contexture.tasks.settings import SourceSettings
 from contexture.vocabulary.tokenizers import VocabularyConfig, same_tokens
 from contexture.vocabulary.words import WordsConfig
 
-#: Old names of keys → their names now.
-RENAMED = {"only": "select"}
 #: Settings of an encoder that only tell how a new one is made.
 HOW_NEW = {"start", "init_from", "initialization"}
+#: Former names of keys → the present ones.
+RENAMED = {"only": "select"} | {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
 
 
 class ConfigurationError(ValueError):
@@ -72,6 +61,18 @@ class Tour:
     system: SystemConfig | None = None
 
 
+_Sources: Any = create_model(
+    "Sources",
+    __config__=ConfigDict(extra="forbid"),
+    **{name: (spec.source, Field(default_factory=spec.source)) for name, spec in TASKS.items()},  # type: ignore[call-overload]
+)
+
+
+def check_sources(values: dict[str, Any]) -> dict[str, SourceSettings]:
+    """Where the files of every task are, typed, with defaults; ValidationError with the keys of all faults."""
+    return dict(checked(_Sources, values))
+
+
 @dataclass(config=STRICT, frozen=True)
 class Parameters:
     """Everything under conf/<environment>/parameters."""
@@ -83,19 +84,8 @@ class Parameters:
     nli: NliConfig
     vocabulary: VocabularyConfig
     words: WordsConfig
-    # Where the files of the tasks are.
-    answers: AnswersConfig
-    beir: BeirConfig
-    bitext_retrieval: BitextRetrievalConfig
-    held_out: HeldOutConfig
-    language_bias: LanguageBiasConfig
-    multi_hop: MultiHopConfig
-    pairs: PairsConfig
-    ranking: RankingConfig
-    retrieval: RetrievalConfig
-    reviews: ReviewsConfig
-    sentence_tasks: SentenceTasksConfig
-    verification: VerificationConfig
+    # Task → where its files are; in the configuration files each is a key of its own.
+    sources: Annotated[dict[str, Any], AfterValidator(check_sources)]
     compute: ComputeConfig
     # System → what `kedro run --pipelines tour` trains and measures of it.
     tour: Annotated[dict[str, Tour], Removable]
@@ -118,8 +108,10 @@ class Parameters:
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
         check_evaluation(self.cleaning.evaluation)
-        for name in ("bitext", "bitext_retrieval", "language_bias", "nli"):
-            if getattr(self, name).input == DEMO and not self.demo.languages:
+        translated = {name: self.sources[name].reads_demo for name, spec in TASKS.items() if spec.needs_demo_languages}
+        translated |= {"bitext": self.bitext.input == DEMO, "nli": self.nli.input == DEMO}
+        for name, asked in translated.items():
+            if asked and not self.demo.languages:
                 raise ValueError(
                     f"{name}.input: the made-up world speaks English alone: set demo.languages to 1 or more"
                 )
@@ -151,7 +143,7 @@ class Parameters:
             tasks = {}
             for task, settings in system.tasks.items():
                 try:
-                    tasks[task] = settings.given(getattr(self, TASKS[task][2]))
+                    tasks[task] = settings.given(self.sources[task])
                 except ValidationError as error:
                     raise placed(error, place, name, *(["system"] if place == "tour" else []), "tasks", task) from None
             found[name] = replace(system, tasks=tasks)
@@ -304,7 +296,7 @@ def check_evaluation(tasks: Sequence[str]) -> None:
     for name in tasks:
         if name not in TASKS:
             raise ValueError(f"cleaning.evaluation: no task {name!r}; there are {sorted(TASKS)}")
-        if not isinstance(task_of(name), AboutDocuments):
+        if not TASKS[name].has_documents:
             raise ValueError(f"cleaning.evaluation: {name} has no documents that could be kept out of the corpus")
         if tasks.count(name) > 1:
             raise ValueError(f"cleaning.evaluation: {name} stands there twice")
@@ -321,7 +313,7 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
         faults, known = [], set[tuple[str, ...]]()
         for fault in sorted(error.errors(), key=lambda fault: fault["loc"][:1] == ("tour",)):
             key = [str(part) for part in fault["loc"]]
-            key = key[1:] if key[:1] == ["systems"] else key
+            key = key[1:] if key[:1] in (["systems"], ["sources"]) else key
             if key[:1] == ["tour"] and key[2:3] == ["system"]:
                 if (key[1], *key[3:]) in known:
                     continue  # a fault of the system, which the tour takes over
@@ -330,7 +322,7 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
             said = fault["msg"].removeprefix("Value error, ")
             if fault["type"] == "unexpected_keyword_argument":
                 renamed = RENAMED.get(key[-1])
-                said = f"no such parameter; it is called {renamed}" if renamed else "no such parameter"
+                said = f"renamed to {renamed}" if renamed else "no such parameter"
             elif fault["type"] in ("missing", "missing_argument"):
                 said = "missing"
             shown = f" (is {fault['input']!r})" if isinstance(fault["input"], str | int | float) else ""
@@ -340,8 +332,9 @@ def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapp
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with those of the systems, which stand beside the others in the files, under `systems`."""
-    found = {key: value for key, value in values.items() if key not in SYSTEMS}
+    """The parameters with those of systems and tasks, which stand beside the others in the files, under their heads."""
+    found = {key: value for key, value in values.items() if key not in (*SYSTEMS, *TASKS)}
+    found["sources"] = {key: value for key, value in values.items() if key in TASKS}
     found["systems"] = {key: each_objective(value) for key, value in values.items() if key in SYSTEMS}
     if isinstance(found.get("tour"), Mapping):
         found["tour"] = {name: _toured(tour, values.get(name)) for name, tour in found["tour"].items()}

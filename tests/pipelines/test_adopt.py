@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from contexture.pipelines.adopt import create_pipeline
-from contexture.pipelines.adopt.nodes import adopt, figures
+from contexture.pipelines.adopt.nodes import adopt
 from contexture.systems.resolved import ResolvedSystem
 from tests.training.toys import PRETRAIN, STREAMS, configured, schedule, transformer
 
@@ -62,7 +62,7 @@ def trained(place: Path, *runs: str) -> dict[str, Path]:
 def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None, best: str, tmp_path: Path) -> None:
     runs = trained(tmp_path / "pretrained", "a", "b")
     place = tmp_path / "adopted"
-    assert adopt(measured(tmp_path / "results", means), place, **runs) == place
+    assert adopt("held_out", measured(tmp_path / "results", means), place, **runs) == place
     assert (place / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = (place / "README.md").read_text()
     assert card.startswith(f"# {best}, 0\n") and ("## What it finds" in card) == (means is not None)
@@ -77,20 +77,8 @@ def test_what_was_adopted_before_is_replaced(tmp_path: Path) -> None:
     )
     place.mkdir()
     (place / "of another.txt").touch()
-    adopt(results, place, **runs)
+    adopt("held_out", results, place, **runs)
     assert sorted(file.name for file in place.iterdir()) == ["README.md", "vocabulary"]
-
-
-def test_figures_of_a_card() -> None:
-    lines = figures(RECORDS, "a").splitlines()
-    assert lines[1] == "## What it finds"
-    assert lines[-4:] == [
-        "| | BM25 | this encoder | both |",
-        "|---|---|---|---|",
-        "| a heading → its section | 25.0 | 50.0 | 62.5 |",
-        "| your questions | 50.0 | 75.0 | – |",
-    ]
-    assert figures([], "a") == ""
 
 
 def system(**others: Any) -> ResolvedSystem:

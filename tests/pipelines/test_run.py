@@ -373,7 +373,7 @@ def test_unknown_parameters_stop_the_run_before_any_work(
 @pytest.mark.slow
 def test_missing_questions_leave_out_the_evaluation_only(demo: Path, make_project: Callable[[], Path]) -> None:
     folder = make_project()
-    run(folder, SMALLEST | {"answers": {"input": {"wikiqa": "data/01_raw/wikiqa"}}})
+    run(folder, SMALLEST | {"answer_selection": {"input": {"wikiqa": "data/01_raw/wikiqa"}}})
     assert {"pretrained/mspp_ie/seed-0"} <= set(weights(folder))
     assert records(folder, "mspp").empty
     assert "WikiQA is not here" in (folder / "data/08_reporting/mspp/report/report.md").read_text()

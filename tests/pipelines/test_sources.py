@@ -68,7 +68,7 @@ def test_a_world_of_several_languages_is_read_without_its_encyclopedia(base: Par
 @pytest.mark.parametrize(
     ("asked", "pipeline"),
     [
-        ("corpus", "corpus"), ("answers", "mspp"), ("retrieval", "two_tower"), ("sentence_tasks", "quick_thoughts"),
+        ("corpus", "corpus"), ("answer_selection", "mspp"), ("retrieval", "two_tower"), ("sentences", "quick_thoughts"),
         ("analogies", "quick_thoughts"), (None, "league"),
     ],
 )  # fmt: skip
@@ -81,14 +81,17 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
     parameters = replace(
         base,
         corpus=CorpusConfig(input=given("corpus"), lang="en"),
-        answers=AnswersConfig(input="demo" if asked == "answers" else {"own": "own"}),
-        pairs=PairsConfig(input={"snli": "own"}),
-        ranking=RankingConfig(input={"own": RankingSet("squad", "own")}),
-        retrieval=RetrievalConfig(input=given("retrieval")),
-        verification=VerificationConfig(input=ClaimFiles("own", "own")),
-        sentence_tasks=SentenceTasksConfig(
-            input=given("sentence_tasks"), analogies="demo" if asked == "analogies" else None
-        ),
+        sources=base.sources
+        | {
+            "answer_selection": AnswersConfig(input="demo" if asked == "answer_selection" else {"own": "own"}),
+            "pairs": PairsConfig(input={"snli": "own"}),
+            "ranking": RankingConfig(input={"own": RankingSet("squad", "own")}),
+            "retrieval": RetrievalConfig(input=given("retrieval")),
+            "fact_verification": VerificationConfig(input=ClaimFiles("own", "own")),
+            "sentences": SentenceTasksConfig(
+                input=given("sentences"), analogies="demo" if asked == "analogies" else None
+            ),
+        },
     )
     monkeypatch.setattr(pipeline_registry.RUN_PARAMETERS, "_parameters", parameters)
     found = pipeline_registry.register_pipelines()

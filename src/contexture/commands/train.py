@@ -84,10 +84,10 @@ def _finetune(config: "SystemConfig", given: argparse.Namespace) -> None:
         raise SystemExit(f"{given.config}: no variant {given.variant!r}; there are {sorted(config.measured)}")
     head = config.measured[given.variant].head
     from contexture.systems.launch import finetune_arguments, launch_finetuning
-    from contexture.systems.registry import task_of
     from contexture.tasks.base import Contestant
+    from contexture.tasks.registry import load_task
 
-    options = task_of(given.task).options(config.task(given.task), head)
+    options = load_task(given.task).options(config.task(given.task), head)
     option = given.option or (options[0] if options else None)
     if option not in options:
         raise SystemExit(f"{given.task} fine-tunes {options} of {given.variant}, not {option!r}")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from contexture.reporting.names import BY_SCORE, PROTOCOLS, TASKS, in_order, protocol_name
+from contexture.reporting.names import BY_SCORE, OWNERS, PROTOCOLS, TASKS, in_order, protocol_name
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.published import ScoreColumn, ScoreTable
 from contexture.reporting.records import METRICS, Record, data_of
@@ -53,7 +53,7 @@ def every_table(records: Sequence[Record], labels: Mapping[str, str]) -> list[Ta
                 for part in parts.values()
                 for c in part
             )
-            head = "Sentence tasks" if several else TASKS.get(chosen[0].task, chosen[0].task)
+            head = _title(chosen[0].task, several)
             if measured[0][0] in BY_SCORE:
                 head += ": frozen encoders by score"
             tables.append(task_table(whole, ScoreTable(head, chosen, labels=labels), data))
@@ -66,7 +66,7 @@ def _columns(records: Sequence[Record]) -> dict[str, list[ScoreColumn]]:
     found: dict[str, list[ScoreColumn]] = {}
     for task in in_order(r["task"] for r in records):
         places = {(r["protocol"], r["metric"]) for r in records if r["task"] == task}
-        for protocol, metric in sorted(places, key=lambda place: (_rank(place[0]), metrics.index(place[1]))):
+        for protocol, metric in sorted(places, key=lambda place: (_rank(task, place[0]), metrics.index(place[1]))):
             found.setdefault(task, []).append(ScoreColumn(task, protocol, metric, ""))
     return found
 
@@ -77,8 +77,13 @@ def _split_by_score(columns: list[ScoreColumn]) -> list[list[ScoreColumn]]:
     return [part for part in parts if part]
 
 
-def _rank(protocol: str) -> tuple[int, float, str]:
-    known = list(PROTOCOLS)
+def _title(task: str, several: bool) -> str:
+    """The name of a task; of several that are measured alike, the name of the task that has them all."""
+    return OWNERS[task].title if several and task in OWNERS else TASKS.get(task, task)
+
+
+def _rank(task: str, protocol: str) -> tuple[int, float, str]:
+    known = list(OWNERS[task].protocols if task in OWNERS else PROTOCOLS)
     share = re.match(r"([\d.]+)%", protocol)
     return (known.index(protocol) if protocol in known else len(known), float(share[1]) if share else 0, protocol)
 

@@ -2,104 +2,20 @@
 
 from collections.abc import Iterable
 
+from contexture.tasks.base import AFTER as AFTER
+from contexture.tasks.registry import TASKS as SPECS
+
+#: Task of the records → the task that measures it.
+OWNERS = {name: spec for spec in SPECS.values() for name in (spec.name, *spec.subtasks)}
 #: In the order of the tables.
-TASKS = {
-    "retrieval": "Passage retrieval",
-    "beir": "BEIR",
-    "answer_selection": "Answer selection",
-    "fact_verification": "Fact verification",
-    "pairs": "Sentence pairs",
-    "ranking": "Answer ranking",
-    "bitext_retrieval": "Bitext retrieval",
-    "bitext_mining": "Bitext mining",
-    "language_bias": "Language bias",
-    "multi_hop": "Multi-hop questions",
-    "held_out": "Held-out documents",
-    "reviews": "Reviews",
-    "sentences": "Sentence tasks",
-    "mr": "MR",
-    "cr": "CR",
-    "subj": "SUBJ",
-    "mpqa": "MPQA",
-    "sst2": "SST",
-    "sst5": "SST-5",
-    "trec": "TREC",
-    "mrpc": "MSRP",
-    "sick_e": "SICK-E",
-    "sick_r": "SICK-R",
-    "stsb": "STS-B",
-    "sts12": "STS12",
-    "sts13": "STS13",
-    "sts14": "STS14",
-    "sts15": "STS15",
-    "sts16": "STS16",
-    "analogies": "Sentence analogies",
-    "image_captions": "Image–caption ranking",
+TASKS = {name: spec.title if name == spec.name else spec.subtasks[name] for name, spec in OWNERS.items()}
+DATA = {"demo": "the demo's made-up world"} | {
+    name: title for spec in SPECS.values() for name, title in spec.data.items()
 }
-DATA = {
-    "demo": "the demo's made-up world",
-    "wikiqa": "WikiQA",
-    "trecqa": "TREC-QA",
-    "asnq": "ASNQ",
-    "squad": "SQuAD",
-    "natural_questions": "Natural Questions",
-    "senteval": "SentEval",
-    "tatoeba": "Tatoeba",
-    "pawsx": "PAWS-X",
-    "multi30k": "Multi30k",
-    "snli": "SNLI",
-    "mnli_matched": "MultiNLI, matched",
-    "mnli_mismatched": "MultiNLI, mismatched",
-    "xnli": "XNLI",
-    "fever": "FEVER",
-    "qqp": "Quora question pairs",
-    "scitail": "SciTail",
-    "amazon": "Amazon reviews",
-    "amazon_en": "Amazon reviews, English",
-    "amazon_de": "Amazon reviews, German",
-    "amazon_fr": "Amazon reviews, French",
-    "amazon_jp": "Amazon reviews, Japanese",
-    "quasar_t": "Quasar-T",
-    "hotpotqa": "HotpotQA",
-    "own_text": "your own text",
-    "headings": "a heading → its section",
-    "links": "a sentence with a link → the page",
-    "sentences": "a sentence → the rest of its passage",
-    "questions": "your questions",
-    "arguana": "ArguAna",
-    "fiqa": "FiQA-2018",
-    "nfcorpus": "NFCorpus",
-    "scidocs": "SCIDOCS",
-    "scifact": "SciFact",
-    "trec-covid": "TREC-COVID",
-    "webis-touche2020": "Touché-2020",
-}
-#: How encoders are measured. Retrieval has the shares of questions trained on besides.
-PROTOCOLS = {
-    "claim_only": "frozen, the claim alone",
-    "frozen": "frozen",
-    "by_attention": "frozen, by attention",
-    "by_cosine": "frozen, by cosine",
-    "by_dot": "frozen, by inner product",
-    "pcr": "frozen, PCR",
-    "finetuned": "fine-tuned",
-    "grouped": "fine-tuned",
-    "reranked": "fine-tuned, re-ranking",
-    "max_pool": "pairs, max-pooling",
-    "weighted_sum": "pairs, weighted sum",
-    "ie_1": "joint, IE_1",
-    "ae_1": "joint, AE_1",
-    "senteval": "SentEval's protocol",
-    "skip_thoughts": "skip-thoughts probe",
-    "cosine": "cosine",
-    "ratio": "ratio margin",
-    "nearest": "nearest",
-    "ranking": "ranking",
-}
+#: How encoders are measured; besides, there are shares of the questions trained on, such as "80%".
+PROTOCOLS = {name: title for spec in SPECS.values() for name, title in spec.protocols.items()}
 #: Protocols that report one score of a frozen encoder each; the protocol `frozen` reports its default score.
 BY_SCORE = ("by_attention", "by_cosine", "by_dot")
-#: Between a protocol and the data from which was learned before.
-AFTER = "_after_"
 #: What costs no training of an encoder: the least that one must beat.
 REFERENCES = {
     "bm25": "BM25",

@@ -5,73 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
-#: R@k of retrieval.
-RECALL_AT = (1, 5, 10, 50, 100)
-#: R@k of answer ranking.
-RANKING_RECALL_AT = (1, 20)
-#: What is measured of a multi-hop answer by EM and F1.
-HOTPOT_PARTS = ("answer", "support", "joint")
+from contexture.metrics.measures import METRICS as SHARED
+from contexture.tasks.registry import TASKS
 
-
-@dataclass(frozen=True)
-class Metric:
-    """What a metric is called, which values it can have and how they are shown."""
-
-    label: str  # as the papers write it
-    low: float = 0.0
-    high: float = 1.0
-    scale: float = 100  # shown times this: percent
-    decimals: int = 1  # as many are shown
-    lower_is_better: bool = False
-
-
-def _correlation(label: str) -> Metric:
-    return Metric(label, low=-1.0, scale=1, decimals=3)
-
-
-def _median_rank(label: str) -> Metric:
-    return Metric(label, high=math.inf, scale=1, lower_is_better=True)
-
-
-#: How the correlations of a task's subsets are put together: their mean, the mean weighted by their numbers of pairs,
-#: or one correlation of all pairs.
-AGGREGATES = {"mean": "mean", "weighted_mean": "weighted mean", "pooled": "pooled"}
-CORRELATIONS = {"pearson": "Pearson", "spearman": "Spearman"}
-#: R@k of image–caption ranking, in both directions.
-CAPTION_RECALL_AT = (1, 5, 10)
-
-METRICS = {
-    "p_at_1": Metric("P@1"),
-    "map": Metric("MAP"),
-    "mrr": Metric("MRR"),
-    "ndcg_at_10": Metric("nDCG@10"),
-    **{f"recall_at_{k}": Metric(f"R@{k}") for k in sorted({*RECALL_AT, *RANKING_RECALL_AT})},
-    # The laxer count: the gold sentence's text, in any passage.
-    **{f"sentence_recall_at_{k}": Metric(f"sentence R@{k}") for k in RECALL_AT},
-    # Multi-hop questions: gold paragraphs found; those two that go on; and HotpotQA's own measures.
-    "paragraph_recall": Metric("gold paragraphs found"),
-    "passage_em": Metric("passage EM"),
-    **{f"{what}_{how}": Metric(f"{what} {how.upper()}") for what in HOTPOT_PARTS for how in ("em", "f1")},
-    "accuracy": Metric("accuracy"),
-    # Of analogies A:B::C:D, when A, B and C are no candidates.
-    "accuracy_excluding": Metric("accuracy without A, B and C"),
-    "precision": Metric("precision"),
-    "recall": Metric("recall"),
-    "f1": Metric("F1"),
-    "own_language": Metric("neighbours of its own language", lower_is_better=True),
-    "mse": Metric("MSE", high=math.inf, scale=1, decimals=3, lower_is_better=True),
-    **{kind: _correlation(name) for kind, name in CORRELATIONS.items()},
-    **{
-        f"{kind}_{aggregate}": _correlation(f"{how} {name}")
-        for kind, name in CORRELATIONS.items()
-        for aggregate, how in AGGREGATES.items()
-    },
-    # Image to caption, and caption to image.
-    **{f"annotation_recall_at_{k}": Metric(f"annotation R@{k}") for k in CAPTION_RECALL_AT},
-    "annotation_median_rank": _median_rank("annotation median rank"),
-    **{f"search_recall_at_{k}": Metric(f"search R@{k}") for k in CAPTION_RECALL_AT},
-    "search_median_rank": _median_rank("search median rank"),
-}
+#: Every metric, in the order of the columns.
+METRICS = SHARED | {name: metric for spec in TASKS.values() for name, metric in spec.metrics.items()}
 
 
 class Record(TypedDict):

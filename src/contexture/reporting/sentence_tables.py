@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from statistics import median_low
 from typing import Any
 
+from contexture.metrics.measures import AGGREGATES, CORRELATIONS
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
 from contexture.reporting.published import ScoreColumn, ScoreTable
-from contexture.reporting.records import AGGREGATES, CORRELATIONS, METRICS, Record, by_seed, data_of
+from contexture.reporting.records import METRICS, Record, by_seed, data_of
 from contexture.reporting.tables import NOTHING, Column, Table, best, by_label, mean_std, required, variants_of
 
 #: (correlation, aggregate) → metric, in the order of the columns.

@@ -1,25 +1,23 @@
-"""The settings of every stream, by the stream's name."""
+"""Every stream by its name: a line for each."""
 
+from contexture.imports import resolve
 from contexture.streams.base_config import StreamConfig
-from contexture.streams.bitext.config import BitextStreamConfig
-from contexture.streams.joint.config import JointConfig
-from contexture.streams.nli.config import NliStreamConfig
-from contexture.streams.pairs.config import PairsConfig, PassagesConfig
-from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
-from contexture.streams.sequence_pairs.config import SequencePairsConfig, SequencesConfig
-from contexture.streams.sequence_samples.config import SequenceSamplesConfig, ShortSequencesConfig
 
-#: Streams of batches: their settings, which tell where the rest is.
+#: Where their settings are, which tell where the rest is.
+_PLACES = {
+    "bitext": "bitext.config:BitextStreamConfig",
+    "contiguous": "sentences.config:ContiguousConfig",
+    "joint": "joint.config:JointConfig",
+    "nli": "nli.config:NliStreamConfig",
+    "pairs": "pairs.config:PairsConfig",
+    "passages": "pairs.config:PassagesConfig",
+    "sentences": "sentences.config:SentencesConfig",
+    "sequence_samples": "sequence_samples.config:SequenceSamplesConfig",
+    "sequence_pairs": "sequence_pairs.config:SequencePairsConfig",
+    "sequences": "sequence_pairs.config:SequencesConfig",
+    "short_sequences": "sequence_samples.config:ShortSequencesConfig",
+}
+
 STREAMS: dict[str, type[StreamConfig]] = {
-    "bitext": BitextStreamConfig,
-    "contiguous": ContiguousConfig,
-    "joint": JointConfig,
-    "nli": NliStreamConfig,
-    "pairs": PairsConfig,
-    "passages": PassagesConfig,
-    "sentences": SentencesConfig,
-    "sequence_samples": SequenceSamplesConfig,
-    "sequence_pairs": SequencePairsConfig,
-    "sequences": SequencesConfig,
-    "short_sequences": ShortSequencesConfig,
+    name: resolve(f"contexture.streams.{place}") for name, place in _PLACES.items()
 }

@@ -16,7 +16,7 @@ from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
 from contexture.strict import STRICT, Positive, Removable, checked, key_error
-from contexture.systems.registry import TASKS
+from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
 
@@ -32,11 +32,11 @@ def _streams(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tasks(values: dict[str, Any]) -> dict[str, Any]:
-    return _typed(values, {name: settings for name, (settings, *_) in TASKS.items()}, "task")
+    return _typed(values, {name: spec.settings for name, spec in TASKS.items()}, "task")
 
 
-#: The encoder that searches is the best one, by the word of this task.
-BEST, HELD_OUT = "best", "held_out"
+#: The encoder that searches is the best one by the results of a task (`TaskSpec.chooses_encoder`).
+BEST = "best"
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -49,7 +49,7 @@ class Variant:
     model: str | None = None
     # Tasks; null: all of the system.
     tasks: list[str] | None = None
-    # Head with which it is fine-tuned on answer selection; null: it is measured frozen alone.
+    # Head with which it is fine-tuned on tasks that judge candidates; null: there it is measured frozen alone.
     head: HeadKind | None = None
     # Whether it is fine-tuned on the other tasks that have something to learn from.
     finetuned: bool = True
@@ -103,7 +103,7 @@ class SystemConfig:
     # Variants and runs that are trained and measured, with the runs that they continue; without guests, and without the
     # index of `contexture search` unless its run is among them. null: all.
     select: Annotated[list[str], Field(min_length=1)] | None = None
-    # Head with which runs that are variants are fine-tuned on answer selection; null: they are measured frozen alone.
+    # Head with which runs that are variants are fine-tuned on such tasks; null: there they are measured frozen alone.
     head: HeadKind | None = None
     # subwords, or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
@@ -150,10 +150,11 @@ class SystemConfig:
                 raise ValueError(f"variants.{name}: no run {unknown}; there are {sorted(known)}")
             if unknown := sorted(set(variant.tasks or ()) - set(self.tasks)):
                 raise ValueError(f"variants.{name}: no task {unknown}; there are {sorted(self.tasks)}")
-        if self.search == BEST and HELD_OUT not in self.tasks:
-            raise ValueError(f"search: {BEST} is told by held-out documents: give the system the task {HELD_OUT}")
+        if self.search == BEST and self.chooser is None:
+            choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
+            raise ValueError(f"search: {BEST} is chosen by a task: give the system the task {' or '.join(choosers)}")
         if self.search == BEST and not self.adoptable:
-            raise ValueError(f"search: {BEST} is one of the runs: have {HELD_OUT} measure one under its own name")
+            raise ValueError(f"search: {BEST} is one of the runs: have {self.chooser} measure one under its own name")
         if self.search not in (None, BEST, *self.pretrain.runs):
             raise ValueError(f"search: no run {self.search!r}; there are {sorted(self.pretrain.runs)}")
         if unknown := sorted(set(self.select or ()) - set(self.selectable)):
@@ -246,9 +247,14 @@ class SystemConfig:
         return [name for name, one in self.measured.items() if one.tasks is None or task in one.tasks]
 
     @property
+    def chooser(self) -> str | None:
+        """The task whose results choose the encoder of `search: best`; None if the system has none."""
+        return next((name for name in self.tasks if TASKS[name].chooses_encoder), None)
+
+    @property
     def adoptable(self) -> list[str]:
-        """Of the variants that held-out documents speak of, those that are a run each: one of them may search."""
-        return [name for name in self.variants_of(HELD_OUT) if self.runs_of(name) == [name]]
+        """Of the variants that the chooser measures, those that are a run each: one of them may search."""
+        return [name for name in self.variants_of(self.chooser or "") if self.runs_of(name) == [name]]
 
     @property
     def vocabulary_dataset(self) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from contexture.encoders.saved import encoder_checksum, is_encoder
 from contexture.systems.config import SystemConfig
-from contexture.systems.registry import task_of
 from contexture.tasks.base import Contestant
+from contexture.tasks.registry import TASKS
 from contexture.training.card import finetuning_facts, write_card
 from contexture.training.launcher import file_checksums, launch
 from contexture.training.prepare import Files
@@ -58,9 +58,10 @@ def launch_finetuning(
         }
 
     def train(work: Path) -> None:
-        task_of(task).finetune(settings, option, contestant, data, work)
+        TASKS[task].load().finetune(settings, option, contestant, data, work)
         if own_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
             facts = finetuning_facts(contestant.variant, contestant.seed, task, option, own, contestant.encoders)
-            write_card(work, facts)
+            usage = TASKS[task].usage
+            write_card(work, facts, usage.markdown if usage and (work / usage.file).exists() else "")
 
     return launch(folder, identity, own.devices, train, arguments)

@@ -8,8 +8,9 @@ from pathlib import Path
 from contexture.paths import encoder_dir, finetuned_dir, pretrained_dir
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
-from contexture.systems.registry import SYSTEMS, task_of
+from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import Contestant
+from contexture.tasks.registry import load_task
 
 #: Number of variants of a system whose main metric is logged to MLflow.
 NUM_MAIN_VARIANTS = 2
@@ -71,7 +72,7 @@ class ResolvedSystem:
         variant = self.config.measured[name]
         if variant.model is not None or not variant.finetuned or len(self.config.runs_of(name)) != 1:
             return []
-        return task_of(task).options(self.config.task(task), variant.head)
+        return load_task(task).options(self.config.task(task), variant.head)
 
     def contestants(self, task: str, models_dir: Path) -> list[Contestant]:
         """The variants that a task measures, of every seed; a published model is the same with every seed."""

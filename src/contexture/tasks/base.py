@@ -1,6 +1,6 @@
 """What a task is: it reads its files, measures frozen encoders, and says how one is fine-tuned, if it can be."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, runtime_checkable
@@ -9,6 +9,10 @@ import pandas as pd
 
 #: What a folder of task data says of itself: `name`, `counts`, and `missing`, by what is not there.
 TASK_FILE = "task.json"
+#: Between a protocol and the data set that a model learned from before.
+AFTER = "_after_"
+#: The variant that averages word vectors and needs no training.
+WORD_AVERAGE = "word_average"
 
 
 class Row(TypedDict):
@@ -57,13 +61,36 @@ def one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]
     return [function(*given) for given in arguments]
 
 
+def measure_encoders(
+    measure: Callable[..., Any], contestants: Sequence[Contestant], each: Each, *arguments: Any
+) -> dict[tuple[str, ...], Any]:
+    """`measure(encoders, *arguments)` by encoders, each measured once even if several contestants share them."""
+    encoders = list(dict.fromkeys(contestant.encoders for contestant in contestants))
+    return dict(zip(encoders, each(measure, [(names, *arguments) for names in encoders]), strict=True))
+
+
+def seeds_of(contestants: Sequence[Contestant]) -> list[int]:
+    """The seeds of all contestants, which their baselines have, too."""
+    return sorted({contestant.seed for contestant in contestants})
+
+
+def make_record(
+    variant: str,
+    seed: int,
+    task: str,
+    data: str,
+    value: float,
+    protocol: str = "frozen",
+    split: str = "test",
+    metric: str = "accuracy",
+) -> dict[str, Any]:
+    """A record of `Results`."""
+    row = Row(task=task, data=data, protocol=protocol, split=split, metric=metric, value=value)
+    return {"variant": variant, "seed": seed, **row}
+
+
 class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
-
-    name: str
-    #: What `evaluate` is given besides, by the name of the argument, if the system has it: folders of `paragraphs`, of
-    #: `passages`, or of a vocabulary of `words` with vectors.
-    corpus: tuple[str, ...]
 
     def read(self, source: Any, demo: Path, place: Path) -> None:
         """Read and check the raw files once; write the folder `place`, `TASK_FILE` in it.
@@ -83,7 +110,10 @@ class Task(Protocol):
     def evaluate(
         self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path, each: Each = one_by_one
     ) -> Results:
-        """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors."""
+        """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors.
+
+        What `TaskSpec.corpus` names is given by keyword.
+        """
 
 
 class FrozenTask:
@@ -102,7 +132,7 @@ class FrozenTask:
 
 
 @runtime_checkable
-class AboutDocuments(Protocol):
+class DocumentTask(Protocol):
     """A task whose questions are about documents, which can be kept out of a corpus (`cleaning.evaluation`)."""
 
     def documents(self, data: Path) -> pd.DataFrame | None:
@@ -110,3 +140,14 @@ class AboutDocuments(Protocol):
 
         `data` is the folder that `Task.read` wrote; None where the files were missing.
         """
+
+
+@runtime_checkable
+class EncoderChooser(Protocol):
+    """A task whose results choose the encoder of `search: best`."""
+
+    def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
+        """The best of the variants by the facts of `evaluate`; the first of them if too little was measured."""
+
+    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+        """Markdown for the card of the encoder that was chosen, from the records of `evaluate`; "" without records."""

@@ -1,4 +1,4 @@
-"""What the settings of every task know, so that a system need not know the tasks."""
+"""What the settings of all tasks have in common, so that a system need not know the tasks."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
@@ -8,10 +8,22 @@ from typing import Any, Self
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.demo.config import DEMO
 from contexture.encoders.config import HeadStyle, LayoutConfig
+from contexture.retrieval.config import Bm25Config
 from contexture.streams.base_config import StreamConfig
 from contexture.strict import STRICT, Positive
 from contexture.training.config import OptimizerConfig, Precision
+
+
+@dataclass(config=STRICT, frozen=True)
+class SourceSettings:
+    """Where the files of a task are."""
+
+    @property
+    def reads_demo(self) -> bool:
+        """Whether some of them are those of the demo."""
+        return getattr(self, "input", None) == DEMO
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -32,6 +44,10 @@ class TaskSettings:
     def completed(self, streams: Iterable[StreamConfig]) -> Self:
         """The same with what follows from the streams of the system."""
         return self
+
+    def search_words(self, passages: Path) -> Bm25Config | None:
+        """How BM25 ranks the table of passages, for the search index to do it alike; here, the task does not say."""
+        return None
 
     def of(self, option: str) -> Any:
         """How one of the models is fine-tuned that `Task.options` names; here, all of them alike."""

@@ -16,8 +16,6 @@ from contexture.training.recorder import totals_of
 from contexture.training.text import text_of
 
 CARD = "README.md"
-#: Beside a model that chooses answers.
-ANSWERS = "answer_selection.json"
 LICENCE = (
     "None is stated here: before you pass these weights on, add the licence of the text that they were trained on, and "
     "your own."
@@ -26,12 +24,6 @@ _OURS = """from contexture.encoders.models import load_model
 
 encoder = load_model({folder!r})
 vectors = encoder.embed(["a question"], "query"), encoder.embed(["a passage"], "document")"""
-_ANSWERS = """from contexture.tasks.answer_selection.model import load_answer_model
-from contexture.tasks.answer_selection.scoring import score_candidates
-
-candidates = ["A sentence.", "Another sentence."]
-scores = score_candidates(load_answer_model({folder!r}), "a question", candidates)
-answer = candidates[scores.argmax()]"""
 _SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
 
 encoder = SentenceTransformer({folder!r})
@@ -42,10 +34,10 @@ encoder, tokenizer = AutoModel.from_pretrained({folder!r}), AutoTokenizer.from_p
 states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state"""
 
 
-def write_card(folder: Path, facts: Mapping[str, str]) -> None:
+def write_card(folder: Path, facts: Mapping[str, str], usage: str = "") -> None:
     """Write the card of a whole encoder in `folder`, which may be the unfinished one.
 
-    `facts` say how it was trained.
+    `facts` say how it was trained; `usage` is Markdown that says how a fine-tuned model is used.
     """
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
     found = saved(folder)
@@ -58,7 +50,7 @@ def write_card(folder: Path, facts: Mapping[str, str]) -> None:
     )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
     lines += ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in rows.items() if value)]
-    lines += ["", "## To load it", "", *_loading(folder, found), "", "## Licence", "", LICENCE, ""]
+    lines += ["", "## To load it", "", *_loading(folder, found, usage), "", "## Licence", "", LICENCE, ""]
     (folder / CARD).write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -135,14 +127,13 @@ def _settings(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _loading(folder: Path, found: Saved) -> list[str]:
+def _loading(folder: Path, found: Saved, usage: str) -> list[str]:
     places = [folder] if found.config.shared else [folder / "query", folder / "document"]
     where = "" if found.config.shared else ": queries and documents have a network each, this is that of queries"
     inside = "." if found.config.shared else "query"
     lines = ["In this folder:", "", *_python(_OURS, ".")]
-    if (folder / ANSWERS).exists():
-        lines = ["In this folder, to choose the sentence that answers:", "", *_python(_ANSWERS, ".")]
-        lines += ["", "Its encoder alone:", "", *_python(_OURS, ".")]
+    if usage:
+        lines = [usage, "", "Its encoder alone:", "", *_python(_OURS, ".")]
     known = {
         "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS),
         "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS),

@@ -355,7 +355,7 @@ def test_a_set_that_is_called_like_a_published_one_must_be_it(tmp_path: Path, mo
     with pytest.raises(
         ValueError,
         match=r"train\.xml: 2 train questions, of which 2 with 3 candidates can be ranked; TREC-QA has 1,229 or 1,226, "
-        r"of which 1,229 with 53,417 or 1,226 with 53,417\. .* give it another name than trecqa in answers\.input",
+        r"of which 1,229 with 53,417 or 1,226 with 53,417\. .* another name than trecqa in answer_selection\.input",
     ):
         write_set("trecqa", folder, tmp_path / "1")
     write_set("mine", folder, tmp_path / "mine")

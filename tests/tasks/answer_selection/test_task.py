@@ -41,7 +41,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_report(folder: Path, sets: list[str]) -> None:
-    (folder / "task.json").write_text(json.dumps({"sets": sets, "missing": {}}))
+    (folder / "task.json").write_text(json.dumps({"counts": {name: {} for name in sets}, "missing": {}}))
 
 
 def contestants(project: Path) -> list[Contestant]:
@@ -235,20 +235,20 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_questions_of_the_demo_and_of_folders(demo: Path, tmp_path: Path) -> None:
     TASK.read(AnswersConfig(), demo, tmp_path / "1")
     report = json.loads((tmp_path / "1/task.json").read_text())
-    assert (report["name"], report["missing"], report["sets"]) == ("demo", {}, ["demo"])
+    assert (report["name"], report["missing"], list(report["counts"])) == ("demo", {}, ["demo"])
     test = pd.read_parquet(tmp_path / "1/demo/test.parquet")
     assert report["counts"]["demo"]["test_questions"] == test["question_id"].nunique() > 0
     assert report["counts"]["demo"]["test_candidates"] == len(test)
     assert len(report["files"]) == 3 and all(len(digest) == 64 for digest in report["files"].values())
     TASK.read(AnswersConfig(input={"one": str(demo), "two": str(demo)}), Path("elsewhere"), tmp_path / "2")
     report = json.loads((tmp_path / "2/task.json").read_text())
-    assert report["name"] == "one, two" and report["sets"] == ["one", "two"]
+    assert report["name"] == "one, two" and list(report["counts"]) == ["one", "two"]
     for name in ("one", "two"):
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"2/{name}/test.parquet"), test)
 
 
 def test_a_folder_without_a_name_and_impossible_names_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"which set lies in a/b, such as answers\.input\.wikiqa=a/b"):
+    with pytest.raises(ValueError, match=r"which set lies in a/b, such as answer_selection\.input\.wikiqa=a/b"):
         AnswersConfig(input="a/b")
     for name in ("WikiQA", "a/b", "a_after_b", "_a"):
         with pytest.raises(ValueError, match=f"small letters.* not {name}"):
@@ -258,7 +258,7 @@ def test_a_folder_without_a_name_and_impossible_names_are_refused() -> None:
 def test_sets_that_are_not_there_are_named(tmp_path: Path) -> None:
     write_report(tmp_path, ["toys"])
     TASK.check(SETTINGS, tmp_path)
-    with pytest.raises(ValueError, match=r"finetune: no set is called other; answers\.input has \['toys'\]"):
+    with pytest.raises(ValueError, match=r"finetune: no set is called other; answer_selection\.input has \['toys'\]"):
         TASK.check(toys.settings(finetune=["toys", "other"]), tmp_path)
 
 
@@ -266,7 +266,9 @@ def test_a_set_that_is_told_how_is_one_that_there_is(tmp_path: Path) -> None:
     write_report(tmp_path, ["own"])
     task = AnswerSelectionTask()
     task.check(AnswerSelectionSettings(finetune=["own"], sets={"own": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
-    with pytest.raises(ValueError, match=r"answer_selection.sets: no set is called onw; answers.input has \['own'\]"):
+    with pytest.raises(
+        ValueError, match=r"answer_selection.sets: no set is called onw; answer_selection.input has \['own'\]"
+    ):
         task.check(AnswerSelectionSettings(finetune=["own"], sets={"onw": {"epochs": 2}}), tmp_path)
 
 

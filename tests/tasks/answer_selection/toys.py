@@ -67,7 +67,7 @@ def answers() -> pd.DataFrame:
 def write_data(folder: Path) -> Path:
     """What `AnswerSelectionTask.read` writes."""
     write_set(folder / "toys", answers())
-    report = {"name": "toys", "counts": {}, "missing": {}, "sets": ["toys"]}
+    report = {"name": "toys", "counts": {"toys": {}}, "missing": {}}
     (folder / "task.json").write_text(json.dumps(report))
     return folder
 

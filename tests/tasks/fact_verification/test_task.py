@@ -151,7 +151,7 @@ def test_the_made_up_world_and_files_of_ones_own_are_read(tmp_path: Path) -> Non
 def test_evidence_for_which_there_is_no_room_is_refused(project: Path) -> None:
     TASK.check(SETTINGS, project / "data")
     TASK.check(toys.settings(layout=None), project / "data")
-    with pytest.raises(ValueError, match=r"up to 2 sentences .* has room for 1: set verification\.evidence=1"):
+    with pytest.raises(ValueError, match=r"up to 2 sentences .* has room for 1: set fact_verification\.evidence=1"):
         TASK.check(toys.settings(layout={"candidates": 1, "sentence_tokens": 16}), project / "data")
 
 

@@ -13,7 +13,7 @@ from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.held_out.config import HeldOutSettings
-from contexture.tasks.held_out.evaluation import ENOUGH, advice, best_encoder, evaluate_held_out, learned
+from contexture.tasks.held_out.evaluation import ENOUGH, advice, best_encoder, card_section, evaluate_held_out, learned
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
 from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph
 from tests.tasks.retrieval import toys
@@ -259,3 +259,19 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
     scores = {"bm25": 0.9, "a": 0.5, "a+bm25": 0.6, "b": 0.1, "b+bm25": 0.7, "other": 0.8, "other+bm25": 0.8}
     assert best_encoder(scores, ["a", "b"]) == "b"
     assert best_encoder(scores, ["a", "other"]) == "other"
+
+
+def test_section_of_a_card() -> None:
+    record = {"variant": "bm25", "seed": 0, "data": "headings", "metric": "ndcg_at_10", "value": 0.25}
+    alone, both = record | {"variant": "a", "value": 0.5}, record | {"variant": "a+bm25", "value": 0.625}
+    others = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
+    asked = [record | {"data": "questions", "value": 0.5}, alone | {"data": "questions", "value": 0.75}]
+    lines = card_section([record, alone, both, *others, *asked], "a").splitlines()
+    assert lines[1] == "## What it finds"
+    assert lines[-4:] == [
+        "| | BM25 | this encoder | both |",
+        "|---|---|---|---|",
+        "| a heading → its section | 25.0 | 50.0 | 62.5 |",
+        "| your questions | 50.0 | 75.0 | – |",
+    ]
+    assert card_section([], "a") == ""

@@ -53,7 +53,7 @@ def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
     folder.mkdir()
     for name, table in sets.items():
         table.to_parquet(folder / f"{name}.parquet")
-    report = {"name": ", ".join(sets), "counts": {}, "missing": {"qqp": "not here"}, "sets": list(sets)}
+    report = {"name": ", ".join(sets), "counts": {name: {} for name in sets}, "missing": {"qqp": "not here"}}
     (folder / "task.json").write_text(json.dumps(report))
     return folder
 

@@ -266,7 +266,7 @@ def test_changed_questions_are_fine_tuned_on_again(project: Path, tmp_path: Path
 def test_what_cannot_be_fine_tuned_is_named(project: Path, tmp_path: Path) -> None:
     assert TASK.options(SETTINGS, None) == ["mine"]
     TASK.check(toys.settings(finetune=["mine", "gone"]), project / "data")
-    with pytest.raises(ValueError, match=r"ranking has no set 'yours'; there are \['hotpot', 'mine'\]"):
+    with pytest.raises(ValueError, match=r"no set is called yours; ranking.input has \['mine', 'hotpot', 'gone'\]"):
         TASK.check(toys.settings(finetune=["yours"]), project / "data")
     with pytest.raises(ValueError, match="hotpot has no train question with a right and a wrong candidate"):
         TASK.check(toys.settings(finetune=["hotpot"]), project / "data")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.reporting.records import RECALL_AT
+from contexture.tasks.retrieval.config import RECALL_AT
 from contexture.tasks.retrieval.ranks import METRICS, gold_rows, question_ranks, recalls
 
 

@@ -3,14 +3,16 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.adopt.nodes import adopt
-from contexture.systems.config import BEST, HELD_OUT
+from contexture.pipelines.named import fixed
+from contexture.systems.config import BEST
 from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """What held-out documents say of all encoders → the best of them; nothing where the parameters name the one."""
+    """What a task found out about all encoders → the best of them; nothing unless `search` is best."""
     if system.config.search != BEST:
         return Pipeline([])
+    chooser = system.config.chooser
     variants = {name: f"{name}-pretrained" for name in system.config.adoptable}
-    inputs = {"results": f"{HELD_OUT}-results", "place": "params:adopted_place", **variants}
-    return Pipeline([node(adopt, inputs, "adopted", name="adopt", tags="adopt")], namespace=system.name)
+    inputs = {"results": f"{chooser}-results", "place": "params:adopted_place", **variants}
+    return Pipeline([node(fixed(adopt, chooser), inputs, "adopted", name="adopt", tags="adopt")], namespace=system.name)

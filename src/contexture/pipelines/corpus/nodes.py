@@ -18,8 +18,8 @@ from contexture.corpus.card import card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.evaluation import Evaluation
 from contexture.corpus.sources.protocol import SourceFile
-from contexture.systems.registry import task_of
-from contexture.tasks.base import TASK_FILE, AboutDocuments
+from contexture.tasks.base import TASK_FILE, DocumentTask
+from contexture.tasks.registry import load_task
 
 LOG = logging.getLogger(__name__)
 
@@ -82,8 +82,8 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     tables = []
     missing: dict[str, str] = {}
     for name, folder in zip(tasks, folders, strict=True):
-        task = task_of(name)
-        assert isinstance(task, AboutDocuments)  # `config.check_evaluation`
+        task = load_task(name)
+        assert isinstance(task, DocumentTask)  # `config.check_evaluation`
         if (table := task.documents(folder)) is None:
             told = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
             missing[name] = "; ".join(told.values())

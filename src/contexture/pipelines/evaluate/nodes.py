@@ -10,10 +10,9 @@ from contexture.folders import work_folder
 from contexture.paths import FACTS_FILE, RECORDS_FILE
 from contexture.pipelines.named import select_group
 from contexture.pipelines.trainings import side_by_side
-from contexture.systems.registry import task_of
 from contexture.systems.resolved import ResolvedSystem
-from contexture.tasks.base import Contestant
-from contexture.tasks.sentences.config import WORD_AVERAGE
+from contexture.tasks.base import WORD_AVERAGE, Contestant
+from contexture.tasks.registry import TASKS
 
 #: Sentences of the corpus whose embedding is timed.
 NUM_TIMED_SENTENCES = 2000
@@ -34,14 +33,14 @@ def evaluate(
     `inputs` are tables of the corpus, as `corpus/<name>`, and what was made of encoders, to wait for it.
     """
     corpus = select_group(inputs, "corpus")
-    measured, config = task_of(task), system.config
+    spec, config = TASKS[task], system.config
     contestants = [*system.contestants(task, models_dir), *system.included_contestants(models_dir)]
-    if config.word_average and "words" not in measured.corpus:  # a task that is given words has the row by itself
+    if config.word_average and "words" not in spec.corpus:  # a task that is given words has the row by itself
         contestants.append(Contestant(WORD_AVERAGE, 0, (str(corpus["words"]),)))
-    more = {name: corpus[name] for name in measured.corpus if name in corpus}
+    more = {name: corpus[name] for name in spec.corpus if name in corpus}
     vectors_dir.mkdir(parents=True, exist_ok=True)
     each = side_by_side(compute, f"evaluation on {task.replace('_', ' ')}")
-    results = measured.evaluate(config.task(task), contestants, data, vectors_dir, each, **more)
+    results = spec.load().evaluate(config.task(task), contestants, data, vectors_dir, each, **more)
     with work_folder(results_dir) as work:
         (work / RECORDS_FILE).write_text(json.dumps(results.records), encoding="utf-8")
         (work / FACTS_FILE).write_text(json.dumps(results.facts), encoding="utf-8")

@@ -5,8 +5,8 @@ from kedro.pipeline import Pipeline, node
 from contexture.config import ComputeConfig
 from contexture.pipelines.evaluate.nodes import evaluate, time_embedding
 from contexture.pipelines.named import fixed, name_group
-from contexture.systems.registry import task_of
 from contexture.systems.resolved import ResolvedSystem
+from contexture.tasks.registry import TASKS
 
 #: Tables of the corpus, and of a system.
 PARAGRAPHS, WORDS, PASSAGES = "paragraphs@files", "words", "passages-examples@files"
@@ -48,5 +48,5 @@ def corpus_datasets(task: str, system: ResolvedSystem) -> dict[str, str]:
         datasets["words"] = WORDS
     if "pairs" in config.examples():
         datasets["passages"] = system.examples_dataset(PASSAGES)
-    needed = {*task_of(task).corpus, *(["words"] if config.word_average else [])}
+    needed = {*TASKS[task].corpus, *(["words"] if config.word_average else [])}
     return {name: dataset for name, dataset in datasets.items() if name in needed}

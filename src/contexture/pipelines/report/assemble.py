@@ -23,16 +23,15 @@ from contexture.reporting.curves import History, Series
 from contexture.reporting.names import DATA, REFERENCES, TASKS
 from contexture.reporting.page import ReportContext
 from contexture.reporting.phrases import kept_out
-from contexture.systems.config import HELD_OUT, SystemConfig
+from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
+from contexture.tasks.registry import TASKS as SPECS
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import shown_of, summary_of
 
 #: What a protocol of an ablation ends with.
 ABLATION_PROTOCOL = " ablation"
-#: What is said of the documents that are held out of one's own text.
-KEPT = "Held out of all that was learned but the vocabulary, which is of the whole text."
 #: What was spent on a record's encoder, besides the text.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
@@ -89,7 +88,8 @@ def collect_context(
     read = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
     facts = {task: {"missing": {}} | read[task] | read_json(results[task] / FACTS_FILE) for task in results}
     names = labels(system)
-    evaluation = KEPT if HELD_OUT in config.tasks else kept_out(corpus_report.get("evaluation"))
+    notes = (SPECS[task].documents_note for task in config.tasks)
+    evaluation = next(filter(None, notes), None) or kept_out(corpus_report.get("evaluation"))
     return ReportContext(
         system=name,
         title=resolve(f"{system.page_module}:TITLE"),

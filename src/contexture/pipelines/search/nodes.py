@@ -1,24 +1,20 @@
 """Nodes of the stage `index`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from contexture.paths import encoder_dir
 from contexture.retrieval.config import Bm25Config
-from contexture.tasks.held_out.config import HeldOutSettings
+from contexture.tasks.settings import TaskSettings
 
 
-def index_passages(words: Bm25Config, passages: Path, pretrained: Path, place: Path) -> Path:
-    """The encoder of the first seed, the passages, their vectors and words."""
+def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path, place: Path) -> Path:
+    """The encoder, the passages, their vectors and words; BM25 is that of the first of the tasks that has one.
+
+    `encoder` is the folder of an encoder, or of one for each seed: then the first is taken.
+    """
+    from contexture.encoders.saved import of_seed
     from contexture.retrieval.passage_index import build_passage_index
 
-    build_passage_index(passages, encoder_dir(pretrained.parent, pretrained.name, 0), place, words)
-    return place
-
-
-def index_adopted(settings: HeldOutSettings, passages: Path, adopted: Path, place: Path) -> Path:
-    """The same with the encoder that was adopted, and words as its rival had them."""
-    from contexture.retrieval.passage_index import build_passage_index
-    from contexture.tasks.held_out.evidence import words_of
-
-    build_passage_index(passages, adopted, place, words_of(settings, passages))
+    words = (task.search_words(passages) for task in tasks)
+    build_passage_index(passages, of_seed(encoder, 0), place, next(filter(None, words), Bm25Config()))
     return place

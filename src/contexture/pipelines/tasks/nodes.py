@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from contexture.systems.registry import task_of
+from contexture.tasks.registry import load_task
 
 
 def read_task(name: str, source: Any, demo: Path, place: Path) -> Path:
     """Read and check a task's files once, before hours are spent; `demo` is where the made-up world lies, if asked."""
-    task_of(name).read(source, demo, place)
+    load_task(name).read(source, demo, place)
     return place

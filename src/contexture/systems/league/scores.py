@@ -11,6 +11,8 @@ from contexture.reporting.estimates import Estimate, estimate
 from contexture.reporting.names import DATA, REFERENCES, in_order
 from contexture.reporting.records import COST_KEYS, Place, Record, data_of, place_of
 from contexture.reporting.tables import Comparison, paired
+from contexture.tasks.registry import TASKS
+from contexture.tasks.spec import LeagueUse
 
 #: What objectives are compared with.
 BASELINE = "mlm"
@@ -23,88 +25,15 @@ CLOSE = 2.0
 FROZEN, TUNED = "frozen", "fine-tuned"
 
 
-@dataclass(frozen=True)
-class Use:
-    """What somebody wants an encoder for."""
-
-    name: str
-    job: str  # in plain words
-    opening: str  # of a sentence about it
-    metric: str  # of the records
-    score: str  # how it is called
-    meaning: str  # and what it says
-    task: str = ""  # of the records; empty: the mean over all tasks of a protocol
-    protocols: tuple[str, ...] = ()  # of such a mean, the first that was run
-
-    @property
-    def explained(self) -> str:
-        """The score in a sentence."""
-        return f"{self.score[0].upper()}{self.score[1:]}: {self.meaning}."
-
-
-USES = (
-    Use(
-        "Search",
-        "Find the passage that answers a question.",
-        "For search",
-        "recall_at_10",
-        "R@10",
-        "questions in a hundred whose passage is among the first ten found",
-        task="retrieval",
-    ),
-    Use(
-        "Choosing answers",
-        "Of the sentences of a page, pick the one that answers.",
-        "For choosing answers",
-        "map",
-        "MAP",
-        "100 if right answers always stand above wrong ones",
-        task="answer_selection",
-    ),
-    Use(
-        "Ranking",
-        "Of many candidates, sentences or paragraphs, put those first that answer.",
-        "For ranking",
-        "mrr",
-        "MRR",
-        "100 if the first candidate is always right, 50 if the second is",
-        task="ranking",
-    ),
-    Use(
-        "Sentence pairs",
-        "Tell how two sentences are related: one follows from the other, or contradicts it …",
-        "For sentence pairs",
-        "accuracy",
-        "accuracy",
-        "pairs in a hundred whose relation is told by a simple classifier on the vectors of the two",
-        task="pairs",
-    ),
-    Use(
-        "Classification",
-        "Sort sentences into classes: praise or blame, kinds of question …",
-        "For classification",
-        "accuracy",
-        "accuracy",
-        "sentences in a hundred put into the right class by a simple classifier on their vectors",
-        protocols=("senteval", "skip_thoughts"),
-    ),
-    Use(
-        "Similarity",
-        "Tell how alike two sentences are in meaning.",
-        "For similarity",
-        "spearman_mean",
-        "Spearman",
-        "100 if pairs are ordered as people order them, 0 if by chance",
-        protocols=("cosine",),
-    ),
-)
+#: What somebody wants an encoder for.
+USES = tuple(use for spec in TASKS.values() for use in spec.league)
 
 
 @dataclass(frozen=True)
 class LeagueColumn:
     """A score: the mean over some places of the records, in hundredths."""
 
-    use: Use
+    use: LeagueUse
     how: str  # FROZEN, or how it was fine-tuned
     data: str
     places: tuple[Place, ...]
@@ -248,7 +177,7 @@ def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
             if use.task:
                 found += [
                     LeagueColumn(use, how, data, (Place(use.task, data, protocol, use.metric),))
-                    for protocol, how in _frozen_and_tuned(protocols).items()
+                    for protocol, how in _frozen_and_tuned(use, protocols).items()
                 ]
             elif ran := [protocol for protocol in use.protocols if protocol in protocols]:
                 tasks = in_order(r["task"] for r in own if (r["data"], r["protocol"]) == (data, ran[0]))
@@ -257,16 +186,15 @@ def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
     return found
 
 
-def _frozen_and_tuned(protocols: Iterable[str]) -> dict[str, str]:
+def _frozen_and_tuned(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str]:
     """Protocol → how, of the frozen encoders and of those that were fine-tuned with all there is."""
-    found, names = {}, set(protocols)
-    if "frozen" in names:
-        found["frozen"] = FROZEN
-    if "grouped" in names:
-        found["grouped"] = TUNED
-    shares = {name: float(name[:-1]) for name in names if re.fullmatch(r"[\d.]+%", name)}
+    names = set(protocols)
+    found = {FROZEN: FROZEN} if FROZEN in names else {}
+    if use.tuned in names:
+        found[use.tuned] = TUNED
+    shares = [name for name in names if use.tuned == "%" and re.fullmatch(r"[\d.]+%", name)]
     if shares:
-        most = max(shares, key=lambda name: shares[name])
+        most = max(shares, key=lambda name: float(name[:-1]))
         found[most] = f"{TUNED} on {most}"
     return found
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.page import Bar, Card
 from contexture.reporting.phrases import all_of, within_sentence
-from contexture.systems.league.scores import BASELINE, FIXED, USES, League, LeagueColumn, Use, data_name
+from contexture.systems.league.scores import BASELINE, FIXED, USES, League, LeagueColumn, data_name
+from contexture.tasks.spec import LeagueUse
 
 #: The same network before it learned anything.
 NEW = "random"
@@ -83,7 +84,7 @@ def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[s
     return told + (f" About as good: {all_of(names)}." if names else "")
 
 
-def _card(league: League, use: Use, columns: Sequence[LeagueColumn], several: bool) -> Card:
+def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], several: bool) -> Card:
     """Bars of its first column: the best, the best trained here, the baseline, new weights and a reference."""
     first = columns[0]
     scores = league.scores[first]

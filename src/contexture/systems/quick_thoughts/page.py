@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pandas as pd
 
+from contexture.metrics.measures import AGGREGATES
 from contexture.reporting.default_page import further
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
-from contexture.reporting.records import AGGREGATES, Record, data_of
+from contexture.reporting.records import Record, data_of
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table, neighbours_table
 from contexture.reporting.tables import Comparison, Table, comparison_table, counts_table
 from contexture.reporting.task_tables import compare_every, task_table, task_tables

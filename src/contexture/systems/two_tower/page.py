@@ -8,13 +8,14 @@ from contexture.reporting.default_page import further
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, section, sections
 from contexture.reporting.published import ScoreTable, read_published
-from contexture.reporting.records import RECALL_AT, Place, Record, by_seed, data_of
+from contexture.reporting.records import Place, Record, by_seed, data_of
 from contexture.reporting.tables import comparison_table, results_table, results_tables
 from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.two_tower.recall_curves import Panels, recall_curves
 from contexture.systems.two_tower.retrieval_tables import index_table, speed_table
 from contexture.systems.two_tower.tables import ABLATED, TASK, ablation_table, pairs_table, sets_table
+from contexture.tasks.retrieval.config import RECALL_AT
 
 PUBLISHED = read_published("contexture.systems.two_tower")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels

@@ -10,9 +10,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.reporting.names import AFTER
 from contexture.strict import STRICT, Positive, checked
-from contexture.tasks.settings import JointSettings
+from contexture.tasks.base import AFTER
+from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models have a folder of that name.
@@ -20,7 +20,7 @@ NAME = r"[a-z0-9]+(_[a-z0-9]+)*"
 
 
 @dataclass(config=STRICT, frozen=True)
-class AnswersConfig:
+class AnswersConfig(SourceSettings):
     """Where the sets of questions with candidate answers come from."""
 
     # demo (questions about the made-up world), or name → folder with train, dev and test in a published form. Sets that
@@ -29,7 +29,7 @@ class AnswersConfig:
 
     def __post_init__(self) -> None:
         if isinstance(self.input, str) and self.input != DEMO:
-            raise ValueError(f"say which set lies in {self.input}, such as answers.input.wikiqa={self.input}")
+            raise ValueError(f"say which set lies in {self.input}, such as answer_selection.input.wikiqa={self.input}")
         if wrong := [name for name in self.sets if not re.fullmatch(NAME, name) or AFTER in name]:
             raise ValueError(
                 f"sets are called by small letters, digits and _ between them, without {AFTER}, not {', '.join(wrong)}"
@@ -59,7 +59,7 @@ class AnswerModelSettings(JointSettings):
 class AnswerSelectionSettings(AnswerModelSettings):
     """How models are fine-tuned on sets of questions, one a set; frozen encoders need none of it."""
 
-    # Sets that models are fine-tuned on; null: all of answers.input.
+    # Sets that models are fine-tuned on; null: all of answer_selection.input.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None = None
     # Set → what differs for it, such as {asnq: {epochs: 6}}.
     sets: dict[str, dict[str, Any]] = Field(default_factory=dict)

@@ -13,7 +13,6 @@ from contexture.encoders.models import load_models
 from contexture.encoders.saved import is_encoder
 from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
-from contexture.reporting.names import AFTER
 from contexture.retrieval.vectors import unit
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
 from contexture.tasks.answer_selection.files import SPLITS
@@ -23,7 +22,7 @@ from contexture.tasks.answer_selection.protocols import ranked
 from contexture.tasks.answer_selection.rescued import rescued
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.sets import tables
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import AFTER, Contestant, Each, Results, measure_encoders, one_by_one, seeds_of
 from contexture.tasks.examples import to_read
 
 NAME = "answer_selection"
@@ -70,7 +69,7 @@ def evaluate_answers(
         return Results()
     runs = chain(
         _frozen(contestants, parts, each),
-        _baselines(sorted({one.seed for one in contestants}), parts, _idf(folder)),
+        _baselines(seeds_of(contestants), parts, _idf(folder)),
         *(_finetuned(contestants, option, parts) for option in options),
     )
     keep = sum(map(len, parts.values())) <= KEPT
@@ -111,8 +110,7 @@ def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
 
 def _frozen(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame], each: Each) -> Iterator[pd.DataFrame]:
     """Contestants that start from the same encoders have the same scores, which are computed once."""
-    encoders = list(dict.fromkeys(one.encoders for one in contestants))
-    known = dict(zip(encoders, each(_cosines, [(names, parts) for names in encoders]), strict=True))
+    known = measure_encoders(_cosines, contestants, each, parts)
     for one in contestants:
         for split, scores in known[one.encoders].items():
             yield _run(parts[split].assign(score=scores), one.variant, one.seed, split)

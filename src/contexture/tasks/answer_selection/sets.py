@@ -244,7 +244,7 @@ def _compare(name: str, split: str, part: Part, read: int, kept: Size) -> None:
     raise ValueError(
         f"{part.path}: {read:,} {split} questions, of which {kept.questions:,} with {kept.candidates:,} candidates "
         f"can be ranked; {known.title} has {' or '.join(f'{count:,}' for count in release.read)}, of which {wanted}. "
-        f"Fetch it again, or, if it is a set of your own, give it another name than {name} in answers.input"
+        f"Fetch it again, or, if it is a set of your own, give it another name than {name} in answer_selection.input"
     )
 
 

@@ -1,7 +1,5 @@
 """Answer selection as a task: sets of questions with candidate sentences."""
 
-import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,20 +7,14 @@ from typing import Any
 import pandas as pd
 
 from contexture.demo.config import DEMO
-from contexture.folders import work_folder
 from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings, set_of
 from contexture.tasks.answer_selection.sets import PUBLISHED, checksums, tables, write_set
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.missing import BenchmarkMissing
-
-LOG = logging.getLogger(__name__)
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
 
 
 class AnswerSelectionTask:
     """Which candidate answers the question? Frozen encoders by cosine, fine-tuned ones by a head on their states."""
-
-    name = "answer_selection"
-    corpus = ()
 
     def read(self, source: AnswersConfig, demo: Path, place: Path) -> None:
         """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.read`.
@@ -31,39 +23,29 @@ class AnswerSelectionTask:
         published ones and have other counts.
         """
         sets = {DEMO: str(demo)} if isinstance(source.input, str) else source.input
-        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "sets": [], "files": {}}
-        with work_folder(place) as work:
+        with write_task(place, sets, files={}) as (work, report):
             for name, folder in sets.items():
-                try:
+                with note_missing(report, name):
                     report["counts"][name] = write_set(name, Path(folder), work / name)
-                except BenchmarkMissing as error:
-                    LOG.warning("%s", error)
-                    report["missing"][name] = str(error)
-                    continue
-                report["sets"].append(name)
-                report["files"] |= checksums(name, Path(folder))
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+                    report["files"] |= checksums(name, Path(folder))
 
     def check(self, settings: AnswerSelectionSettings, data: Path) -> None:
         """Raise ValueError where models shall be fine-tuned on a set that is none of the input, or one is told how.
 
         Of the published sets it may be told how, whether they are there or not.
         """
-        report = _report(data)
-        known = [*report["sets"], *report["missing"]]
-        if unknown := [name for name in settings.finetune or () if name not in known]:
-            raise ValueError(
-                f"answer_selection.finetune: no set is called {', '.join(unknown)}; answers.input has {known}"
-            )
+        report = read_report(data)
+        check_sets("answer_selection", settings.finetune or (), report)
+        known = [*report["counts"], *report["missing"]]
         if unknown := [name for name in settings.sets if name not in known and name not in PUBLISHED]:
             raise ValueError(
-                f"answer_selection.sets: no set is called {', '.join(unknown)}; answers.input has {known}, and "
-                f"{', '.join(PUBLISHED)} are published"
+                f"answer_selection.sets: no set is called {', '.join(unknown)}; answer_selection.input has {known}, "
+                f"and {', '.join(PUBLISHED)} are published"
             )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions and the titles of their documents; see `AboutDocuments`."""
-        files = [data / name / f"{split}.parquet" for name in _report(data)["sets"] for split in ("dev", "test")]
+        """The candidates of dev and test questions and the titles of their documents; see `DocumentTask`."""
+        files = [data / name / f"{split}.parquet" for name in read_report(data)["counts"] for split in ("dev", "test")]
         if not files:
             return None
         held_out = pd.concat([pd.read_parquet(file, columns=["title", "candidate"]) for file in files])
@@ -98,7 +80,7 @@ class AnswerSelectionTask:
         records: list[dict[str, Any]] = []
         facts: dict[str, Any] = {"examples": [], "latency": {}, "rescued": {}}
         kept: dict[str, pd.DataFrame] = {}
-        for name in _report(data)["sets"]:
+        for name in read_report(data)["counts"]:
             options = [option for option in settings.options if set_of(option) == name]
             found = evaluate_answers(contestants, data / name, options, settings.latency_rounds, each)
             records += found.records
@@ -107,8 +89,3 @@ class AnswerSelectionTask:
                 facts[fact] |= found.facts.get(fact, {})
             kept |= {f"{table}-{name}": rows for table, rows in found.tables.items()}
         return Results(records, facts, kept)
-
-
-def _report(data: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-    return found

@@ -9,14 +9,14 @@ from pydantic.dataclasses import dataclass
 
 from contexture.retrieval.config import Bm25Config
 from contexture.strict import STRICT
-from contexture.tasks.settings import TaskSettings
+from contexture.tasks.settings import SourceSettings, TaskSettings
 
 #: What a set can be called: its files have a folder of that name.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
-class BeirConfig:
+class BeirConfig(SourceSettings):
     """Where the sets come from."""
 
     # Name → a folder with corpus.jsonl, queries.jsonl and qrels/<split>.tsv.

@@ -12,7 +12,7 @@ from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NOTHING, Rows
-from contexture.tasks.base import Contestant, Each, Results
+from contexture.tasks.base import Contestant, Each, Results, measure_encoders, seeds_of
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS, QUERIES
 from contexture.tasks.passage_ranking import BM25, by_vectors, by_words, intervals
@@ -90,9 +90,8 @@ def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], one: Be
     documents, queries = one.documents, one.queries
     words = by_words(documents, queries["text"].tolist(), one.place, settings.bm25, DEPTH + 1)
     words = without_own(words, own_rows(documents, queries))
-    encoders = list(dict.fromkeys(contestant.encoders for contestant in contestants))
-    vectors = dict(zip(encoders, each(measure, [(names, one) for names in encoders]), strict=True))
-    rankings = {(BM25, seed): words for seed in sorted({contestant.seed for contestant in contestants})}
+    vectors = measure_encoders(measure, contestants, each, one)
+    rankings = {(BM25, seed): words for seed in seeds_of(contestants)}
     for contestant in contestants:
         rows = vectors[contestant.encoders]
         rankings[contestant.variant, contestant.seed] = rows

@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 from contexture.corpus.bitext.config import BitextSet
 from contexture.corpus.config import Lang
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import TaskSettings
+from contexture.tasks.settings import SourceSettings, TaskSettings
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
@@ -23,7 +23,7 @@ class TatoebaSet:
 
 
 @dataclass(config=STRICT, frozen=True)
-class BitextRetrievalConfig:
+class BitextRetrievalConfig(SourceSettings):
     """Where the sets come from."""
 
     # Name → a folder of Tatoeba's files (tatoeba.deu-eng.deu, …), with some of its languages or with all;

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.retrieval.cosine_search import nearest
-from contexture.tasks.base import Contestant, Each, Results
+from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders
 from contexture.tasks.bitext_retrieval.files import PAPERS
 from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
@@ -31,21 +31,10 @@ def evaluate_bitext(
     `without_text`.
     """
     records: list[dict[str, Any]] = []
-    encoders = list(dict.fromkeys(one.encoders for one in contestants))
     for name, file in files.items():
-        told = [(names, name, file, place, sentences) for names in encoders]
-        found = dict(zip(encoders, each(measure, told), strict=True))
+        found = measure_encoders(measure, contestants, each, name, file, place, sentences)
         records += [
-            {
-                "variant": one.variant,
-                "seed": one.seed,
-                "task": NAME,
-                "data": f"{name}/{direction}",
-                "protocol": protocol,
-                "split": "test",
-                "metric": "accuracy",
-                "value": value,
-            }
+            make_record(one.variant, one.seed, NAME, f"{name}/{direction}", value, protocol)
             for one in contestants
             for protocol, accuracies in found[one.encoders].items()
             for direction, value in accuracies.items()

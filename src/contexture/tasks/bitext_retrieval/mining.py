@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from contexture.retrieval.cosine_search import nearest
-from contexture.tasks.base import Contestant, Each, Results, Row, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, Row, measure_encoders, one_by_one
 from contexture.tasks.bitext_retrieval.mining_files import Part, mining_pairs, read_part
 from contexture.tasks.sentences.vectors import Array, VectorStore
 
@@ -27,9 +27,8 @@ def evaluate_mining(
 ) -> Results:
     """All contestants on every pair of languages of every set, by each of `SCORES`; vectors are kept in `place`."""
     records: list[dict[str, Any]] = []
-    encoders = list(dict.fromkeys(one.encoders for one in contestants))
     for name, folder in folders.items():
-        found = dict(zip(encoders, each(measure, [(names, name, folder, place) for names in encoders]), strict=True))
+        found = measure_encoders(measure, contestants, each, name, folder, place)
         records += [
             {"variant": one.variant, "seed": one.seed, **row} for one in contestants for row in found[one.encoders]
         ]

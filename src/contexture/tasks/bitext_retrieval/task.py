@@ -1,7 +1,5 @@
 """Bitext retrieval as a task of frozen encoders."""
 
-import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,21 +8,15 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.demo.config import DEMO
 from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import read_set
 from contexture.tasks.bitext_retrieval.mining_files import mining_pairs, read_part
-from contexture.tasks.missing import BenchmarkMissing
-
-LOG = logging.getLogger(__name__)
+from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 
 class BitextRetrievalTask(FrozenTask):
     """Which sentence of another language is the translation? The one with the largest cosine."""
-
-    name = "bitext_retrieval"
-    corpus = ("paragraphs",)
 
     def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`.
@@ -33,26 +25,20 @@ class BitextRetrievalTask(FrozenTask):
         """
         world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
         sets = world if isinstance(source.input, str) else source.input
-        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "mining": {}}
-        if not sets:
-            report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
-        with work_folder(place) as work:
+        with write_task(place, sets, mining={}) as (work, report):
+            if not sets:
+                report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
             for name, given in sets.items():
                 folder = Path(given).expanduser() if isinstance(given, str) else None
-                try:
+                with note_missing(report, name):
                     if folder and (mined := mining_pairs(folder)):
                         counts = {pair: _mined(folder / pair, parts) for pair, parts in mined.items()}
                         report["mining"][name], report["counts"][name] = str(folder), counts
                         continue
                     rows = read_set(name, given)
-                except BenchmarkMissing as error:
-                    LOG.warning("%s", error)
-                    report["missing"][name] = str(error)
-                    continue
-                rows.to_parquet(work / f"{name}.parquet")
-                pairs = rows[["source_lang", "target_lang"]].agg("-".join, axis=1).value_counts()
-                report["counts"][name] = {str(languages): int(count) for languages, count in pairs.sort_index().items()}
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+                    rows.to_parquet(work / f"{name}.parquet")
+                    pairs = rows[["source_lang", "target_lang"]].agg("-".join, axis=1).value_counts().sort_index()
+                    report["counts"][name] = {str(languages): int(count) for languages, count in pairs.items()}
 
     def evaluate(
         self,
@@ -69,7 +55,7 @@ class BitextRetrievalTask(FrozenTask):
         from contexture.tasks.bitext_retrieval.mining import evaluate_mining
         from contexture.tasks.corpus_languages import every_languages_sentences
 
-        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        report = read_report(data)
         files = {name: data / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
         folders = {name: Path(folder) for name, folder in report["mining"].items()}
         count = settings.pcr_sentences

@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import LabelHeadKind
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import JointSettings
+from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
 
 #: Heads on a cross-encoder of claim and one sentence of evidence (Tymoshenko and Moschitti, 2021).
@@ -29,7 +29,7 @@ class ClaimFiles:
 
 
 @dataclass(config=STRICT, frozen=True)
-class VerificationConfig:
+class VerificationConfig(SourceSettings):
     """Where claims come from."""
 
     # demo (claims about the made-up world), or a file for each split: FEVER's own release, KernelGAT's retrieved

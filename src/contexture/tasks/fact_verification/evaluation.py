@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders, one_by_one, seeds_of
 from contexture.tasks.examples import to_read
 from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.splits import SPLITS, labels_of
@@ -45,8 +45,7 @@ def evaluate_claims(
         each: how encoders are measured, side by side or one by one.
     """
     claims = pd.read_parquet(file)
-    encoders = list(dict.fromkeys(one.encoders for one in contestants))
-    known = dict(zip(encoders, each(measure_frozen, [(names, file, place) for names in encoders]), strict=True))
+    known = measure_encoders(measure_frozen, contestants, each, file, place)
     folders = {
         (one.variant, one.seed, head): one.finetuned / head
         for one in contestants
@@ -57,7 +56,7 @@ def evaluate_claims(
     runs = [(one.variant, one.seed, known[one.encoders]) for one in contestants]
     runs += [(variant, seed, {head: found}) for (variant, seed, head), found in tuned.items()]
     baselines = measure_baselines(file)
-    for seed in sorted({one.seed for one in contestants}):
+    for seed in seeds_of(contestants):
         runs += [(variant, seed, {FROZEN: found}) for variant, found in baselines.items()]
     tables = [table for variant, seed, found in runs for table in _judgements(claims, variant, seed, found)]
     if not tables:
@@ -149,16 +148,7 @@ def _judgements(claims: pd.DataFrame, variant: str, seed: int, found: Found) -> 
 
 def _records(judgements: pd.DataFrame, data: str) -> Iterator[dict[str, Any]]:
     for (variant, seed, protocol, split), right in _by_run(judgements):
-        yield {
-            "variant": variant,
-            "seed": int(seed),
-            "task": NAME,
-            "data": data,
-            "protocol": protocol,
-            "split": split,
-            "metric": "accuracy",
-            "value": float(right.mean()),
-        }
+        yield make_record(variant, int(seed), NAME, data, float(right.mean()), protocol, split)
 
 
 def _by_run(judgements: pd.DataFrame) -> Iterator[tuple[Any, "pd.Series[bool]"]]:

@@ -24,7 +24,7 @@ LABELS = ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO")
 REMEDY = (
     "Fetch FEVER from https://fever.ai/dataset/fever.html, or KernelGAT's retrieved evidence from "
     "https://github.com/thunlp/KernelGAT, and name a file for train and dev, such as "
-    "verification.input.train=bert_train.json,verification.input.dev=bert_dev.json; see docs/mspp.md."
+    "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; see docs/mspp.md."
 )
 
 #: Form → name of a published file → how many claims it has, of each label where that is published: Thorne et al.

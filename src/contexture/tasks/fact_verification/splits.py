@@ -48,7 +48,9 @@ def claim_set(splits: Mapping[str, list[Claim]], config: VerificationConfig) -> 
         keys = [claim.text.casefold() for claim in splits[split]]
         kept = [claim for claim, key in zip(splits[split], keys, strict=True) if key not in later]
         if not kept:
-            raise ValueError(f"verification.input: no claim is left in {split} that is not in a later split as well")
+            raise ValueError(
+                f"fact_verification.input: no claim is left in {split} that is not in a later split as well"
+            )
         rows, found = _table(kept, known, config)
         counts[split] = _counts(rows) | found | {
             "repeated_in_it": len(kept) - len(set(keys) - later),
@@ -78,7 +80,9 @@ def _looked_up(splits: Mapping[str, list[Claim]], folder: Path | None) -> dict[t
     if not wanted:
         return {}
     if folder is None:
-        remedy = "Set verification.wiki_pages to the folder with FEVER's wiki-*.jsonl (wiki-pages.zip of fever.ai)."
+        remedy = (
+            "Set fact_verification.wiki_pages to the folder with FEVER's wiki-*.jsonl (wiki-pages.zip of fever.ai)."
+        )
         raise BenchmarkMissing(f"the text of {len(wanted):,} sentences of evidence", Path("wiki-001.jsonl"), remedy)
     return dict(wiki_sentences(folder, wanted))
 
@@ -128,12 +132,12 @@ def _counts(rows: pd.DataFrame) -> dict[str, Any]:
 def _check_labels(rows: pd.DataFrame) -> list[str]:
     labels = labels_of(rows)
     if len(labels) < 2:
-        raise ValueError(f"verification.input: all claims of train are {labels[0]}; give others, too")
+        raise ValueError(f"fact_verification.input: all claims of train are {labels[0]}; give others, too")
     for split in ("dev", "test"):
         if unknown := sorted(set(rows.loc[rows["split"] == split, "label"]) - set(labels)):
             raise ValueError(
-                f"verification.input: {split} has claims that are {', '.join(unknown)}, train has {', '.join(labels)} "
-                "alone: give files of one set"
+                f"fact_verification.input: {split} has claims that are {', '.join(unknown)}, train has "
+                f"{', '.join(labels)} alone: give files of one set"
             )
     return labels
 

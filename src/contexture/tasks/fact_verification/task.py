@@ -1,18 +1,14 @@
 """Fact verification as a task: claims with sentences of evidence, in the forms of FEVER."""
 
 import hashlib
-import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from contexture.demo.config import DEMO
 from contexture.demo.write import CLAIMS
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.fact_verification.config import (
     JOINT,
     PAIRWISE,
@@ -22,18 +18,13 @@ from contexture.tasks.fact_verification.config import (
 )
 from contexture.tasks.fact_verification.files import read_claims
 from contexture.tasks.fact_verification.splits import SPLITS, claim_set
-from contexture.tasks.missing import BenchmarkMissing
-
-LOG = logging.getLogger(__name__)
+from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 ROWS = "claims.parquet"
 
 
 class FactVerificationTask:
     """What does the evidence say of a claim? Frozen encoders by a probe, fine-tuned ones by a head on their states."""
-
-    name = "fact_verification"
-    corpus = ()
 
     def read(self, source: VerificationConfig, demo: Path, place: Path) -> None:
         """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.read`.
@@ -45,19 +36,12 @@ class FactVerificationTask:
             files = {split: Path(file) for split in SPLITS if (file := getattr(source.input, split)) is not None}
         else:
             name, files = DEMO, {split: demo / CLAIMS / f"{split}.jsonl" for split in SPLITS}
-        report: dict[str, Any] = {"name": name, "counts": {}, "missing": {}}
-        with work_folder(place) as work:
-            try:
-                read = {split: read_claims(file) for split, file in files.items()}
-                found = claim_set({split: claims for split, (claims, _) in read.items()}, source)
-            except BenchmarkMissing as error:
-                LOG.warning("%s", error)
-                report["missing"] = {name: str(error)}
-            else:
-                found.rows.to_parquet(work / ROWS)
-                report["counts"] = found.counts
-                report["files"] = {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files.values()}
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+        with write_task(place, [name]) as (work, report), note_missing(report, name):
+            read = {split: read_claims(file) for split, file in files.items()}
+            found = claim_set({split: claims for split, (claims, _) in read.items()}, source)
+            found.rows.to_parquet(work / ROWS)
+            report["counts"] = found.counts
+            report["files"] = {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files.values()}
 
     def check(self, settings: FactVerificationSettings, data: Path) -> None:
         """Raise ValueError where claims have more evidence than a joint input has room for."""
@@ -67,11 +51,11 @@ class FactVerificationTask:
         if most > room:
             raise ValueError(
                 f"claims have up to {most} sentences of evidence, a joint input has room for {room}: set "
-                f"verification.evidence={room}"
+                f"fact_verification.evidence={room}"
             )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The evidence of dev and test claims and the titles of its pages; see `AboutDocuments`."""
+        """The evidence of dev and test claims and the titles of its pages; see `DocumentTask`."""
         if (claims := _claims(data)) is None:
             return None
         held_out = claims[claims["split"].ne("train")].explode(["pages", "evidence"])
@@ -105,7 +89,7 @@ class FactVerificationTask:
 
         if not (data / ROWS).exists():
             return Results()
-        name = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))["name"]
+        name = read_report(data)["name"]
         return evaluate_claims(contestants, data / ROWS, name, settings.heads, place, each)
 
 

@@ -14,9 +14,10 @@ from contexture.metrics.scores import to_records
 from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NOTHING, Rows
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
 from contexture.tasks.held_out.config import BEFORE, HeldOutSettings
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
+from contexture.tasks.held_out.spec import SPEC
 from contexture.tasks.passage_ranking import BM25, COMPARED, by_vectors, by_words, intervals, with_interval
 from contexture.tasks.retrieval.evaluation import FROZEN, HYBRID
 
@@ -57,7 +58,7 @@ def evaluate_held_out(
     ranking = _Ranking(evidence, asked)
     words = ranking.allowed(by_words(candidates, texts, place, evidence.words, depth))
     given = [(one.encoders, evidence.candidates, texts, place, depth) for one in contestants]
-    tables = [ranking.measured(words, BM25, seed) for seed in sorted({one.seed for one in contestants})]
+    tables = [ranking.measured(words, BM25, seed) for seed in seeds_of(contestants)]
     for one, rows in zip(contestants, each(_vectors, given), strict=True):
         found = ranking.allowed(rows)
         tables.append(ranking.measured(found, one.variant, one.seed))
@@ -182,3 +183,22 @@ def _learned(scores: pd.DataFrame, variants: Sequence[str]) -> dict[str, list[fl
 def best_encoder(means: Mapping[str, float], variants: Sequence[str]) -> str:
     """Of the variants the one that is best with or without BM25, by the means of all searches."""
     return max(variants, key=lambda name: max(means[name], means[name + HYBRID]))
+
+
+def card_section(records: Sequence[Mapping[str, Any]], variant: str) -> str:
+    """A section of a card: nDCG@10 of a variant, alone and with BM25, by kind of question; nothing without records."""
+    searches = {BM25: "BM25", variant: "this encoder", variant + HYBRID: "both"}
+    values = {
+        (record["data"], record["variant"]): record["value"]
+        for record in records
+        if record["metric"] == COMPARED and record["variant"] in searches and record["seed"] == 0
+    }
+    if not values:
+        return ""
+    lines = ["", "## What it finds", ""]
+    lines += ["nDCG@10, percent, in the whole text, of what documents give away that it did not learn from:", ""]
+    lines += [f"| | {' | '.join(searches.values())} |", "|---|---|---|---|"]
+    for kind in dict.fromkeys(data for data, _ in values):
+        cells = [f"{100 * values[kind, name]:.1f}" if (kind, name) in values else "–" for name in searches]
+        lines.append(f"| {SPEC.data.get(kind, kind)} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])

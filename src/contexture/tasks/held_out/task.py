@@ -1,24 +1,21 @@
 """Held-out documents as a task: nobody labels anything."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import COLUMNS, read_questions
+from contexture.tasks.task_folder import write_task
 
 QUESTIONS = "questions.parquet"
 
 
 class HeldOutTask(FrozenTask):
     """What does a document that nothing was learned from give away, and is it found in the whole corpus?"""
-
-    name = "held_out"
-    corpus = ("passages", "paragraphs")
 
     def read(self, source: HeldOutConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet`, the user's own; see `Task.read`.
@@ -28,10 +25,9 @@ class HeldOutTask(FrozenTask):
         asked = pd.DataFrame(columns=COLUMNS)
         if source.input is not None:
             asked = read_questions(Path(source.input).expanduser())
-        with work_folder(place) as work:
+        with write_task(place, ["own_text"]) as (work, report):
             asked.to_parquet(work / QUESTIONS)
-            report = {"name": "own_text", "counts": {"questions": asked["question"].nunique()}, "missing": {}}
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+            report["counts"] = {"questions": asked["question"].nunique()}
 
     def evaluate(
         self,
@@ -59,3 +55,15 @@ class HeldOutTask(FrozenTask):
         if len(asked) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
         return evaluate_held_out(settings, contestants, evidence, place, each)
+
+    def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
+        """See `EncoderChooser`; published models, which are measured besides, are no choice."""
+        from contexture.tasks.held_out.evaluation import best_encoder
+
+        return best_encoder(facts["advice"]["means"], variants) if "advice" in facts else variants[0]
+
+    def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
+        """See `evaluation.card_section`."""
+        from contexture.tasks.held_out.evaluation import card_section
+
+        return card_section(records, variant)

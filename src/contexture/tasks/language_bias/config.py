@@ -8,13 +8,13 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import TaskSettings
+from contexture.tasks.settings import SourceSettings, TaskSettings
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 
 
 @dataclass(config=STRICT, frozen=True)
-class LanguageBiasConfig:
+class LanguageBiasConfig(SourceSettings):
     """Where the sentences come from."""
 
     # demo (the made-up world, where it has languages); or sets by name: a folder with test-en.tsv, test-de.tsv, …, as

@@ -1,6 +1,6 @@
 """The languages of every sentence's nearest neighbours (CMLM, section 5.2), before and after PCR."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from contexture.retrieval.cosine_search import nearest
 from contexture.retrieval.vectors import Array, unit
-from contexture.tasks.base import Contestant, Each, Results
+from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders
 from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without
 from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
@@ -35,7 +35,6 @@ def evaluate_bias(
     """
     records: list[dict[str, Any]] = []
     facts: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "without_text": {}}
-    encoders = list(dict.fromkeys(one.encoders for one in contestants))
     drawn = {one.encoders for one in contestants if one.variant in settings.drawn and not one.seed}
     sentences = every_languages_sentences(paragraphs, settings.pcr_sentences) if files else {}
     for name, file in files.items():
@@ -47,8 +46,7 @@ def evaluate_bias(
         sizes = every["lang"].value_counts()[[*there]]
         facts["languages"][name] = [*there]
         facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
-        told = [(names, name, file, there, settings, sentences, place, names in drawn) for names in encoders]
-        found = dict(zip(encoders, each(measure, told), strict=True))
+        found = measure_encoders(measure, contestants, each, name, file, there, settings, sentences, place, drawn)
         facts["neighbours"][name], facts["points"][name] = {}, {}
         for one in contestants:
             measured = found[one.encoders]
@@ -70,9 +68,9 @@ def measure(
     settings: LanguageBiasSettings,
     sentences: Mapping[str, Sequence[str]],
     place: Path,
-    drawn: bool,
+    drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
-    """Protocol → `neighbours`, rows of shares, and, if `drawn`, `points`."""
+    """Protocol → `neighbours`, rows of shares, and, of encoders that are among `drawn`, `points`."""
     every = pd.read_parquet(file)
     texts = {lang: every.loc[every["lang"] == lang, "text"].tolist() for lang in languages}
     lookup = VectorStore(place)(encoders, sorted({text for some in texts.values() for text in some}), name)
@@ -83,7 +81,7 @@ def measure(
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         vectors = unit(np.concatenate(sides))
         found[protocol] = {"neighbours": neighbour_languages(vectors, numbers, settings.neighbours).tolist()}
-        if drawn:
+        if encoders in drawn:
             found[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], settings.points)
     return found
 
@@ -120,15 +118,6 @@ def in_the_plane(vectors: Array, numbers: np.ndarray, languages: Sequence[str], 
 def _records(one: Contestant, name: str, protocol: str, shares: Mapping[str, float]) -> list[dict[str, Any]]:
     placed = {name: float(np.mean([*shares.values()]))} | {f"{name}/{lang}": share for lang, share in shares.items()}
     return [
-        {
-            "variant": one.variant,
-            "seed": one.seed,
-            "task": NAME,
-            "data": data,
-            "protocol": protocol,
-            "split": "test",
-            "metric": "own_language",
-            "value": value,
-        }
+        make_record(one.variant, one.seed, NAME, data, value, protocol, metric="own_language")
         for data, value in placed.items()
     ]

@@ -11,7 +11,7 @@ from contexture.encoders.config import LayoutConfig
 from contexture.strict import STRICT, Positive
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, Split
-from contexture.tasks.settings import EpochSettings, TaskSettings
+from contexture.tasks.settings import EpochSettings, SourceSettings, TaskSettings
 from contexture.training.config import OptimizerConfig
 
 #: What the questions are called among records, folders and `retrieval.finetune`.
@@ -21,7 +21,7 @@ RERANKER, READER = "reranker", "reader"
 
 
 @dataclass(config=STRICT, frozen=True)
-class MultiHopConfig:
+class MultiHopConfig(SourceSettings):
     """Where the multi-hop questions come from."""
 
     # null: nowhere. A file or folder in HotpotQA's distractor format, whose questions are then split by a hash of their

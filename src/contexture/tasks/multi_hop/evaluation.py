@@ -13,7 +13,7 @@ from contexture.encoders.saved import encoder_checksum
 from contexture.metrics.scores import to_records
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import score_candidates as pair_scores
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
 from contexture.tasks.examples import to_read
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopSettings
 from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_paragraphs, read_questions
@@ -74,7 +74,7 @@ def evaluate_multi_hop(
     folder = data / DATA
     if not contestants or not len(read_questions(folder, "test")):
         return Results()
-    seeds = sorted({one.seed for one in contestants})
+    seeds = seeds_of(contestants)
     fixed: dict[int, Path] = {}
     if settings.reader is not None:
         fixed = {seed: place / READER / f"seed-{seed}" for seed in seeds}

@@ -1,18 +1,16 @@
 """Multi-hop question answering as a task: the whole way from a question to its answer, on HotpotQA's files."""
 
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from contexture.encoders.saved import is_encoder, of_seed
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
+from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
@@ -20,9 +18,6 @@ NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpot
 
 class MultiHopTask:
     """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
-
-    name = "multi_hop"
-    corpus = ()
 
     def read(self, source: MultiHopConfig, demo: Path, place: Path) -> None:
         """Write the questions as answer ranking has them, and answers and sentences beside; see `Task.read`.
@@ -32,18 +27,13 @@ class MultiHopTask:
         from contexture.tasks.multi_hop.data import write_answers
         from contexture.tasks.ranking.data import write_set
 
-        report: dict[str, Any] = {"name": DATA, "counts": {}, "missing": {}, "notes": []}
         given = source.ranking_set
-        with work_folder(place) as work:
-            try:
-                if given is None:
-                    raise FileNotFoundError(NO_FILES)
-                report["counts"], report["notes"] = write_set(given, work / DATA)
-                write_answers(given, work / DATA)
-            except FileNotFoundError as error:  # a missing benchmark is one, too
-                LOG.warning("%s", error)
-                report["missing"][self.name] = str(error)
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+        with write_task(place, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
+            if given is None:
+                leave_out(report, "multi_hop", NO_FILES)
+                return
+            report["counts"], report["notes"] = write_set(given, work / DATA)
+            write_answers(given, work / DATA)
 
     def check(self, settings: MultiHopSettings, data: Path) -> None:
         """Raise ValueError for a `reader` that there is not, and for data without questions of some split."""
@@ -64,7 +54,7 @@ class MultiHopTask:
             raise ValueError("multi_hop.input has no test question with a gold paragraph: give more questions")
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `AboutDocuments`."""
+        """The candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import documents
 
         return documents(data / DATA) if (data / DATA).exists() else None
@@ -107,5 +97,5 @@ class MultiHopTask:
         if not (data / DATA).exists():
             return Results()
         found = evaluate_multi_hop(settings, contestants, data, place, each)
-        notes = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))["notes"]
+        notes = read_report(data)["notes"]
         return replace(found, facts=found.facts | {"notes": [*notes, *found.facts.get("notes", [])]})

@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import StepSettings
+from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
 #: What a set can be called; its models and its vectors have a folder of that name.
@@ -34,7 +34,7 @@ class SetInLanguages:
 
 
 @dataclass(config=STRICT, frozen=True)
-class PairsConfig:
+class PairsConfig(SourceSettings):
     """Where the sets of sentence pairs come from."""
 
     # demo (pairs about the made-up world), or name → a folder, a file or a list of files of a published set; a folder

@@ -10,7 +10,7 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.tasks.answer_selection.baselines import words
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders, one_by_one, seeds_of
 from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features, select_cross_layers
 from contexture.tasks.pairs.model import PairInputs, load_pair_model
@@ -49,9 +49,7 @@ def evaluate_pairs(
     """
     records: list[dict[str, Any]] = []
     for name, file in files.items():
-        encoders = list(dict.fromkeys(one.encoders for one in contestants))
-        frozen = each(measure_frozen, [(names, name, file, train_rows, place, features) for names in encoders])
-        known = dict(zip(encoders, frozen, strict=True))
+        known = measure_encoders(measure_frozen, contestants, each, name, file, train_rows, place, features)
         tuned = [one for one in contestants if one.finetuned is not None and (one.finetuned / name).exists()]
         finetuned = each(measure_finetuned, [(one.finetuned / name, file) for one in tuned if one.finetuned])
         for one in contestants:
@@ -59,7 +57,7 @@ def evaluate_pairs(
         for one, found in zip(tuned, finetuned, strict=True):
             records += _records(name, one.variant, one.seed, "finetuned", found)
         for variant, found in measure_baselines(file, train_rows).items():
-            for seed in sorted({one.seed for one in contestants}):
+            for seed in seeds_of(contestants):
                 records += _records(name, variant, seed, "frozen", found)
     return Results(records, {"notes": [FEATURE_NOTES[features]]} if records else {})
 
@@ -140,13 +138,4 @@ def _accuracies(test: pd.DataFrame, right: np.ndarray[Any, np.dtype[np.bool_]]) 
 
 def _records(name: str, variant: str, seed: int, protocol: str, found: Accuracies) -> Iterator[dict[str, Any]]:
     for genres, value in found.items():
-        yield {
-            "variant": variant,
-            "seed": seed,
-            "task": NAME,
-            "data": f"{name}_{genres}" if genres else name,
-            "protocol": protocol,
-            "split": "test",
-            "metric": "accuracy",
-            "value": value,
-        }
+        yield make_record(variant, seed, NAME, f"{name}_{genres}" if genres else name, value, protocol)

@@ -1,6 +1,5 @@
 """Pair classification as a task: sets of labelled sentence pairs."""
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +10,12 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.demo.translations import XNLI
 from contexture.demo.write import LANGUAGES, PAIRS
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLanguages
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.languages import language_files, read_languages
 from contexture.tasks.pairs.splits import PARTS, PairSet, split_set
+from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 
@@ -25,37 +23,25 @@ LOG = logging.getLogger(__name__)
 class PairsTask:
     """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
 
-    name = "pairs"
-    corpus = ()
-
     def read(self, source: PairsConfig, demo: Path, place: Path) -> None:
         """Write `<set>.parquet` of every set, see `splits.PairSet`; its counts say how it is split. See `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in a format.
         """
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo))}
-        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "sets": []}
-        with work_folder(place) as work:
+        with write_task(place, sets, sets=[]) as (work, report):
             for name, given in sets.items():
-                try:
+                with note_missing(report, name):
                     found = _read(name, given)
-                except BenchmarkMissing as error:
-                    LOG.warning("%s", error)
-                    report["missing"][name] = str(error)
-                    continue
-                if found.said:
-                    LOG.warning("%s: %s", name, found.said)
-                found.rows.to_parquet(work / f"{name}.parquet")
-                report["sets"].append(name)
-                report["counts"][name] = _counts(found)
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+                    if found.said:
+                        LOG.warning("%s: %s", name, found.said)
+                    found.rows.to_parquet(work / f"{name}.parquet")
+                    report["sets"].append(name)
+                    report["counts"][name] = _counts(found)
 
     def check(self, settings: PairSettings, data: Path) -> None:
         """Raise ValueError where encoders shall be fine-tuned on a set that is none of the input."""
-        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-        known = [*report["sets"], *report["missing"]]
-        if unknown := [name for name in settings.finetune if name not in known]:
-            raise ValueError(f"pairs.finetune: no set is called {', '.join(unknown)}; pairs.input has {known}")
+        check_sets("pairs", settings.finetune, read_report(data))
 
     def options(self, settings: PairSettings, head: str | None) -> list[str]:
         """One model a set."""
@@ -79,8 +65,7 @@ class PairsTask:
         """See `evaluation.evaluate_pairs`; nothing of sets that are missing."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
-        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-        files = {name: data / f"{name}.parquet" for name in report["sets"]}
+        files = {name: data / f"{name}.parquet" for name in read_report(data)["counts"]}
         return evaluate_pairs(contestants, files, settings.train_rows, place, each, settings.features)
 
 

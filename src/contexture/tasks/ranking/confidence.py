@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.metrics.bootstrap import intervals
-from contexture.reporting.records import RANKING_RECALL_AT
-from contexture.tasks.ranking.config import Protocol
+from contexture.tasks.ranking.config import RECALL_AT, Protocol
 from contexture.tasks.ranking.data import Questions
 from contexture.tasks.ranking.ranks import METRICS
 
@@ -30,7 +29,7 @@ def expected_measures(candidates: int, right: int, known: int, all_needed: bool)
     position = np.arange(candidates - right + 1)
     none_right = np.concatenate([[1.0], np.cumprod((candidates - right - position) / (candidates - position))])
     recalls = []
-    for k in RANKING_RECALL_AT:
+    for k in RECALL_AT:
         if all_needed:
             recalls.append(min(k, candidates) * right / candidates / known)
         else:

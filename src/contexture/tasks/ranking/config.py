@@ -8,11 +8,13 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import StepSettings
+from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
 #: Candidates of a question whose format gives it none of its own (Cross-Thought, section 4.2).
 POOL = 1000
+#: R@k.
+RECALL_AT = (1, 20)
 Split = Literal["train", "dev", "test"]
 Format = Literal["quasar_t", "hotpotqa", "wikiqa", "squad"]
 #: How an encoder is measured: as pre-training left it, or fine-tuned on the set.
@@ -83,7 +85,7 @@ class RankingSet:
 
 
 @dataclass(config=STRICT, frozen=True)
-class RankingConfig:
+class RankingConfig(SourceSettings):
     """Where the questions of answer ranking come from."""
 
     # demo (paragraphs of the made-up world), or sets by name: {mine: {format: squad, files: /path/to/dev-v1.1.json}}.

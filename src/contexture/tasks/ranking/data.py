@@ -11,7 +11,6 @@ import pandas as pd
 
 from contexture.encoders.layout import Ints
 from contexture.folders import work_folder
-from contexture.reporting.names import protocol_name
 from contexture.tasks.ranking.candidates import Rows, check_random_pool, draw_candidates, search_candidates
 from contexture.tasks.ranking.config import Pools, Protocol, RankingSet, Split
 from contexture.tasks.ranking.files import READERS, Asked, Texts
@@ -23,7 +22,7 @@ POOLS_FILE = "pools.json"
 #: One question in so many is dev where only train and test are given (Cross-Thought, section 4.1); of one file two in
 #: so many are dev, two test.
 PARTS = 20
-PROTOCOLS: tuple[Protocol, ...] = ("frozen", "finetuned")
+PROTOCOLS: dict[Protocol, str] = {"frozen": "frozen", "finetuned": "fine-tuned"}
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,8 @@ def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> di
     if pools is None or not pools.differ:
         missing[name] = _count_lost(table, None)
     else:
-        for protocol in PROTOCOLS:
-            missing[f"{name}, {protocol_name(protocol)}"] = _count_lost(table, pools.size(protocol))
+        for protocol, title in PROTOCOLS.items():
+            missing[f"{name}, {title}"] = _count_lost(table, pools.size(protocol))
     return {f"{split} questions": int(answered.sum())} | {key: count for key, count in missing.items() if count}
 
 

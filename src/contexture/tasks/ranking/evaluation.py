@@ -16,7 +16,7 @@ from contexture.encoders.models import load_models
 from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.vectors import Vectors, unit, write_vectors
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
 from contexture.tasks.examples import to_read
 from contexture.tasks.ranking.candidates import Rows
 from contexture.tasks.ranking.confidence import describe_confidence, expect_by_chance
@@ -151,7 +151,7 @@ def evaluate_ranking(
         return Results(facts={"notes": notes})
     models = [one for data in sets for contestant in contestants for one in models_of(contestant, data, settings)]
     found: list[Found] = each(_measure, [(one, settings, vectors) for one in models])
-    seeds = sorted({one.seed for one in contestants})
+    seeds = seeds_of(contestants)
     baselines = [
         table
         for data in sets

@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from contexture.reporting.records import RANKING_RECALL_AT
+from contexture.tasks.ranking.config import RECALL_AT
 
 #: The metric names of the records.
-METRICS = [*(f"recall_at_{k}" for k in RANKING_RECALL_AT), "mrr"]
+METRICS = [*(f"recall_at_{k}" for k in RECALL_AT), "mrr"]
 
 Numbers = npt.NDArray[np.floating]
 Ranks = npt.NDArray[np.int64]
@@ -35,6 +35,6 @@ def measures(ranks: Ranks, known: int, all_needed: bool) -> list[float]:
         known: how many right ones there are, those that nobody can find among them.
         all_needed: whether recall is the share of the right ones that is found, or whether one is enough.
     """
-    found = [int((ranks <= k).sum()) for k in RANKING_RECALL_AT]
+    found = [int((ranks <= k).sum()) for k in RECALL_AT]
     recalls = [hits / known if all_needed else float(hits > 0) for hits in found]
     return [*recalls, 1 / int(ranks[0]) if len(ranks) else 0.0]

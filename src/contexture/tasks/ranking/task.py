@@ -1,29 +1,20 @@
 """Answer ranking as a task: which of a question's candidates is right, by vectors that can be kept."""
 
-import json
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.ranking.config import RankingConfig, RankingSet, RankingSettings
-
-LOG = logging.getLogger(__name__)
+from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
 
 
 class AnswerRankingTask:
     """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
-
-    name = "ranking"
-    corpus = ()
 
     def read(self, source: RankingConfig, demo: Path, place: Path) -> None:
         """Write a folder a set; see `Task.read` and `data.write_set`.
@@ -34,36 +25,28 @@ class AnswerRankingTask:
         from contexture.tasks.ranking.files import ALL_NEEDED
 
         sets = {DEMO: RankingSet("squad", str(demo / RETRIEVAL))} if isinstance(source.input, str) else source.input
-        report: dict[str, Any] = {"name": ", ".join(sets), "counts": {}, "missing": {}, "notes": [], "all_needed": {}}
-        with work_folder(place) as work:
+        with write_task(place, sets, notes=[], all_needed={}) as (work, report):
             for name, given in sets.items():
-                try:
-                    counts, notes = write_set(given, work / name)
-                except BenchmarkMissing as error:
-                    LOG.warning("%s", error)
-                    report["missing"][name] = str(error)
-                    continue
-                report["counts"][name] = counts
-                report["notes"] += [f"{name}: {note}" for note in notes]
-                report["all_needed"][name] = given.format in ALL_NEEDED
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+                with note_missing(report, name):
+                    report["counts"][name], notes = write_set(given, work / name)
+                    report["notes"] += [f"{name}: {note}" for note in notes]
+                    report["all_needed"][name] = given.format in ALL_NEEDED
 
     def check(self, settings: RankingSettings, data: Path) -> None:
         """Raise ValueError for a set that is fine-tuned on and that there is not, or that has too few questions."""
         from contexture.tasks.ranking.data import check_set
 
-        known = _report(data)
+        report = read_report(data)
+        check_sets("ranking", settings.finetune, report)
         for name in settings.finetune:
-            if name not in [*known["counts"], *known["missing"]]:
-                raise ValueError(f"finetune: ranking has no set {name!r}; there are {sorted(known['counts'])}")
-            if name in known["counts"]:
+            if name in report["counts"]:
                 check_set(data / name)
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """The candidates of dev and test questions; see `AboutDocuments`."""
+        """The candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import documents
 
-        found = [documents(data / name) for name in _report(data)["counts"]]
+        found = [documents(data / name) for name in read_report(data)["counts"]]
         return pd.concat(found, ignore_index=True) if found else None
 
     def options(self, settings: RankingSettings, head: str | None) -> list[str]:
@@ -90,12 +73,7 @@ class AnswerRankingTask:
         """See `evaluation.evaluate_ranking`; sets that are missing are left out."""
         from contexture.tasks.ranking.evaluation import RankedSet, evaluate_ranking
 
-        report = _report(data)
+        report = read_report(data)
         sets = [RankedSet(name, data / name, needed) for name, needed in report["all_needed"].items()]
         found = evaluate_ranking(settings, contestants, sets, place, each)
         return replace(found, facts=found.facts | {"notes": [*report["notes"], *found.facts.get("notes", [])]})
-
-
-def _report(data: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
-    return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
@@ -10,13 +11,15 @@ from pydantic.dataclasses import dataclass
 from contexture.demo.config import DEMO
 from contexture.retrieval.config import Bm25Config, IndexConfig
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import StepSettings
+from contexture.tasks.settings import SourceSettings, StepSettings
 
+#: R@k.
+RECALL_AT = (1, 5, 10, 50, 100)
 Share = Annotated[float, Field(gt=0, lt=100)]
 
 
 @dataclass(config=STRICT, frozen=True)
-class RetrievalConfig:
+class RetrievalConfig(SourceSettings):
     """Where the questions of the retrieval benchmark come from."""
 
     # demo (questions about the made-up world); or a file, a folder, or a list of files.
@@ -68,6 +71,10 @@ class RetrievalSettings(StepSettings):
         named = [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
         if unknown := [name for name in named if name not in variants]:
             raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+
+    def search_words(self, passages: Path) -> Bm25Config:
+        """See `TaskSettings.search_words`."""
+        return self.bm25
 
     def restricted(self, variants: Collection[str]) -> Self:
         """The same for these variants alone."""

@@ -11,16 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from contexture.metrics.scores import RUN, to_records
-from contexture.reporting.records import RECALL_AT
 from contexture.retrieval.candidates import PARTS, Retriever, index_words
 from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import compare_indexes, search_exact
 from contexture.retrieval.top import Rows
 from contexture.retrieval.vectors import Vectors
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
 from contexture.tasks.examples import to_read
-from contexture.tasks.retrieval.config import RetrievalSettings, option_name, share_name
+from contexture.tasks.retrieval.config import RECALL_AT, RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
 from contexture.tasks.retrieval.reqa import split_questions
 
@@ -109,7 +108,7 @@ def evaluate_retrieval(
     best = max(range(len(models)), key=lambda place: (models[place].share or 0.0, _recall_at_10(measured[place][0][0])))
     examples = [measured[best][2]]
     shares = settings.shares if any(one.finetuned for one in contestants) else []
-    seeds = sorted({one.seed for one in contestants})
+    seeds = seeds_of(contestants)
     speeds: list[dict[str, Any]] = []
     for pool, (rows, seconds) in zip(pools, words, strict=True):
         found = pool.ranks(questions, rows)

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 from pandas.util import hash_array
 
-from contexture.reporting.records import RECALL_AT
 from contexture.retrieval.top import NOTHING, Rows
+from contexture.tasks.retrieval.config import RECALL_AT
 
 Hashes = npt.NDArray[np.uint64]
 #: The columns of candidates that are read.

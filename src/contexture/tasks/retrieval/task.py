@@ -1,25 +1,19 @@
 """Retrieval as a task: questions whose answer is to be found among the sentences of all passages (ReQA)."""
 
-import json
-import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
-from contexture.folders import work_folder
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP
-from contexture.tasks.base import TASK_FILE, Contestant, Each, Results, one_by_one
-from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
 from contexture.tasks.retrieval.squad import read_squad
-
-LOG = logging.getLogger(__name__)
+from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
 QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
@@ -29,9 +23,6 @@ OPEN_SEED = 0
 
 class RetrievalTask:
     """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
-
-    name = "retrieval"
-    corpus = ("passages",)
 
     def read(self, source: RetrievalConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
@@ -45,18 +36,11 @@ class RetrievalTask:
         else:
             name = source.format
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
-        report: dict[str, Any] = {"name": name, "counts": {}, "missing": {}, "lang": source.lang}
-        with work_folder(place) as work:
-            try:
-                questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
-            except BenchmarkMissing as error:
-                LOG.warning("%s", error)
-                report["missing"] = {name: str(error)}
-            else:
-                questions.to_parquet(work / QUESTIONS)
-                candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
-                report["counts"] = reqa_counts(questions, candidates)
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+        with write_task(place, [name], lang=source.lang) as (work, report), note_missing(report, name):
+            questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
+            questions.to_parquet(work / QUESTIONS)
+            candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
+            report["counts"] = reqa_counts(questions, candidates)
 
     def check(self, settings: RetrievalSettings, data: Path) -> None:
         """Raise ValueError where a share of the questions is too few to train on and to hold some out.
@@ -74,7 +58,7 @@ class RetrievalTask:
                 )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """All passages, as all are candidates of every question, whichever are trained on; see `AboutDocuments`."""
+        """All passages, as all are candidates of every question, whichever are trained on; see `DocumentTask`."""
         if not (data / CANDIDATES).exists():
             return None
         passages = pd.read_parquet(data / CANDIDATES, columns=["passage_id", "title", "passage"])
@@ -115,7 +99,7 @@ class RetrievalTask:
             return Results()
         questions = pd.read_parquet(data / QUESTIONS)
         closed = data / CANDIDATES
-        report = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        report = read_report(data)
         pools = [Pool(closed, place / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
             grown = grow(closed, passages, count, OPEN_SEED, report["lang"], place / "open_domain")

@@ -3,11 +3,11 @@
 from pydantic.dataclasses import dataclass
 
 from contexture.strict import STRICT
-from contexture.tasks.settings import TaskSettings
+from contexture.tasks.settings import SourceSettings, TaskSettings
 
 
 @dataclass(config=STRICT, frozen=True)
-class ReviewsConfig:
+class ReviewsConfig(SourceSettings):
     """Where the Amazon reviews of Prettenhofer and Stein (2010) are."""
 
     # The folder cls-acl10-unprocessed. None: left out.

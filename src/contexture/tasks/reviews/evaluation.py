@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
 
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders, one_by_one
 from contexture.tasks.pairs.features import classify
 from contexture.tasks.reviews.files import AMAZON
 from contexture.tasks.sentences.vectors import VectorStore
@@ -17,23 +16,14 @@ NAME = "reviews"
 
 def evaluate_reviews(contestants: Sequence[Contestant], file: Path, place: Path, each: Each = one_by_one) -> Results:
     """The accuracy of all contestants in each language; vectors are kept in `place`."""
-    encoders = list(dict.fromkeys(one.encoders for one in contestants))
-    found = dict(zip(encoders, each(measure, [(names, file, place) for names in encoders]), strict=True))
-    records: list[dict[str, Any]] = [
-        {
-            "variant": one.variant,
-            "seed": one.seed,
-            "task": NAME,
-            "data": f"{AMAZON}_{language}",
-            "protocol": "frozen",
-            "split": "test",
-            "metric": "accuracy",
-            "value": value,
-        }
-        for one in contestants
-        for language, value in found[one.encoders].items()
-    ]
-    return Results(records)
+    found = measure_encoders(measure, contestants, each, file, place)
+    return Results(
+        [
+            make_record(one.variant, one.seed, NAME, f"{AMAZON}_{language}", value)
+            for one in contestants
+            for language, value in found[one.encoders].items()
+        ]
+    )
 
 
 def measure(encoders: Sequence[str], file: Path, place: Path) -> dict[str, float]:

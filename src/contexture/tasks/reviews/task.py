@@ -1,6 +1,5 @@
 """Reviews in several languages as a task of frozen encoders."""
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
-from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
+from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
 
 LOG = logging.getLogger(__name__)
 #: The table of the reviews.
@@ -22,25 +20,18 @@ TABLE = "reviews.parquet"
 class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, asked in every language."""
 
-    name = "reviews"
-    corpus = ()
-
     def read(self, source: ReviewsConfig, demo: Path, place: Path) -> None:
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
-        report: dict[str, Any] = {"name": AMAZON, "counts": {}, "missing": {}}
-        with work_folder(place) as work:
+        with write_task(place, [AMAZON]) as (work, report):
             if source.input is None:
-                report["missing"][AMAZON] = "reviews.input names no folder: see docs/reviews.md"
-            else:
-                try:
-                    rows, report["missing"] = read_reviews(Path(source.input))
-                    rows.to_parquet(work / TABLE)
-                    report["counts"] = _counts(rows)
-                except BenchmarkMissing as error:
-                    report["missing"][AMAZON] = str(error)
-                for why in report["missing"].values():
-                    LOG.warning("%s", why)
-            (work / TASK_FILE).write_text(json.dumps(report, indent=1), encoding="utf-8")
+                leave_out(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
+                return
+            with note_missing(report, AMAZON):
+                rows, report["missing"] = read_reviews(Path(source.input))
+                for reason in report["missing"].values():
+                    LOG.warning("%s", reason)
+                rows.to_parquet(work / TABLE)
+                report["counts"] = _counts(rows)
 
     def evaluate(
         self,
@@ -53,7 +44,7 @@ class ReviewsTask(FrozenTask):
         """See `evaluation.evaluate_reviews`; nothing where the files were missing."""
         from contexture.tasks.reviews.evaluation import evaluate_reviews
 
-        counts = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))["counts"]
+        counts = read_report(data)["counts"]
         return evaluate_reviews(contestants, data / TABLE, place, each) if counts.get("test") else Results()
 
 

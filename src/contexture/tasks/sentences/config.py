@@ -8,19 +8,21 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.corpus.config import Lang
+from contexture.demo.config import DEMO
 from contexture.strict import STRICT, Positive
+from contexture.tasks.base import WORD_AVERAGE
 from contexture.tasks.sentences.files import Counts
 from contexture.tasks.sentences.senteval import CLASSIFICATION
-from contexture.tasks.settings import TaskSettings
+from contexture.tasks.settings import SourceSettings, TaskSettings
 
-#: The variant that needs no training, and that of several variants' averaged log-probabilities.
-WORD_AVERAGE, ENSEMBLE = "word_average", "ensemble"
+#: The variant of several variants' averaged log-probabilities.
+ENSEMBLE = "ensemble"
 
 Names = Annotated[list[str], Field(min_length=1)]
 
 
 @dataclass(config=STRICT, frozen=True)
-class SentenceTasksConfig:
+class SentenceTasksConfig(SourceSettings):
     """Where the tasks come from that frozen encoders are measured on."""
 
     # demo (sentences about the made-up world), or a folder in SentEval's layout (data/downstream).
@@ -34,6 +36,11 @@ class SentenceTasksConfig:
     analogies: str | None = "demo"
     # Image features and captions: a folder with {train,dev,test}_ims.npy and {train,dev,test}_caps.txt. None: left out.
     image_captions: str | None = None
+
+    @property
+    def reads_demo(self) -> bool:
+        """See `SourceSettings.reads_demo`."""
+        return DEMO in (self.input, self.analogies)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -1,6 +1,5 @@
 """Frozen encoders of sentences on SentEval and STS, and among the sentences of a corpus."""
 
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import LANGUAGES, SENTENCES
-from contexture.folders import work_folder
-from contexture.tasks.base import TASK_FILE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import WORD_AVERAGE, Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.caption_files import SPLITS, read_image_captions
-from contexture.tasks.sentences.config import WORD_AVERAGE, SentenceSettings, SentenceTasksConfig
+from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
+from contexture.tasks.task_folder import read_report, write_task
 
 if TYPE_CHECKING:
     from contexture.tasks.sentences.downstream import SentenceTasks
@@ -25,9 +24,6 @@ SENTEVAL = "senteval"
 
 class Sentences(FrozenTask):
     """The task of encoders of sentences, which are measured as they are."""
-
-    name = "sentences"
-    corpus = ("paragraphs", "words")
 
     def read(self, source: SentenceTasksConfig, demo: Path, place: Path) -> None:
         """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
@@ -59,17 +55,9 @@ class Sentences(FrozenTask):
         for what, reason in missing.items():
             # The made-up world never has them all: nobody need do anything about it.
             LOG.log(logging.INFO if made_up else logging.WARNING, "%s is left out: %s", what, reason)
-        found = {
-            "name": name,
-            "row_counts": counts,
-            **_told(folder, tasks),
-            "languages": languages,
-            "missing": missing,
-            **further,
-        }
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with work_folder(place) as work:
-            (work / TASK_FILE).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+        report = {"row_counts": counts, **_told(folder, tasks), "languages": languages, "missing": missing, **further}
+        with write_task(place, [name], **report):
+            pass
 
     def evaluate(
         self,
@@ -111,7 +99,7 @@ class Sentences(FrozenTask):
         from contexture.tasks.sentences.vectors import VectorStore
 
         _check(settings, contestants, paragraphs, words)
-        told = json.loads((data / TASK_FILE).read_text(encoding="utf-8"))
+        told = read_report(data)
         store = VectorStore(place, words if settings.expansion else None)
         everyone = [*contestants, *([] if words is None else [Contestant(WORD_AVERAGE, 0, (str(words),))])]
         folder, counts, asked = Path(told["folder"]), told["row_counts"], settings.over_time

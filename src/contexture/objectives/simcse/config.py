@@ -15,7 +15,7 @@ class SimcseConfig(ObjectiveConfig):
 
     # Cosines are divided by it.
     temperature: Annotated[float, Field(gt=0)] = 0.05
-    implementation: ClassVar[str] = "contexture.objectives.simcse:Simcse"
+    implementation: ClassVar[str] = "contexture.objectives.simcse.objective:Simcse"
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "SimCSE"
     unit: ClassVar[str] = "nats per sentence"

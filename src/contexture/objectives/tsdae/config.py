@@ -17,7 +17,7 @@ class TsdaeConfig(ObjectiveConfig):
     deletion: Annotated[float, Field(gt=0, lt=1)] = 0.6
     # Attention heads of the decoder; must divide the length of its words' embeddings.
     heads: Annotated[int, Field(gt=0)] = 2
-    implementation: ClassVar[str] = "contexture.objectives.tsdae:Tsdae"
+    implementation: ClassVar[str] = "contexture.objectives.tsdae.objective:Tsdae"
     streams: ClassVar[tuple[str, ...]] = ("sentences",)
     title: ClassVar[str] = "TSDAE"
     unit: ClassVar[str] = "nats per token"

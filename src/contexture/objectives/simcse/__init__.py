@@ -1,0 +1,1 @@
+"""SimCSE: a sentence and the same sentence under other dropout."""

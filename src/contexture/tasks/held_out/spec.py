@@ -1,0 +1,23 @@
+"""What the rest of the project knows of held-out documents."""
+
+from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
+from contexture.tasks.spec import TaskSpec
+
+SPEC = TaskSpec(
+    name="held_out",
+    title="Held-out documents",
+    settings=HeldOutSettings,
+    source=HeldOutConfig,
+    implementation="contexture.tasks.held_out.task:HeldOutTask",
+    corpus=("passages", "paragraphs"),
+    documents_note="Held out of all that was learned but the vocabulary, which is of the whole text.",
+    chooses_encoder=True,
+    data={
+        "own_text": "your own text",
+        "headings": "a heading → its section",
+        "links": "a sentence with a link → the page",
+        "sentences": "a sentence → the rest of its passage",
+        "questions": "your questions",
+    },
+    protocols={"frozen": "frozen"},
+)

@@ -1,0 +1,27 @@
+"""Every task by its name, in the order of the tables: a line for each, which names its folder."""
+
+from contexture.imports import resolve
+from contexture.tasks.base import Task
+from contexture.tasks.spec import TaskSpec
+
+_FOLDERS = (
+    "retrieval",
+    "beir",
+    "answer_selection",
+    "fact_verification",
+    "ranking",
+    "pairs",
+    "bitext_retrieval",
+    "language_bias",
+    "multi_hop",
+    "held_out",
+    "reviews",
+    "sentences",
+)
+
+TASKS: dict[str, TaskSpec] = {name: resolve(f"contexture.tasks.{name}.spec:SPEC") for name in _FOLDERS}
+
+
+def load_task(name: str) -> Task:
+    """The implementation of a task."""
+    return TASKS[name].load()

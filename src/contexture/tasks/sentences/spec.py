@@ -1,0 +1,87 @@
+"""What the rest of the project knows of the sentence tasks."""
+
+import math
+
+from contexture.metrics.measures import AGGREGATES, CORRELATIONS, Metric, correlation
+from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
+from contexture.tasks.spec import LeagueUse, TaskSpec
+
+#: R@k of image–caption ranking, in both directions.
+CAPTION_RECALL_AT = (1, 5, 10)
+
+
+def _median_rank(label: str) -> Metric:
+    return Metric(label, high=math.inf, scale=1, lower_is_better=True)
+
+
+SPEC = TaskSpec(
+    name="sentences",
+    title="Sentence tasks",
+    settings=SentenceSettings,
+    source=SentenceTasksConfig,
+    implementation="contexture.tasks.sentences.task:Sentences",
+    corpus=("paragraphs", "words"),
+    former_key="sentence_tasks",
+    subtasks={
+        "mr": "MR",
+        "cr": "CR",
+        "subj": "SUBJ",
+        "mpqa": "MPQA",
+        "sst2": "SST",
+        "sst5": "SST-5",
+        "trec": "TREC",
+        "mrpc": "MSRP",
+        "sick_e": "SICK-E",
+        "sick_r": "SICK-R",
+        "stsb": "STS-B",
+        "sts12": "STS12",
+        "sts13": "STS13",
+        "sts14": "STS14",
+        "sts15": "STS15",
+        "sts16": "STS16",
+        "analogies": "Sentence analogies",
+        "image_captions": "Image–caption ranking",
+    },
+    data={"senteval": "SentEval"},
+    protocols={
+        "senteval": "SentEval's protocol",
+        "skip_thoughts": "skip-thoughts probe",
+        "cosine": "cosine",
+        "nearest": "nearest",
+        "ranking": "ranking",
+    },
+    metrics={
+        # Of analogies A:B::C:D, when A, B and C are no candidates.
+        "accuracy_excluding": Metric("accuracy without A, B and C"),
+        **{
+            f"{kind}_{aggregate}": correlation(f"{how} {name}")
+            for kind, name in CORRELATIONS.items()
+            for aggregate, how in AGGREGATES.items()
+        },
+        # Image to caption, and caption to image.
+        **{f"annotation_recall_at_{k}": Metric(f"annotation R@{k}") for k in CAPTION_RECALL_AT},
+        "annotation_median_rank": _median_rank("annotation median rank"),
+        **{f"search_recall_at_{k}": Metric(f"search R@{k}") for k in CAPTION_RECALL_AT},
+        "search_median_rank": _median_rank("search median rank"),
+    },
+    league=(
+        LeagueUse(
+            "Classification",
+            "Sort sentences into classes: praise or blame, kinds of question …",
+            "For classification",
+            "accuracy",
+            "accuracy",
+            "sentences in a hundred put into the right class by a simple classifier on their vectors",
+            protocols=("senteval", "skip_thoughts"),
+        ),
+        LeagueUse(
+            "Similarity",
+            "Tell how alike two sentences are in meaning.",
+            "For similarity",
+            "spearman_mean",
+            "Spearman",
+            "100 if pairs are ordered as people order them, 0 if by chance",
+            protocols=("cosine",),
+        ),
+    ),
+)

@@ -1,0 +1,64 @@
+"""The folder of a task's data: its report in `TASK_FILE`, and benchmarks that are missing."""
+
+import json
+import logging
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from contexture.folders import work_folder
+from contexture.tasks.base import TASK_FILE
+from contexture.tasks.missing import BenchmarkMissing
+
+LOG = logging.getLogger(__name__)
+
+#: What `TASK_FILE` holds: the name of the data, counts and reasons of missing data by set, and what tasks add.
+Report = dict[str, Any]
+
+
+@contextmanager
+def write_task(folder: Path, names: Collection[str], /, **more: Any) -> Iterator[tuple[Path, Report]]:
+    """Fill a task's folder in the block, which replaces an older one when it is whole.
+
+    Args:
+        folder: of the task's data.
+        names: of the sets of data.
+        **more: keys of the report besides `name`, `counts` and `missing`.
+
+    Yields:
+        The folder to write files to, and the report, which is written after the block.
+    """
+    report: Report = {"name": ", ".join(names), "counts": {}, "missing": {}} | more
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with work_folder(folder) as work:
+        yield work, report
+        (work / TASK_FILE).write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def leave_out(report: Report, name: str, reason: str) -> None:
+    """Note in the report, and warn, that a set is missing."""
+    LOG.warning("%s", reason)
+    report["missing"][name] = reason
+
+
+@contextmanager
+def note_missing(report: Report, name: str) -> Iterator[None]:
+    """Leave a set out if the block finds that it is missing."""
+    try:
+        yield
+    except BenchmarkMissing as error:
+        leave_out(report, name, str(error))
+
+
+def read_report(folder: Path) -> Report:
+    """The report in a task's folder."""
+    report: Report = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))
+    return report
+
+
+def check_sets(task: str, chosen: Collection[str], report: Report) -> None:
+    """Raise ValueError if a set that models shall be fine-tuned on is not among those of the task's input."""
+    known = [*report["counts"], *report["missing"]]
+    if unknown := [name for name in chosen if name not in known]:
+        raise ValueError(f"{task}.finetune: no set is called {', '.join(unknown)}; {task}.input has {known}")

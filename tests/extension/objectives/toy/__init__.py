@@ -1,0 +1,1 @@
+"""A toy objective: vectors of unit length."""

@@ -1,0 +1,1 @@
+"""A toy stream: the sentences of the corpus, shuffled."""

@@ -1,0 +1,1 @@
+"""A toy task: is a sentence nearer to itself than to another?"""

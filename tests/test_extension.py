@@ -1,0 +1,139 @@
+"""A task, a stream and an objective are each added to a copy of the project as one folder and one line."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from difflib import ndiff
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.pipelines.conftest import PROJECT, make_project
+
+__all__ = ["make_project"]
+
+TOYS = Path(__file__).parent / "extension"
+#: File → its last entry, and the line that is added behind it.
+LINES = {
+    "tasks/registry.py": ('    "sentences",\n', '    "toy",\n'),
+    "streams/config.py": (
+        '    "short_sequences": "sequence_samples.config:ShortSequencesConfig",\n',
+        '    "toy": "toy.config:ToyStreamConfig",\n',
+    ),
+    "objectives/config.py": (
+        '    "tsdae": resolve("contexture.objectives.tsdae.config:TsdaeConfig"),\n',
+        '    "toy": resolve("contexture.objectives.toy.config:ToyConfig"),\n',
+    ),
+}
+#: The system whose page is the league's, with nothing but the toys.
+LEAGUE = {
+    "seeds": 1,
+    "lengths": {"query": 16, "document": 16},
+    "streams": {"toy": {}},
+    "encoders": {
+        "transformer": {
+            "kind": "transformer", "hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 16, "dropout": 0.0
+        }
+    },
+    "pretrain": {
+        "batch_size": 8,
+        "precision": "fp32",
+        "optimizer": {"learning_rate": 1e-3},
+        "runs": {"toy": {"schedule": [{"steps": 2, "weights": {"toy": 1}}]}, "random": {"schedule": []}},
+    },
+    "tasks": {"toy": {}},
+}  # fmt: skip
+SMALL = {"demo": {"pages": 25, "novels": 2}, "vocabulary": {"size": 1000}, "corpus": {"files": 2}, "tour": {}}
+
+
+@pytest.fixture(scope="module")
+def project(make_project: Callable[[], Path]) -> Path:
+    """A copy of the project with the toys, and with one system that uses them."""
+    folder = make_project()
+    package = folder / "src/contexture"
+    shutil.copytree(PROJECT / "src/contexture", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(TOYS, package, dirs_exist_ok=True)
+    for file, (last, line) in LINES.items():
+        text = (package / file).read_text(encoding="utf-8")
+        assert last in text
+        (package / file).write_text(text.replace(last, last + line), encoding="utf-8")
+    parameters = folder / "conf/base/parameters"
+    for file in parameters.glob("*.yml"):
+        if "pretrain" in next(iter(yaml.safe_load(file.read_text(encoding="utf-8")).values())):
+            file.unlink()
+    (parameters / "league.yml").write_text(yaml.safe_dump({"league": LEAGUE}))
+    (parameters / "tour.yml").write_text("tour: {}")
+    (folder / "conf/local/parameters").mkdir(parents=True)
+    (folder / "conf/local/parameters/small.yml").write_text(yaml.safe_dump(SMALL))
+    return folder
+
+
+def python(project: Path, *arguments: str) -> str:
+    """What a process says that has the copy in place of the package."""
+    environment = os.environ | {"PYTHONPATH": str(project / "src")}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def files(folder: Path) -> dict[str, str]:
+    found = [file for file in folder.rglob("*") if file.suffix in (".py", ".yml", ".md") and file.is_file()]
+    return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in found}
+
+
+def test_each_is_one_folder_and_one_line(project: Path) -> None:
+    before, after = files(PROJECT / "src/contexture"), files(project / "src/contexture")
+    assert {file.rpartition("/")[0] for file in set(after) - set(before)} == {
+        "tasks/toy",
+        "streams/toy",
+        "objectives/toy",
+    }
+    changes = {
+        file: [line for line in ndiff(text.splitlines(), after[file].splitlines()) if line[:1] in "+-"]
+        for file, text in before.items()
+        if after[file] != text
+    }
+    assert changes == {file: [f"+ {line.rstrip()}"] for file, (_, line) in LINES.items()}
+
+
+def test_configuration_report_and_league_know_them(project: Path) -> None:
+    code = """
+from kedro.config import OmegaConfigLoader
+from contexture.config import check_parameters
+from contexture.pipelines.config_loader import ARGUMENTS
+from contexture.reporting.default_page import every_table
+from contexture.reporting.records import check_records
+from contexture.systems.league.tables import league_text
+
+league = check_parameters(OmegaConfigLoader("conf", **ARGUMENTS)["parameters"], [], {}).systems["league"]
+print(sorted(league.pretraining("toy").active), type(league.tasks["toy"]).__name__)
+record = {"system": "league", "variant": "toy", "seed": 0, "task": "toy", "data": "toy_box", "protocol": "frozen",
+          "split": "test", "metric": "toy_score", "value": 0.5}
+records = check_records([record])
+print([(table.title, [column.name for column in table.columns][-1], table.rows) for table in every_table(records, {})])
+print(league_text(records))
+"""
+    said = python(project, "-c", code)
+    assert "['toy'] TaskSettings" in said
+    assert "[('Toy task (The toy box)', 'toy score', (('toy', 'ours, 1 seed', '50.0'),))]" in said
+    assert "Play" in said and "50.0*" in said
+
+
+@pytest.mark.slow
+def test_they_run_and_their_numbers_are_in_the_report_and_the_league(project: Path) -> None:
+    said = python(project, "-m", "kedro", "run")
+    records = json.loads((project / "data/08_reporting/league/metrics.json").read_text(encoding="utf-8"))
+    assert {(row["task"], row["metric"], row["variant"]) for row in records} == {
+        ("toy", "toy_score", "toy"),
+        ("toy", "toy_score", "random"),
+    }
+    assert {row["variant"]: row.get("steps") for row in records} == {"toy": 2, "random": 0}
+    report = (project / "data/08_reporting/league/report/report.md").read_text(encoding="utf-8")
+    assert "Toy task" in report and "toy score" in report and "toy sentences" in report
+    assert "**Play**: For play take" in report and "Play" in said
