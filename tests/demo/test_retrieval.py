@@ -1,6 +1,5 @@
 """The questions in the format of SQuAD: spans, what is asked, and how hard it is to find."""
 
-import hashlib
 import json
 import math
 import re
@@ -97,22 +96,6 @@ def test_words_help_to_find_but_do_not_suffice(demo: Path):
         best = {number for number, _ in scores.most_common(10)}
         found += any(places[answer] in best for answer in question.answers)
     assert 0.2 < found / len(asked) < 0.8
-
-
-def test_the_number_of_questions_is_a_setting_and_changes_nothing_else(tmp_path: Path):
-    few = write_demo_world(DemoConfig(pages=25, retrieval_questions_per_page=2), tmp_path / "few")
-    many = write_demo_world(DemoConfig(pages=25, retrieval_questions_per_page=12), tmp_path / "many")
-    assert few["retrieval_questions"] == 50 and many["retrieval_questions"] == 300
-    assert few["retrieval_paragraphs"] == many["retrieval_paragraphs"]
-    few_files, many_files = (
-        {
-            path.name: hashlib.sha256(path.read_bytes()).digest()
-            for path in sorted((tmp_path / folder).rglob("*"))
-            if path.is_file()
-        }
-        for folder in ("few", "many")
-    )
-    assert {name for name in few_files if few_files[name] != many_files[name]} == {"squad-demo.json"}
 
 
 def _words(text: str) -> list[str]:

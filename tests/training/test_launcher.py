@@ -110,7 +110,7 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
 
 def test_several_devices_need_the_entry_point(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     config = two_towers(runs=RUNS, devices=2)
-    with pytest.raises(ValueError, match=r"several devices are started by `python -m contexture\.train`"):
+    with pytest.raises(ValueError, match=r"several devices are started by `contexture train`"):
         launch_pretraining(config.pretraining("run"), 0, files_of(config, examples, tokenizer, None), tmp_path / "run")
 
 

@@ -1,6 +1,7 @@
 """What a training run is told: one file of this, and the example files, are all it needs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass as plain_dataclass
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
@@ -230,7 +231,7 @@ class PretrainConfig:
         return max((-(-size // (self.micro_batch_size or size)) for size in rows), default=1)
 
 
-@dataclass(config=STRICT, frozen=True)
+@plain_dataclass(frozen=True)
 class Pretraining:
     """All that one pre-training run depends on, beside its files."""
 
