@@ -474,7 +474,7 @@ def test_a_run_has_the_encoder_of_the_one_that_it_starts_from(base: dict[str, An
 def test_every_objective_has_a_run_in_the_league(base: dict[str, Any]) -> None:
     league = check_parameters(base, [CONF / "base"], {}).systems["league"]
     # Translations and labels are what the league's text has not.
-    shared = {name: one for name, one in OBJECTIVES.items() if not one.reads}
+    shared = {name: one for name, one in OBJECTIVES.items() if not one.stream_settings}
     unlabelled = {name for name, one in shared.items() if any(STREAMS[s].made_of == "corpus" for s in one.streams)}
     assert unlabelled == set(shared) - {"bitext", "nli"} and unlabelled <= set(league.pretrain.runs)
     for name in unlabelled:

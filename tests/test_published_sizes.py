@@ -74,7 +74,12 @@ def test_the_layout_of_the_paper_fits_its_model(paper: Parameters) -> None:
     assert (needed.positions, needed.types) == (6 * 64, 6)
     check_fits(RobertaConfig(**ROBERTA_BASE), needed.positions, ROBERTA_TOKENS, "roberta-base")
     with pytest.raises(ValueError, match="has 514 positions, the layout needs 770"):
-        check_fits(RobertaConfig(**ROBERTA_BASE), LayoutConfig(5, 128).width, ROBERTA_TOKENS, "roberta-base")
+        check_fits(
+            RobertaConfig(**ROBERTA_BASE),
+            LayoutConfig(candidates=5, sentence_tokens=128).width,
+            ROBERTA_TOKENS,
+            "roberta-base",
+        )
 
 
 def encoder_of(config: EncoderConfig, lengths: Lengths, words: int, vector_size: int = 1, **options: Any) -> Encoder:

@@ -20,7 +20,7 @@ from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
-from contexture.strict import STRICT, Positive, Removable, checked, drop_null, key_error, placed
+from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, placed
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
@@ -88,7 +88,7 @@ class Parameters:
     sources: Annotated[dict[str, Any], AfterValidator(check_sources)]
     compute: ComputeConfig
     # System → what `kedro run --pipelines tour` trains and measures of it.
-    tour: Annotated[dict[str, Tour], Removable]
+    tour: Annotated[dict[str, Tour], DropNull]
     systems: dict[str, SystemConfig] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -370,7 +370,7 @@ def each_objective(system: Any) -> Any:
         pretrain, streams = dict(system.get("pretrain") or {}), set(drop_null(system.get("streams")))
         runs = dict(pretrain.get("runs") or {})
         for name, config in OBJECTIVES.items():
-            if streams & set(config.streams) and not config.reads:
+            if streams & set(config.streams) and not config.stream_settings:
                 runs.setdefault(name, {"schedule": [{"weights": {name: 1}}]})
         found["pretrain"] = pretrain | {"runs": runs}
     return found

@@ -26,7 +26,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     put_back(folder)
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / IDENTITY
-    wanted = comparable(identity)
+    wanted = normalize_identity(identity)
     begun = identity is not None and marker.exists() and len(list(work.iterdir())) > 1
     found = read_identity(work) if begun else None
     if begun and found != wanted:
@@ -77,26 +77,26 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
 def finished(folder: Path, identity: dict[str, Any]) -> bool:
     """Whether `folder` is whole and was made with this identity, so that it need not be made again."""
     put_back(folder)
-    return (folder / IDENTITY).exists() and read_identity(folder) == comparable(identity)
+    return (folder / IDENTITY).exists() and read_identity(folder) == normalize_identity(identity)
 
 
 def read_identity(folder: Path) -> Any:
-    """What a folder was made with, comparable to another identity."""
-    return comparable(json.loads((folder / IDENTITY).read_text(encoding="utf-8")))
+    """Read the normalized identity of a folder."""
+    return normalize_identity(json.loads((folder / IDENTITY).read_text(encoding="utf-8")))
 
 
-def comparable(identity: Any) -> Any:
-    """An identity as plain data without null and empty mappings: a version without these keys did the same."""
+def normalize_identity(identity: Any) -> Any:
+    """Return an identity as plain data without null and empty mappings, which versions without these keys leave out."""
     if isinstance(identity, Mapping):
-        values = {str(key): comparable(value) for key, value in identity.items()}
+        values = {str(key): normalize_identity(value) for key, value in identity.items()}
         return {key: value for key, value in values.items() if value not in (None, {})}
-    return [comparable(value) for value in identity] if isinstance(identity, list | tuple) else identity
+    return [normalize_identity(value) for value in identity] if isinstance(identity, list | tuple) else identity
 
 
 def discard_other(folder: Path, identity: dict[str, Any]) -> None:
     """Throw away unfinished work on `folder` of another identity: of a cache, which is only made again."""
     work = folder.with_name(folder.name + UNFINISHED)
-    if (work / IDENTITY).exists() and read_identity(work) != comparable(identity):
+    if (work / IDENTITY).exists() and read_identity(work) != normalize_identity(identity):
         shutil.rmtree(work)
 
 

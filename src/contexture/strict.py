@@ -20,7 +20,7 @@ def drop_null(values: Any) -> Any:
 
 
 #: For mappings: as an environment adds to the mapping of conf/base, null is how it removes an entry, or all of them.
-Removable = BeforeValidator(drop_null)
+DropNull = BeforeValidator(drop_null)
 
 
 def checked(kind: Any, values: Any, *place: str) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.world import outline, page
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables
 from contexture.tasks.retrieval.squad import read_squad
@@ -70,15 +69,3 @@ def test_the_reader_finds_the_sentences(demo: Path, articles: list[dict[str, Any
     assert shown.isin(sentences).all()
     ids = [q["id"] for a in articles for context in a["paragraphs"] for q in context["qas"]]
     assert len(set(ids)) == 2400
-
-
-def test_the_number_of_questions_is_a_setting_and_changes_nothing_else(tmp_path: Path):
-    few = write_demo_world(DemoConfig(pages=25, retrieval_questions_per_page=2), tmp_path / "few")
-    many = write_demo_world(DemoConfig(pages=25, retrieval_questions_per_page=12), tmp_path / "many")
-    assert few["retrieval_questions"] == 50 and many["retrieval_questions"] == 300
-    assert few["retrieval_paragraphs"] == many["retrieval_paragraphs"]
-    files = [path.relative_to(tmp_path / "few") for path in (tmp_path / "few").rglob("*") if path.is_file()]
-    different = [
-        str(file) for file in files if (tmp_path / "few" / file).read_bytes() != (tmp_path / "many" / file).read_bytes()
-    ]
-    assert different == ["squad-demo.json"]

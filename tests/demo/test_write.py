@@ -46,7 +46,7 @@ def ranked(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame
 
 
 def test_counts_are_those_of_the_files(tmp_path: Path):
-    counts = write_demo_world(DemoConfig(pages=40, novels=2, questions_per_page=3), tmp_path)
+    counts = write_demo_world(DemoConfig(pages=40, novels=2), tmp_path)
     table = read_wikiqa(tmp_path)
     assert counts["articles"] == 40
     assert counts["pages"] == bz2.decompress((tmp_path / NAMES[3]).read_bytes()).count(b"<page>")
@@ -54,7 +54,7 @@ def test_counts_are_those_of_the_files(tmp_path: Path):
         assert counts[f"{split}_questions"] == part["question_id"].nunique()
         assert counts[f"{split}_candidates"] == len(part)
         assert counts[f"{split}_answers"] == part["label"].sum()
-    assert table["question_id"].nunique() == 120
+    assert table["question_id"].nunique() == 80
     assert counts["novels"] == len(list((tmp_path / "books").iterdir())) == 2
     assert counts["novel_sentences"] == sum(len(p) for i in range(2) for c in novel(0, i) for p in c.paragraphs)
     mr, sts = (list((tmp_path / "senteval").glob(pattern)) for pattern in ("MR/*", "STS/STS14-en-test/STS.input.*"))
@@ -212,7 +212,7 @@ write_demo_world(DemoConfig(pages=100), pathlib.Path(sys.argv[1]))
     assert list(tmp_path.iterdir()) == []
 
 
-WRONG = [{"pages": 24}, {"novels": 0}, {"seed": -1}, {"dev_share": 0.9}, {"questions_per_page": 0}, {"languages": 521}]
+WRONG = [{"pages": 24}, {"novels": 0}, {"seed": -1}, {"languages": 521}, {"size": 3}]
 
 
 @pytest.mark.parametrize("wrong", WRONG)

@@ -18,7 +18,7 @@ from contexture.retrieval.vectors import Vectors, write_vectors
 Floats = NDArray[np.float32]
 Search = Callable[[Vectors, Floats, int], tuple[Floats, NDArray[np.int64]]]
 IVF = IndexConfig(kind="ivf", lists=8, probes=2)
-HNSW = IndexConfig(kind="hnsw", neighbours=8, construction=20, breadth=20)
+HNSW = IndexConfig(kind="hnsw", neighbours=8, breadth=20)
 
 
 def stored(folder: Path, rows: Floats, per_shard: int = 1000) -> Vectors:
@@ -203,7 +203,7 @@ def test_how_an_index_is_searched_does_not_rebuild_it(tmp_path: Path, monkeypatc
     monkeypatch.setattr(search_index, "_build", None)
     ivf, hnsw = (
         open_index(vectors, IndexConfig(kind="ivf", lists=8, probes=5)),
-        open_index(vectors, IndexConfig(kind="hnsw", neighbours=8, construction=20, breadth=99)),
+        open_index(vectors, IndexConfig(kind="hnsw", neighbours=8, breadth=99)),
     )
     assert isinstance(ivf, ApproximateIndex)
     assert isinstance(hnsw, ApproximateIndex)

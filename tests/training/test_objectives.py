@@ -37,7 +37,7 @@ SMALLEST = {
     "simcse": "transformer",
 }
 #: ICT, BFS and WLP are in-batch negatives over pairs of their own: see test_mixtures.py.
-SHARED = {name: config for name, config in OBJECTIVES.items() if not config.reads}
+SHARED = {name: config for name, config in OBJECTIVES.items() if not config.stream_settings}
 READ = [(name, stream) for name, config in SHARED.items() for stream in config.streams]
 
 

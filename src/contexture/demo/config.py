@@ -19,14 +19,7 @@ class DemoConfig:
     pages: Annotated[int, Field(ge=25)] = 300
     # Another seed gives another world: other names, facts, sentences and questions.
     seed: Annotated[int, Field(ge=0)] = 0
-    # Questions asked about each article; all of them fall into the same split.
-    questions_per_page: Annotated[int, Field(ge=1, le=8)] = 2
-    # Questions about each article whose answer is to be found among the paragraphs of all articles.
-    retrieval_questions_per_page: Annotated[int, Field(ge=1, le=12)] = 8
     # Novels, of some 200 sentences each.
     novels: Annotated[int, Field(ge=1)] = 30
     # Made-up languages beside English, with the codes qaa, qab, …: each has as many novels, and tasks in translation.
     languages: Annotated[int, Field(ge=0, le=520)] = 0
-    # Share of the articles (in 25ths, at least one) whose questions go to dev and to test; the rest is train.
-    dev_share: Annotated[float, Field(gt=0, le=0.4)] = 0.16
-    test_share: Annotated[float, Field(gt=0, le=0.4)] = 0.28

@@ -12,6 +12,10 @@ from contexture.demo.world import Outline, Page, Sentence, capital, recurring
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 SPLITS = ("train", "dev", "test")
+#: Questions asked about each article; all of them fall into the same split.
+QUESTIONS_PER_PAGE = 2
+#: Share of the articles whose questions go to dev and to test; the rest is train.
+DEV_SHARE, TEST_SHARE = 0.16, 0.28
 
 #: Shares of the questions whose candidates are all wrong and all right; published sets have such questions too.
 _UNANSWERED, _ALL_RIGHT = 0.12, 0.02
@@ -37,8 +41,7 @@ def split(config: DemoConfig, index: int) -> str:
     """The split that all questions about article `index` belong to; every region has pages of all three."""
     region, place = divmod(index, len(kinds()))
     rank = shuffled(range(len(kinds())), source(config.seed, "split", region)).index(place)
-    dev = max(1, round(config.dev_share * len(kinds())))
-    test = max(1, round(config.test_share * len(kinds())))
+    dev, test = round(DEV_SHARE * len(kinds())), round(TEST_SHARE * len(kinds()))
     if rank < dev:
         return "dev"
     return "test" if rank < dev + test else "train"
@@ -54,14 +57,14 @@ def rows(config: DemoConfig, page: Page) -> Iterator[tuple[str, ...]]:
         rng,
     )
     document = f"D{article_id(about.index)}"
-    for number, (name, aspect) in enumerate(_choose(facts, sentences, config.questions_per_page, rng)):
+    for number, (name, aspect) in enumerate(_choose(facts, sentences, QUESTIONS_PER_PAGE, rng)):
         topic = topics()[name]
         question = ask(about, topic, aspect, rng)
         if rng.random() < _WITH_TERM:
             question = with_term(question, about, topic, rng)
         for candidate in _candidates(sentences, topic, aspect, rng):
             yield (
-                f"Q{about.index * config.questions_per_page + number + 1}",
+                f"Q{about.index * QUESTIONS_PER_PAGE + number + 1}",
                 question,
                 document,
                 about.title,

@@ -12,6 +12,8 @@ from contexture.demo.questions import ask, with_term
 from contexture.demo.world import Outline, Page, Sentence, facts
 
 _Fact = tuple[str, str]
+#: Questions about each article whose answer is to be found among the paragraphs of all articles.
+QUESTIONS_PER_PAGE = 8
 
 
 def squad_article(config: DemoConfig, page: Page) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def squad_article(config: DemoConfig, page: Page) -> dict[str, Any]:
         for fact in context.facts():
             stated.setdefault(fact, set()).add(number)
     asked = [(*fact, number) for fact in sorted(stated) for number in stated[fact] if len(stated[fact]) == 1]
-    for i, (name, aspect, number) in enumerate(shuffled(asked, rng)[: config.retrieval_questions_per_page], start=1):
+    for i, (name, aspect, number) in enumerate(shuffled(asked, rng)[:QUESTIONS_PER_PAGE], start=1):
         topic = topics()[name]
         question = ask(about, topic, aspect, rng)
         if contexts[number].heading:

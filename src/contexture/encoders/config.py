@@ -211,11 +211,9 @@ AnyEncoderConfig = Annotated[
 
 
 @dataclass(config=STRICT, frozen=True)
-class LayoutConfig:
-    """The joint input of k+1 sentences (MSPP paper, section 3.2)."""
+class SlotConfig:
+    """How the sentences of a joint input are laid out (MSPP paper, section 3.2)."""
 
-    # k, the number of candidates that are read together with s0.
-    candidates: Size = 5
     # L, the slot of every sentence: cut to it, special tokens included.
     sentence_tokens: Annotated[int, Field(ge=3)] = 64
     # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
@@ -224,6 +222,14 @@ class LayoutConfig:
     # What stands for a sentence: the state of its [CLS] (paper), or the mean over its tokens, which small models
     # trained from scratch learn far sooner.
     pooling: Literal["cls", "mean"] = "cls"
+
+
+@dataclass(config=STRICT, frozen=True)
+class LayoutConfig(SlotConfig):
+    """The joint input of k+1 sentences (MSPP paper, section 3.2)."""
+
+    # k, the number of candidates that are read together with s0.
+    candidates: Size = 5
 
     @property
     def width(self) -> int:

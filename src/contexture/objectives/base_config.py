@@ -20,7 +20,7 @@ class ObjectiveConfig:
     #: Streams that it can read.
     streams: ClassVar[tuple[str, ...]]
     #: Settings of its stream that differ from the system's; an objective with some reads batches of its own.
-    reads: ClassVar[dict[str, Any]] = {}
+    stream_settings: ClassVar[dict[str, Any]] = {}
     #: Whether it reads states of tokens, which not every architecture has …
     reads_states: ClassVar[bool] = False
     #: … and predicts tokens from them.

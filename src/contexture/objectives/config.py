@@ -74,7 +74,7 @@ class IctConfig(InBatchNegativesConfig):
     """The same over a batch of pairs of the Inverse Cloze Task alone."""
 
     title: ClassVar[str] = "ICT"
-    reads: ClassVar[dict[str, Any]] = {"tasks": ["ict"]}
+    stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["ict"]}
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -83,7 +83,7 @@ class BfsConfig(InBatchNegativesConfig):
 
     title: ClassVar[str] = "BFS"
     explained: ClassVar[str] = "finds a passage by a sentence from the beginning of its document"
-    reads: ClassVar[dict[str, Any]] = {"tasks": ["bfs"]}
+    stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["bfs"]}
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -92,7 +92,7 @@ class WlpConfig(InBatchNegativesConfig):
 
     title: ClassVar[str] = "WLP"
     explained: ClassVar[str] = "finds a passage that links to the document of a sentence"
-    reads: ClassVar[dict[str, Any]] = {"tasks": ["wlp"]}
+    stream_settings: ClassVar[dict[str, Any]] = {"tasks": ["wlp"]}
 
 
 @dataclass(config=STRICT, frozen=True)

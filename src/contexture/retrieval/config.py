@@ -67,7 +67,5 @@ class IndexConfig:
     probes: Positive = 32
     # hnsw: neighbours of a vector in the graph.
     neighbours: Annotated[int, Field(gt=1)] = 32
-    # hnsw: breadth of the search for neighbours when the graph is built.
-    construction: Positive = 40
     # hnsw: breadth of the search for a query.
     breadth: Positive = 256

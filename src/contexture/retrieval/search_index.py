@@ -31,6 +31,8 @@ from contexture.retrieval.vectors import Array, Vectors
 
 # Rows beyond k whose scores FAISS is asked for, so that its rounding does not decide who is among the k.
 _MARGIN = 16
+# hnsw: breadth of the search for neighbours when the graph is built.
+_CONSTRUCTION = 40
 # Vectors that a list's centroid is found from; FAISS warns of fewer.
 _PER_LIST = 39
 # Vectors that are in memory at a time when lists are written.
@@ -156,7 +158,7 @@ def _identity(vectors: Vectors, config: IndexConfig) -> dict[str, Any]:
     built = (
         {"lists": config.lists}
         if config.kind == "ivf"
-        else {"neighbours": config.neighbours, "construction": config.construction}
+        else {"neighbours": config.neighbours, "construction": _CONSTRUCTION}
     )
     return {"kind": config.kind, **built, "faiss": faiss.__version__, "vectors": vectors.fingerprint}
 
@@ -189,7 +191,7 @@ def _build(vectors: Vectors, config: IndexConfig, work: Path) -> None:
         _write_lists(vectors, nearest, np.bincount(nearest, minlength=index.nlist), work)
     else:
         index = faiss.IndexHNSWFlat(vectors.dimension, config.neighbours, faiss.METRIC_INNER_PRODUCT)
-        index.hnsw.efConstruction = config.construction
+        index.hnsw.efConstruction = _CONSTRUCTION
         with _one_thread():
             for _, block in blocks:
                 index.add(block)

@@ -4,10 +4,19 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar
 
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.strict import STRICT, checked
+from contexture.strict import STRICT, Positive, checked
+
+
+@dataclass(config=STRICT, frozen=True)
+class Sampling:
+    """How examples are sampled: what all streams that sample from the corpus have in common."""
+
+    # Files, hence partitions, of each table.
+    files: Positive = Field(default=16, kw_only=True)
 
 
 @dataclass(config=STRICT, frozen=True)

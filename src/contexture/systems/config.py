@@ -15,7 +15,7 @@ from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Length
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
-from contexture.strict import STRICT, Positive, Removable, checked, key_error
+from contexture.strict import STRICT, DropNull, Positive, checked, key_error
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
@@ -92,14 +92,14 @@ class SystemConfig:
     # Name → encoder. The first is that of runs which name none.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
     # Stream → how its examples are sampled and read.
-    streams: Annotated[dict[str, Any], Removable, AfterValidator(_streams)]
+    streams: Annotated[dict[str, Any], DropNull, AfterValidator(_streams)]
     pretrain: PretrainConfig
     # Task → how it measures, and fine-tunes.
-    tasks: Annotated[dict[str, Any], Removable, AfterValidator(_tasks)] = Field(default_factory=dict)
+    tasks: Annotated[dict[str, Any], DropNull, AfterValidator(_tasks)] = Field(default_factory=dict)
     # Name → what is measured; none: every run.
-    variants: Annotated[dict[str, Variant], Removable] = Field(default_factory=dict)
+    variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
     # Name → what is measured beside; models that others published, say.
-    more_variants: Annotated[dict[str, Variant], Removable] = Field(default_factory=dict)
+    more_variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
     # Variants and runs that are trained and measured, with the runs that they continue; without guests, and without the
     # index of `contexture search` unless its run is among them. null: all.
     select: Annotated[list[str], Field(min_length=1)] | None = None
@@ -116,7 +116,7 @@ class SystemConfig:
     search: str | None = None
     ablation: Ablation | None = None
     # Encoders of other systems that are measured beside its own, frozen: system → variants.
-    guests: Annotated[dict[str, list[str]], Removable] = Field(default_factory=dict)
+    guests: Annotated[dict[str, list[str]], DropNull] = Field(default_factory=dict)
     # Whether the average of word vectors is measured beside.
     word_average: bool = False
     # Whether it is measured how many texts each variant embeds a second.
@@ -129,7 +129,7 @@ class SystemConfig:
             if run.start is not None and run.start not in self.pretrain.runs and "/" not in run.start:
                 raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
             sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
-            named = {*run.streams, *sizes} - {name for name in run.names if OBJECTIVES[name].reads}
+            named = {*run.streams, *sizes} - {name for name in run.names if OBJECTIVES[name].stream_settings}
             if unknown := sorted(named - set(self.streams)):
                 raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
         for role in ROLES:

@@ -1,6 +1,7 @@
 """What a training run is told: one file of this, and the example files, are all it needs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass as plain_dataclass
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
-from contexture.strict import STRICT, Positive, Removable, checked
+from contexture.strict import STRICT, DropNull, Positive, checked
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -148,8 +149,8 @@ class PretrainRun:
         own = {}
         for name in self.names:
             source = next((streams[stream] for stream in self.objective(name).readable if stream in streams), None)
-            if source is not None and OBJECTIVES[name].reads:
-                own[name] = with_run(source, OBJECTIVES[name].reads, name)
+            if source is not None and OBJECTIVES[name].stream_settings:
+                own[name] = with_run(source, OBJECTIVES[name].stream_settings, name)
         return own
 
     def stream_of(self, name: str, there: Mapping[str, Any]) -> str:
@@ -157,7 +158,7 @@ class PretrainRun:
         settings = self.objective(name)
         readable = [stream for stream in settings.readable if stream in there]
         if readable and settings.stream in (None, *readable):
-            return name if settings.reads else settings.stream or readable[0]
+            return name if settings.stream_settings else settings.stream or readable[0]
         raise ValueError(
             f"{name} reads {' or '.join(settings.readable)}; "
             + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(there)}")
@@ -169,7 +170,7 @@ class PretrainConfig:
     """How every pre-training run of a system is trained."""
 
     # Name → run.
-    runs: Annotated[dict[str, PretrainRun], Removable]
+    runs: Annotated[dict[str, PretrainRun], DropNull]
     # Rows of an optimizer step, over all devices, of each stream.
     batch_size: Positive
     optimizer: OptimizerConfig
@@ -230,7 +231,7 @@ class PretrainConfig:
         return max((-(-size // (self.micro_batch_size or size)) for size in rows), default=1)
 
 
-@dataclass(config=STRICT, frozen=True)
+@plain_dataclass(frozen=True)
 class Pretraining:
     """All that one pre-training run depends on, beside its files."""
 

@@ -22,7 +22,7 @@ GUESTS = {
     "quick_thoughts": ["bow", "random"],
     "two_tower": ["bow_mlp_none"],
 }
-OWN = {*(name for name, config in OBJECTIVES.items() if not config.reads), *OTHERS}
+OWN = {*(name for name, config in OBJECTIVES.items() if not config.stream_settings), *OTHERS}
 VISITORS = {f"{system}: {name}" for system, names in GUESTS.items() for name in names}
 BUDGET = 2e8
 SAMPLES = {"sampling": {"sequences": 4, "tokens": 16, "run_length": 2}}
@@ -108,7 +108,7 @@ def test_every_row_spends_the_budget(project: Path) -> None:
 def test_the_page_shows_all_rows_and_their_speed(project: Path) -> None:
     page = check_report(project, "league")
     for objective in OBJECTIVES.values():
-        assert objective.reads or objective.title in page
+        assert objective.stream_settings or objective.title in page
     for visitor in VISITORS:
         system, variant = visitor.split(": ")
         assert f"{import_module(SYSTEMS[system]).LABELS[variant]} ({system})" in page

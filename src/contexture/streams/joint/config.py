@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.encoders.config import LayoutConfig, Lengths, Needs
-from contexture.streams.base_config import StreamConfig
+from contexture.encoders.config import LayoutConfig, Lengths, Needs, SlotConfig
+from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT
 
 
 @dataclass(config=STRICT, frozen=True)
-class JointSampling:
+class JointSampling(Sampling):
     """How examples are drawn; the defaults are the paper's (sections 3.4 and 4.1)."""
 
     # k1: candidates from s0's paragraph
@@ -30,8 +30,6 @@ class JointSampling:
     hard_rule: Literal["other_paragraphs", "also_preceding"] = "other_paragraphs"
     # most sentences in one candidate: 1 (paper), or 2 for one or two consecutive ones (released code)
     candidate_sentences: Literal[1, 2] = 1
-    # files, hence partitions, of the examples table
-    files: Annotated[int, Field(gt=0)] = 16
 
     def __post_init__(self) -> None:
         """Refuse labels that contradict one another."""
@@ -56,17 +54,9 @@ class MsppSampling(JointSampling):
 
 
 @dataclass(config=STRICT, frozen=True)
-class JointConfig(StreamConfig):
+class JointConfig(SlotConfig, StreamConfig):
     """A sentence and k candidates in one input (section 3.2)."""
 
-    # L, the slot of every sentence: cut to it, special tokens included.
-    sentence_tokens: Annotated[int, Field(ge=3)] = 64
-    # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
-    # that are there and skip the padding (released code).
-    positions: Literal["slots", "tokens"] = "slots"
-    # What stands for a sentence: the state of its [CLS] (paper), or the mean over its tokens, which small models
-    # trained from scratch learn far sooner.
-    pooling: Literal["cls", "mean"] = "cls"
     # How the examples are drawn.
     sampling: JointSampling = Field(default_factory=JointSampling)
     implementation: ClassVar[str] = "contexture.streams.joint.batches:Joint"
@@ -76,7 +66,7 @@ class JointConfig(StreamConfig):
     @property
     def layout(self) -> LayoutConfig:
         """How s0 and its candidates are laid out."""
-        return LayoutConfig(self.sampling.candidates, self.sentence_tokens, self.positions, self.pooling)
+        return LayoutConfig(self.sentence_tokens, self.positions, self.pooling, self.sampling.candidates)
 
     @property
     def sampler(self) -> MsppSampling:

@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base_config import StreamConfig
+from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT
 
 #: Inverse Cloze Task, Body First Selection and Wiki Link Prediction (section 3); of our own, what any text gives away:
@@ -17,7 +17,7 @@ PAIR_TASKS: tuple[PairTask, ...] = ("ict", "bfs", "wlp")
 
 
 @dataclass(config=STRICT, frozen=True)
-class PairSampling:
+class PairSampling(Sampling):
     """How pairs are drawn; the defaults are the paper's (sections 3 and 4.1)."""
 
     # Tasks whose pairs are drawn.
@@ -29,8 +29,6 @@ class PairSampling:
     pairs_per_passage: Annotated[int, Field(gt=0)] = 1
     # ICT: how often the query's sentence is taken out of the passage (1: paper; 0.9: ORQA, that words may match too)
     remove_probability: Annotated[float, Field(ge=0, le=1)] = 1.0
-    # files, hence partitions, of each table
-    files: Annotated[int, Field(gt=0)] = 16
 
 
 @dataclass(config=STRICT, frozen=True)

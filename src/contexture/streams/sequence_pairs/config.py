@@ -6,20 +6,18 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base_config import StreamConfig
+from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT
 
 
 @dataclass(config=STRICT, frozen=True)
-class SequenceSampling:
+class SequenceSampling(Sampling):
     """How pairs are drawn; the defaults are the paper's (section 3)."""
 
     # packed: as many whole sentences as the length of documents holds (paper: 256 tokens). sentences: one each.
     unit: Literal["packed", "sentences"] = "packed"
     # How often the two change places, so that what comes before is guessed, too.
     swap_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
-    # Files, hence partitions, of the table of pairs.
-    files: Annotated[int, Field(gt=0)] = 16
     # Languages are to each other as (their number of pairs) ^ smoothing: pairs of small ones are repeated, of large
     # ones left out. 1: as they are.
     smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0

@@ -6,12 +6,12 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base_config import StreamConfig
+from contexture.streams.base_config import Sampling, StreamConfig
 from contexture.strict import STRICT, Positive
 
 
 @dataclass(config=STRICT, frozen=True)
-class SampleSampling:
+class SampleSampling(Sampling):
     """How samples of contiguous text are drawn; the defaults are the paper's (section 4.2)."""
 
     # M, the sequences of a sample …
@@ -23,8 +23,6 @@ class SampleSampling:
     run_length: Positive | None = None
     # documents: a sequence ends where its document ends. cross: text runs on into the next document (released code).
     boundaries: Literal["documents", "cross"] = "documents"
-    # Files in which documents follow one another, hence partitions, of the table of samples.
-    files: Positive = 16
 
     def __post_init__(self) -> None:
         if self.run_length is None:

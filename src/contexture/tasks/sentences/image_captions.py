@@ -4,19 +4,15 @@ Vectors of images and captions are given and stay as they are. Trained are two m
 captions, whose products are brought to length 1, as Kiros et al. do: f(x, y) = (Ux)ᵀ(Vy) / (|Ux| |Vy|).
 """
 
-from dataclasses import dataclass as plain_dataclass
-from typing import Annotated
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
-from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
 from contexture.progress import progress
 from contexture.seeding import mix
-from contexture.strict import STRICT
 from contexture.tasks.sentences.neighbours import ROUNDING
 
 #: Images among which one is searched for: the paper's test split of 5,000 makes five folds.
@@ -25,10 +21,8 @@ FOLD = 1000
 TOP = (1, 5, 10)
 _PROJECTED = 8192
 
-Positive = Annotated[int, Field(gt=0)]
 
-
-@dataclass(config=STRICT, frozen=True)
+@dataclass(frozen=True)
 class ImageCaptionConfig:
     """How the two matrices are trained.
 
@@ -36,16 +30,16 @@ class ImageCaptionConfig:
     """
 
     # Numbers that images and captions are projected to.
-    size: Positive = 1000
+    size: int = 1000
     # By how much a match is to score higher than a mismatch.
-    margin: Annotated[float, Field(gt=0)] = 0.2
+    margin: float = 0.2
     # Captions, each with its image, of a step.
-    batch: Annotated[int, Field(gt=1)] = 128
-    epochs: Positive = 15
-    learning_rate: Annotated[float, Field(gt=0)] = 2e-4
+    batch: int = 128
+    epochs: int = 15
+    learning_rate: float = 2e-4
 
 
-@plain_dataclass(frozen=True)
+@dataclass(frozen=True)
 class CaptionedImages:
     """Vectors of the images and captions of a split; either may be mapped from a file."""
 
