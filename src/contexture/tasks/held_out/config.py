@@ -1,12 +1,13 @@
 """How encoders are measured on what held-out documents give away, and where a user's own questions are."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.retrieval.config import Bm25Config
+from contexture.retrieval.config import STOP_WORDS, Bm25Config
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, TaskSettings
 
@@ -37,7 +38,13 @@ class HeldOutSettings(TaskSettings):
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
 
     def search_words(self, passages: Path) -> Bm25Config:
-        """See `TaskSettings.search_words`."""
-        from contexture.tasks.held_out.evidence import words_of
+        """BM25 without the function words of the language that most passages are in; see `TaskSettings.search_words`."""
+        import pyarrow.parquet as pq
 
-        return words_of(self, passages)
+        files = sorted(passages.rglob("*.parquet"))
+        documents = (
+            str(name) for file in files for name in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
+        )
+        languages = Counter(name.partition(":")[0] for name in documents)
+        most = max(sorted(languages), key=lambda lang: languages[lang], default="")
+        return Bm25Config(self.k1, self.b, STOP_WORDS.get(most))

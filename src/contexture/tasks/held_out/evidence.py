@@ -6,7 +6,6 @@
 - questions: a user's own → the document or passage that they name.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contexture.folders import work_folder
-from contexture.retrieval.config import STOP_WORDS, Bm25Config
+from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE
 from contexture.splits import uniform
 from contexture.tasks.held_out.config import HeldOutSettings
@@ -97,17 +96,8 @@ def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: Held
             writer.write_table(pa.Table.from_pylist(rests, CANDIDATE), row_group_size=ROWS_A_GROUP)
     out = {row["doc_id"] for row in held}
     every = [*questions, *sentences, *named.questions()]
-    words = words_of(settings, passages)
+    words = settings.search_words(passages)
     return Evidence(every, folder / CANDIDATES, rows, len(documents), len(out), named.unknown(), words)
-
-
-def words_of(settings: HeldOutSettings, passages: Path) -> Bm25Config:
-    """BM25 for a table of passages: without the function words of the language that most of them are in."""
-    languages = Counter(
-        doc_id.partition(":")[0] for batch in _batches(passages, ["doc_id"]) for doc_id in batch["doc_id"].to_pylist()
-    )
-    most = max(sorted(languages), key=lambda lang: languages[lang], default="")
-    return Bm25Config(settings.k1, settings.b, STOP_WORDS.get(most))
 
 
 def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
