@@ -8,7 +8,7 @@ import pytest
 
 from contexture.retrieval.config import Bm25Config
 from contexture.tasks.held_out.config import HeldOutSettings
-from contexture.tasks.held_out.evidence import CANDIDATE, KINDS, Evidence, Question, words_of
+from contexture.tasks.held_out.evidence import CANDIDATE, KINDS, Evidence, Question
 from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph, passages
 
 SENTENCES = ["Some boats leave at night for the islands.", "Oil is dear, and wool is not.", "See wool."]
@@ -164,7 +164,7 @@ def test_scripts_that_put_no_spaces_have_questions_too(tmp_path: Path) -> None:
 def test_words_of_the_language_that_most_passages_are_in(tmp_path: Path) -> None:
     def read(name: str, *languages: str) -> Bm25Config:
         rows = [(f"{lang}:a{number}#0", "", "", "x", 0, False) for number, lang in enumerate(languages)]
-        return words_of(HeldOutSettings(k1=2.0, b=0.5), passages(tmp_path / name, rows))
+        return HeldOutSettings(k1=2.0.search_words(b=0.5), passages(tmp_path / name, rows))
 
     assert read("german", "en", "de", "de") == Bm25Config(2.0, 0.5, "german")
     assert read("unknown", "qaa", "qaa", "en").stop_words is None

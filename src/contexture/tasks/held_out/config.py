@@ -38,13 +38,11 @@ class HeldOutSettings(TaskSettings):
     b: Annotated[float, Field(ge=0, le=1)] = 0.75
 
     def search_words(self, passages: Path) -> Bm25Config:
-        """BM25 without the function words of the language that most passages are in; see `TaskSettings.search_words`."""
+        """BM25 without the function words of the passages' main language; see `TaskSettings.search_words`."""
         import pyarrow.parquet as pq
 
         files = sorted(passages.rglob("*.parquet"))
-        documents = (
-            str(name) for file in files for name in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
-        )
-        languages = Counter(name.partition(":")[0] for name in documents)
+        columns = [pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist() for file in files]
+        languages = Counter(doc_id.partition(":")[0] for column in columns for doc_id in column)
         most = max(sorted(languages), key=lambda lang: languages[lang], default="")
         return Bm25Config(self.k1, self.b, STOP_WORDS.get(most))
