@@ -161,10 +161,10 @@ def test_scripts_that_put_no_spaces_have_questions_too(tmp_path: Path) -> None:
     assert one.kind == "sentences" and one.text in sentences
 
 
-def test_words_of_the_language_that_most_passages_are_in(tmp_path: Path) -> None:
+def test_function_words_are_those_of_the_main_language(tmp_path: Path) -> None:
     def read(name: str, *languages: str) -> Bm25Config:
         rows = [(f"{lang}:a{number}#0", "", "", "x", 0, False) for number, lang in enumerate(languages)]
-        return HeldOutSettings(k1=2.0.search_words(b=0.5), passages(tmp_path / name, rows))
+        return HeldOutSettings(k1=2.0, b=0.5).search_words(passages(tmp_path / name, rows))
 
     assert read("german", "en", "de", "de") == Bm25Config(2.0, 0.5, "german")
     assert read("unknown", "qaa", "qaa", "en").stop_words is None
