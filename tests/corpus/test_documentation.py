@@ -92,3 +92,11 @@ def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "en:huge.html": "too_large",
         "en:empty.html": "empty",
     }
+
+
+def test_entities_do_not_expand(tmp_path: Path) -> None:
+    (tmp_path / "a.xhtml").write_text(
+        '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><p>The boats &b; lie here.</p>'
+    )
+    (row,) = read_all(config(tmp_path))
+    assert "aaaa" not in row["paragraphs"][0]["text"]

@@ -11,10 +11,11 @@ import pytest
 from contexture.demo.fields import fields, moods, towns
 from contexture.demo.grammar import render, topics
 from contexture.demo.names import source
+from contexture.demo.novels import novel
 from contexture.demo.retrieval import telling
 from contexture.demo.sentence_pairs import SUBSETS, contrary
 from contexture.demo.sentence_tasks import rows_of, task_files
-from contexture.demo.world import facts
+from contexture.demo.world import facts, page
 from contexture.tasks.sentences.analogy_files import read_analogies
 from contexture.tasks.sentences.senteval import read_classification, read_relatedness, read_similarity
 
@@ -127,3 +128,26 @@ def _rows(demo: Path, name: str) -> Iterator[Any]:
 
 def _told(text: str, groups: Collection[str] = frozenset(FIELDS.values())) -> list[str]:
     return [word for word in words(text) if FIELDS.get(word) in groups]
+
+
+def test_no_sentence_of_a_task_is_in_the_corpus(demo: Path):
+    corpus = {" ".join(words(text)) for text in _corpus_sentences()}
+    tasks = {" ".join(words(text)) for text in _task_sentences(demo)}
+    assert len(corpus) > 2_000 and len(tasks) > 3_000
+    assert not corpus & tasks
+
+
+def _task_sentences(demo: Path) -> Iterator[str]:
+    for name in ("mr", "subj", "trec", "mrpc", "sick_e"):
+        table = read_classification(demo, name, "any").table
+        yield from (str(text) for column in ("text", "text2") if column in table for text in table[column])
+    for table in (read_relatedness(demo, "stsb", "any").table, read_similarity(demo, "sts14", "any").table):
+        yield from (str(text) for column in ("text", "text2") for text in table[column])
+
+
+def _corpus_sentences() -> Iterator[str]:
+    for index in range(3):
+        yield from (s for chapter in novel(0, index) for paragraph in chapter.paragraphs for s in paragraph)
+    for index in range(60):
+        for section in page(0, index).sections:
+            yield from (sentence.plain for paragraph in section.paragraphs for sentence in paragraph)

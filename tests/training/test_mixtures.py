@@ -97,6 +97,13 @@ def test_the_loss_of_a_mixture_is_the_weighted_sum_of_its_losses(
     torch.testing.assert_close(curves["train/loss"], torch.as_tensor(told))
 
 
+def test_weights_of_a_mixture_do_not_depend_on_its_passes(training: Training) -> None:
+    """MSPP's mean is over equally many candidates in each pass; pairs are read whole in the first."""
+    runs = {"run": schedule(4, mspp=1, in_batch_negatives=0.5)}
+    one, three = (training.train(mixed(runs, micro_batch_size=size), "run", f"size-{size}") for size in (12, 4))
+    assert_same(one, three, atol=1e-5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["ict", "bfs", "wlp"])
 def test_a_task_of_pairs_is_an_objective(name: str, training: Training) -> None:
     """In-batch negatives over the pairs of that task alone."""

@@ -4,6 +4,8 @@ import torch
 
 from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
+from tests.training.runs import Training, assert_same
+from tests.training.toys import system
 
 RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.8, 0.95, 1e-12
 
@@ -57,3 +59,10 @@ def test_adamw_decays_matrices_alone() -> None:
     still = [[torch.zeros_like(weight) for weight in weights]]
     for weight, found in zip(weights, taken("adamw", weights, still), strict=True):
         torch.testing.assert_close(found, weight * (1 - RATE * DECAY) if weight.ndim > 1 else weight)
+
+
+def test_a_killed_run_with_lamb_resumes_bit_for_bit(training: Training) -> None:
+    config = system(optimizer={"learning_rate": 1e-2, "kind": "lamb", "epsilon": 1e-6})
+    whole = training.train(config, "mlm", "whole")
+    training.kill(config, "mlm", "again", 4)
+    assert_same(whole, training.train(config, "mlm", "again"))
