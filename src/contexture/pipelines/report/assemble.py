@@ -126,8 +126,8 @@ def read_json(file: Path) -> Any:
 
 def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
     """What pre-training spent on the encoders of a variant, also of an included one; nothing if none was trained."""
-    owner, _, included_variant = variant.partition(": ")
-    if owner in system.included:
+    owner, separator, included_variant = variant.partition(": ")
+    if separator and owner in system.included:
         return cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
     config = system.config
     if variant not in config.measured or not (runs := config.runs_of(variant)):
