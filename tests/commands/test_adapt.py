@@ -157,7 +157,7 @@ def test_questions_are_looked_at_before(text: Path, tmp_path: Path) -> None:
     file = tmp_path / "own questions.tsv"
     file.write_text("who sails?\tboats\n")
     planned = plan(str(text), 5, None, file, None)
-    assert understood(planned)[1].held_out.input == str(file)
+    assert understood(planned)[1].sources["held_out"].input == str(file)
     file.write_text("who sails?\n")
     with pytest.raises(ValueError, match=r"own questions\.tsv, line 1"):
         plan(str(text), 5, None, file, None)

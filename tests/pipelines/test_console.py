@@ -78,10 +78,17 @@ def shown(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         monkeypatch.delenv(name, raising=False)
     level = ROOT.level
     ROOT.setLevel(logging.INFO)
+    # Sessions that other tests only began have left theirs.
+    kinds = (logging.handlers.RotatingFileHandler, console.ConsoleHandler)
+    left = [handler for handler in ROOT.handlers if isinstance(handler, kinds)]
+    for handler in left:
+        ROOT.removeHandler(handler)
     hooks = Console(clock)
     hooks.after_context_created(SimpleNamespace(project_path=tmp_path))  # type: ignore[arg-type]
     yield hooks
     hooks._close()
+    for handler in left:
+        ROOT.addHandler(handler)
     ROOT.setLevel(level)
     logging.captureWarnings(False)
     for name in console.QUIET:

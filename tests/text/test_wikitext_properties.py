@@ -108,8 +108,11 @@ NESTS: dict[str, Callable[[int], str]] = {
 def test_ten_thousand_deep_in_linear_time(nest: Callable[[int], str]) -> None:
     times = []
     for wikitext in (nest(5_000), nest(40_000)):
-        start = time.process_time()  # which other programs do not add to
-        parsed = parse(wikitext, SITE)
-        times.append(time.process_time() - start)
+        tries = []
+        for _ in range(3):  # garbage collection may fall into one of them
+            start = time.process_time()  # which other programs do not add to
+            parsed = parse(wikitext, SITE)
+            tries.append(time.process_time() - start)
+        times.append(min(tries))
         assert any("text" in paragraph.text for paragraph in parsed.paragraphs)
     assert times[1] < 8 * times[0] * 4 + 0.3, "eight times the markup took more than 32 times as long"

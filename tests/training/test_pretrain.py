@@ -228,7 +228,7 @@ def test_an_error_in_one_process_ends_the_run(examples: Path, tokenizer: Path, t
 
 def test_schedules_are_checked() -> None:
     for wrong, message in (
-        (schedule(1, mlmm=1), r"no objective \['mlmm'\]; there are \['bitext', 'cmlm', 'cross_th"),
+        (schedule(1, mlmm=1), r"no objective \['mlmm'\]; there are \['bfs', 'bitext', 'cmlm', 'cross_th"),
         (schedule(1), "at least one objective"),
         (schedule(0, mlm=1), "greater than 0"),
         (schedule(1, mlm=0), "greater than 0"),

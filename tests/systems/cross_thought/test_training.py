@@ -102,7 +102,8 @@ def test_a_run_whose_samples_grow_is_resumed_in_either_stage(
             train(staged(), "ct", examples, tokenizer, tmp_path / "again")
     assert_same(whole, train(staged(), "ct", examples, tokenizer, tmp_path / "again"))
     chance = read_curves(tmp_path / "whole")["train/cross_thought_own_chance"]
-    assert read_curves(tmp_path / "whole")["train/cross_thought"].min() > 0
+    losses = read_curves(tmp_path / "whole")["train/cross_thought"]
+    assert (losses > 0).sum() >= len(losses) - 1  # a sample of two documents may share no word
     # In parts of one document all other sequences are of the same document.
     assert chance.iloc[:3].mean() > chance.iloc[3:].mean()
 

@@ -71,7 +71,7 @@ def test_named_sentences_are_looked_up_or_counted(tmp_path: Path) -> None:
     found = claim_set(splits, VerificationConfig(wiki_pages=str(tmp_path), titles=True))
     assert found.rows["evidence"].tolist() == [["A (b). It is ( so ) ."], [PLACEHOLDER], ["A (b). It is ( so ) ."]]
     assert (found.counts["train"]["evidence_not_found"], found.counts["train"]["evidence_empty"]) == (1, 1)
-    with pytest.raises(BenchmarkMissing, match=r"text of 3 sentences of evidence .* Set verification\.wiki_pages"):
+    with pytest.raises(BenchmarkMissing, match=r"text of 3 sentences of evidence .* Set fact_verification\.wiki_pages"):
         claim_set(splits, VerificationConfig())
 
 
