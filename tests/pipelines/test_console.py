@@ -589,7 +589,7 @@ def test_what_kedro_refuses_is_said_in_one_line(small: Path) -> None:
     [
         (("--params", "mspp.seedz=3"), "the configuration was refused:\n  --params: mspp.seedz: no such parameter"),
         (("--env", "wikipeda"), "there is no environment 'wikipeda'; there are base, books_sample, league_sample, "),
-        (("--pipelines", "mssp"), "there is no pipeline 'mssp'; there are corpus, league, mspp, quick_thoughts, "),
+        (("--pipelines", "mssp"), "there is no pipeline 'mssp'; there are cmlm, cmlm_multilingual, corpus, "),
         (("--tags", "pretrain,pretrian"), "there is no tag 'pretrian'; there are corpus, evaluate, examples, "),
         (("--nodes", "mspp.pretrian"), "there is no node 'mspp.pretrian'; there are mspp.pretrain"),
     ],
