@@ -27,4 +27,3 @@ def test_paths_are_those_of_the_catalog() -> None:
     assert catalog_path("{system}.{task}-results").parent == paths.RESULTS_DIR / "{system}"
     assert catalog_path("{system}.metrics") == paths.REPORTS_DIR / "{system}" / paths.METRICS_FILE
     assert catalog_path("corpus_card") == paths.CORPUS_CARD_FILE
-    assert catalog_path("{system}.training_config").parent == paths.EXAMPLES_DIR / "{system}"

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 DATA_DIR = Path("data")
-EXAMPLES_DIR = DATA_DIR / "05_model_input"
 MODELS_DIR = DATA_DIR / "06_models"
 RESULTS_DIR = DATA_DIR / "07_model_output"
 REPORTS_DIR = DATA_DIR / "08_reporting"

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from contexture.pipelines.adopt import create_pipeline
 from contexture.pipelines.adopt.nodes import adopt
+from contexture.pipelines.named import name_group
 from contexture.systems.resolved import ResolvedSystem
 from tests.training.toys import PRETRAIN, STREAMS, configured, schedule, transformer
 
@@ -62,7 +63,7 @@ def trained(place: Path, *runs: str) -> dict[str, Path]:
 def test_the_best_run_of_the_first_seed_is_copied(means: dict[str, float] | None, best: str, tmp_path: Path) -> None:
     runs = trained(tmp_path / "pretrained", "a", "b")
     place = tmp_path / "adopted"
-    assert adopt("held_out", measured(tmp_path / "results", means), place, **runs) == place
+    assert adopt("held_out", measured(tmp_path / "results", means), place, **name_group("encoders", runs)) == place
     assert (place / "vocabulary/words.json").read_text() == f"words of {best}, 0"
     card = (place / "README.md").read_text()
     assert card.startswith(f"# {best}, 0\n") and ("## What it finds" in card) == (means is not None)
@@ -77,7 +78,7 @@ def test_what_was_adopted_before_is_replaced(tmp_path: Path) -> None:
     )
     place.mkdir()
     (place / "of another.txt").touch()
-    adopt("held_out", results, place, **runs)
+    adopt("held_out", results, place, **name_group("encoders", runs))
     assert sorted(file.name for file in place.iterdir()) == ["README.md", "vocabulary"]
 
 

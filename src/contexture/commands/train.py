@@ -85,9 +85,9 @@ def _finetune(config: "SystemConfig", given: argparse.Namespace) -> None:
     head = config.measured[given.variant].head
     from contexture.systems.launch import finetune_arguments, launch_finetuning
     from contexture.tasks.base import Contestant
-    from contexture.tasks.registry import load_task
+    from contexture.tasks.registry import TASKS
 
-    options = load_task(given.task).options(config.task(given.task), head)
+    options = TASKS[given.task].load().options(config.task(given.task), head)
     option = given.option or (options[0] if options else None)
     if option not in options:
         raise SystemExit(f"{given.task} fine-tunes {options} of {given.variant}, not {option!r}")

@@ -14,6 +14,12 @@ ROWS_A_GROUP = 1000
 ROWS_AT_ONCE = 16_000
 
 
+def read_batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of all Parquet files below a folder, in the order of their names, batch by batch."""
+    for file in sorted(folder.rglob("*.parquet")):
+        yield from pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=columns)
+
+
 class ParquetRows:
     """A Parquet file, opened; OSError or ArrowInvalid where it is missing or damaged."""
 

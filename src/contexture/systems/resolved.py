@@ -10,7 +10,7 @@ from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
 from contexture.tasks.base import Contestant
-from contexture.tasks.registry import load_task
+from contexture.tasks.registry import TASKS
 
 #: Number of variants of a system whose main metric is logged to MLflow.
 NUM_MAIN_VARIANTS = 2
@@ -55,9 +55,10 @@ class ResolvedSystem:
         """Names in the catalog of the encoders of all runs."""
         return tuple(f"{run}-pretrained" for run in self.config.pretrain.runs)
 
-    def task_runs(self, task: str) -> list[str]:
-        """The runs whose encoders a task measures."""
-        return list(dict.fromkeys(run for name in self.config.variants_of(task) for run in self.config.runs_of(name)))
+    def task_datasets(self, task: str) -> list[str]:
+        """Names in the catalog of the encoders that a task measures."""
+        runs = dict.fromkeys(run for name in self.config.variants_of(task) for run in self.config.runs_of(name))
+        return [f"{run}-pretrained" for run in runs]
 
     @cached_property
     def finetune_options(self) -> dict[str, dict[str, list[str]]]:
@@ -72,7 +73,7 @@ class ResolvedSystem:
         variant = self.config.measured[name]
         if variant.model is not None or not variant.finetuned or len(self.config.runs_of(name)) != 1:
             return []
-        return load_task(task).options(self.config.task(task), variant.head)
+        return TASKS[task].load().options(self.config.task(task), variant.head)
 
     def contestants(self, task: str, models_dir: Path) -> list[Contestant]:
         """The variants that a task measures, of every seed; a published model is the same with every seed."""

@@ -1,7 +1,6 @@
 """Every task by its name, in the order of the tables: a line for each, which names its folder."""
 
 from contexture.imports import resolve
-from contexture.tasks.base import Task
 from contexture.tasks.spec import TaskSpec
 
 _FOLDERS = (
@@ -20,8 +19,3 @@ _FOLDERS = (
 )
 
 TASKS: dict[str, TaskSpec] = {name: resolve(f"contexture.tasks.{name}.spec:SPEC") for name in _FOLDERS}
-
-
-def load_task(name: str) -> Task:
-    """The implementation of a task."""
-    return TASKS[name].load()

@@ -6,17 +6,19 @@ from pathlib import Path
 
 from contexture.folders import work_folder
 from contexture.paths import FACTS_FILE, RECORDS_FILE, encoder_dir
+from contexture.pipelines.named import select_group
 from contexture.tasks.base import EncoderChooser
-from contexture.tasks.registry import load_task
+from contexture.tasks.registry import TASKS
 from contexture.training.card import CARD
 
 
-def adopt(chooser: str, results: Path, place: Path, **pretrained: Path) -> Path:
+def adopt(chooser: str, results: Path, place: Path, **inputs: Path) -> Path:
     """The encoder, of the first seed, that the results of the task `chooser` choose, with these results on its card.
 
-    `pretrained` are the folders of the variants.
+    `inputs` are the folders of the variants, as `encoders/<variant>`.
     """
-    task = load_task(chooser)
+    pretrained = select_group(inputs, "encoders")
+    task = TASKS[chooser].load()
     assert isinstance(task, EncoderChooser)  # `TaskSpec.chooses_encoder`
     best = task.best_encoder(json.loads((results / FACTS_FILE).read_text(encoding="utf-8")), list(pretrained))
     run = pretrained[best]

@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.pipelines.adopt.nodes import adopt
-from contexture.pipelines.named import fixed
+from contexture.pipelines.named import fixed, name_group
 from contexture.systems.config import BEST
 from contexture.systems.resolved import ResolvedSystem
 
@@ -14,5 +14,5 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         return Pipeline([])
     chooser = system.config.chooser
     variants = {name: f"{name}-pretrained" for name in system.config.adoptable}
-    inputs = {"results": f"{chooser}-results", "place": "params:adopted_place", **variants}
+    inputs = {"results": f"{chooser}-results", "place": "params:adopted_place"} | name_group("encoders", variants)
     return Pipeline([node(fixed(adopt, chooser), inputs, "adopted", name="adopt", tags="adopt")], namespace=system.name)

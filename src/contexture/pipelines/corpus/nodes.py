@@ -19,7 +19,7 @@ from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.evaluation import Evaluation
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.tasks.base import TASK_FILE, DocumentTask
-from contexture.tasks.registry import load_task
+from contexture.tasks.registry import TASKS
 
 LOG = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     tables = []
     missing: dict[str, str] = {}
     for name, folder in zip(tasks, folders, strict=True):
-        task = load_task(name)
+        task = TASKS[name].load()
         assert isinstance(task, DocumentTask)  # `config.check_evaluation`
         if (table := task.documents(folder)) is None:
             told = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]

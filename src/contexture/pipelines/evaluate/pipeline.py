@@ -25,7 +25,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
 
 def _create_task_pipeline(system: ResolvedSystem, task: str, compute: ComputeConfig, included: set[str]) -> Pipeline:
     corpus = corpus_datasets(task, system)
-    encoders = [f"{run}-pretrained" for run in system.task_runs(task)]
+    encoders = system.task_datasets(task)
     if task in system.finetune_options:
         encoders.append(f"{task}-finetuned")
     inputs = {

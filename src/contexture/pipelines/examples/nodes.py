@@ -7,7 +7,7 @@ from typing import Any
 
 from contexture.pipelines.sources.nodes import name_of_text
 from contexture.systems.config import SystemConfig
-from contexture.tasks.registry import load_task
+from contexture.tasks.registry import TASKS
 from contexture.training.text import write_text_of
 
 LOG = logging.getLogger(__name__)
@@ -29,5 +29,5 @@ def training_config(config: SystemConfig, **data: Path) -> dict[str, Any]:
     Raises ValueError where a task cannot be fine-tuned on its data, before hours are spent on training.
     """
     for task, folder in data.items():
-        load_task(task).check(config.task(task), folder)
+        TASKS[task].load().check(config.task(task), folder)
     return config.plain()

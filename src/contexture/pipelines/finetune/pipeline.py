@@ -14,7 +14,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
     nodes = [
         node(
             fixed(finetune_all, system, task, compute),
-            [f"{task}-data", "params:models_place", *(f"{run}-pretrained" for run in system.task_runs(task))],
+            [f"{task}-data", "params:models_place", *system.task_datasets(task)],
             f"{task}-finetuned",
             name=f"finetune_{task}",
         )

@@ -7,6 +7,7 @@ from typing import Any
 from contexture.config import ComputeConfig
 from contexture.encoders.saved import of_seed
 from contexture.paths import encoder_dir
+from contexture.pipelines.named import select_group
 from contexture.pipelines.trainings import Training, config_file, train_all
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
@@ -15,13 +16,13 @@ from contexture.training.fleet import Job
 
 
 def pretrain_all(
-    system: ResolvedSystem, compute: ComputeConfig, vocabulary: Path, pretrained_dir: Path, **examples: Path
+    system: ResolvedSystem, compute: ComputeConfig, vocabulary: Path, pretrained_dir: Path, **inputs: Path
 ) -> list[Path]:
     """Train every run with every seed; finished ones that nothing changed are kept.
 
-    `examples` are the folders of the examples by kind.
+    `inputs` are the folders of the examples, as `examples/<kind>`.
     """
-    config, trainings = system.config, []
+    config, examples, trainings = system.config, select_group(inputs, "examples"), []
     for seed in range(config.seeds):
         for run in config.order:
             folder, start, other = encoder_dir(pretrained_dir, run, seed), config.before(run), config.folder_before(run)

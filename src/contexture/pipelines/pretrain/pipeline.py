@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.config import ComputeConfig
-from contexture.pipelines.named import fixed
+from contexture.pipelines.named import fixed, name_group
 from contexture.pipelines.pretrain.nodes import gather, pretrain_all
 from contexture.systems.resolved import ResolvedSystem
 
@@ -18,7 +18,7 @@ def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
     runs = list(system.run_datasets)
     train = node(
         fixed(pretrain_all, system, compute),
-        {"vocabulary": vocabulary, "pretrained_dir": "params:pretrained_place", **examples},
+        {"vocabulary": vocabulary, "pretrained_dir": "params:pretrained_place"} | name_group("examples", examples),
         runs,
         name="pretrain",
     )

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from contexture.tasks.registry import load_task
+from contexture.tasks.registry import TASKS
 
 
 def read_task(name: str, source: Any, demo: Path, place: Path) -> Path:
     """Read and check a task's files once, before hours are spent; `demo` is where the made-up world lies, if asked."""
-    load_task(name).read(source, demo, place)
+    TASKS[name].load().read(source, demo, place)
     return place

@@ -39,10 +39,9 @@ class HeldOutSettings(TaskSettings):
 
     def search_words(self, passages: Path) -> Bm25Config:
         """BM25 without the function words of the passages' main language; see `TaskSettings.search_words`."""
-        import pyarrow.parquet as pq
+        from contexture.retrieval.parquet_rows import read_batches
 
-        files = sorted(passages.rglob("*.parquet"))
-        columns = [pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist() for file in files]
-        languages = Counter(doc_id.partition(":")[0] for column in columns for doc_id in column)
+        ids = (doc_id for batch in read_batches(passages, ["doc_id"]) for doc_id in batch["doc_id"].to_pylist())
+        languages = Counter(doc_id.partition(":")[0] for doc_id in ids)
         most = max(sorted(languages), key=lambda lang: languages[lang], default="")
         return Bm25Config(self.k1, self.b, STOP_WORDS.get(most))

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from contexture.folders import work_folder
 from contexture.retrieval.config import Bm25Config
-from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE
+from contexture.retrieval.parquet_rows import ROWS_A_GROUP, read_batches
 from contexture.splits import uniform
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.questions import names_of
@@ -82,7 +82,7 @@ def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: Held
     documents: set[str] = set()
     rows = 0
     with work_folder(folder) as work, pq.ParquetWriter(work / CANDIDATES, CANDIDATE) as writer:
-        for batch in _batches(passages, PASSAGE):
+        for batch in read_batches(passages, PASSAGE):
             writer.write_table(_candidates(batch), row_group_size=ROWS_A_GROUP)
             for row in batch.to_pylist():
                 documents.add(row["doc_id"])
@@ -98,11 +98,6 @@ def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: Held
     every = [*questions, *sentences, *named.questions()]
     words = settings.search_words(passages)
     return Evidence(every, folder / CANDIDATES, rows, len(documents), len(out), named.unknown(), words)
-
-
-def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    for file in sorted(folder.rglob("*.parquet")):
-        yield from pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=columns)
 
 
 def _candidates(batch: pa.RecordBatch) -> pa.Table:
@@ -154,7 +149,7 @@ def _links(paragraphs: Path, held: list[dict[str, Any]], documents: set[str], mo
     """A sentence with several links has all their pages for answers."""
     out = {row["doc_id"] for row in held}
     found: dict[tuple[str, str], set[str]] = {}
-    for batch in _batches(paragraphs, ["doc_id", "text", "sentences", "links"]) if out else ():
+    for batch in read_batches(paragraphs, ["doc_id", "text", "sentences", "links"]) if out else ():
         for row in batch.to_pylist():
             if row["doc_id"] not in out:
                 continue
