@@ -21,7 +21,7 @@ from contexture.demo import DemoConfig, write, write_demo_world
 from contexture.demo.grammar import render, topics
 from contexture.demo.novels import novel
 from contexture.demo.world import literal, outline, page
-from contexture.tasks.answer_selection.files import read_wikiqa
+from contexture.tasks.answer_selection.sets import read_wikiqa
 from tests.tasks.answer_selection.toys import ready
 
 NAMES = ["WikiQA-dev.tsv", "WikiQA-test.tsv", "WikiQA-train.tsv", "demo-pages-articles.xml.bz2", "squad-demo.json"]

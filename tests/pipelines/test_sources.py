@@ -20,7 +20,7 @@ from contexture.pipelines.sources import nodes
 from contexture.pipelines.sources.nodes import check_inputs, locate_sources, make_demo_world
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.tasks.answer_selection.config import AnswersConfig
-from contexture.tasks.fact_verification.config import ClaimFiles, VerificationConfig
+from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.ranking.config import RankingConfig, RankingSet
 from contexture.tasks.retrieval.config import RetrievalConfig
@@ -87,7 +87,7 @@ def test_the_made_up_world_is_written_where_anything_asks_for_it(
             "pairs": PairsConfig(input={"snli": "own"}),
             "ranking": RankingConfig(input={"own": RankingSet("squad", "own")}),
             "retrieval": RetrievalConfig(input=given("retrieval")),
-            "fact_verification": VerificationConfig(input=ClaimFiles("own", "own")),
+            "fact_verification": VerificationConfig(input={"train": "own", "dev": "own"}),
             "sentences": SentenceTasksConfig(
                 input=given("sentences"), analogies="demo" if asked == "analogies" else None
             ),

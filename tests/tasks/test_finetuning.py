@@ -24,7 +24,7 @@ from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
 from contexture.tasks.base import Contestant, Task
-from contexture.tasks.fact_verification.config import ClaimFiles, VerificationConfig
+from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.fact_verification.model import Verifier
 from contexture.tasks.fact_verification.task import FactVerificationTask
 from contexture.tasks.finetuned import HEAD, Examples, FinetunedModel, Step
@@ -273,7 +273,7 @@ CASES = {
     ),
     "fact_verification": Case(
         FactVerificationTask(), claims.settings(), "max_pool", "joint", claims.write_data, score_claims,
-        VerificationConfig(ClaimFiles("none.jsonl", "none")), Verifier,
+        VerificationConfig({"train": "none.jsonl", "dev": "none"}), Verifier,
     ),
     "multi_hop": Case(
         MultiHopTask(), reading(), "reader", "hop", lambda folder: hops.read(folder, hops.questions()), score_reader,

@@ -1,4 +1,4 @@
-"""What a task is: it reads its files, measures frozen encoders, and says how one is fine-tuned, if it can be."""
+"""What a task is: it reads its files, measures frozen encoders, and fine-tunes them if it can."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypedDict, runtime_checkable
 
 import pandas as pd
 
-#: What a folder of task data says of itself: `name`, `counts`, and `missing`, by what is not there.
+#: The report in a folder of task data: `name`, `counts`, and `missing`, reasons by set.
 TASK_FILE = "task.json"
 #: Between a protocol and the data set that a model learned from before.
 AFTER = "_after_"
@@ -16,7 +16,7 @@ WORD_AVERAGE = "word_average"
 
 
 class Row(TypedDict):
-    """A measured number: what a record has beside system, variant, seed and cost."""
+    """A measured number: a record without its system, variant, seed and cost."""
 
     task: str
     data: str
@@ -28,37 +28,37 @@ class Row(TypedDict):
 
 @dataclass(frozen=True)
 class Contestant:
-    """One variant of a system, of one seed, as a task meets it."""
+    """One variant of a system, trained with one seed."""
 
     variant: str
     seed: int
-    #: Folders of encoders, or names of published models; the vectors of several stand side by side.
+    #: Folders of encoders, or names of published models; their vectors are concatenated.
     encoders: tuple[str, ...]
-    #: Where this task's fine-tuned models of it lie, one folder an option (`Task.options`); None: not fine-tuned.
+    #: Folder of this task's fine-tuned models, one subfolder an option (`Task.options`); None: not fine-tuned.
     finetuned: Path | None = None
-    #: Of answer selection: the head that is fine-tuned.
+    #: The head that is fine-tuned on tasks that judge candidates.
     head: str | None = None
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a task found out about its contestants."""
+    """The results of a task."""
 
     #: Rows with `variant` and `seed`.
     records: list[dict[str, Any]] = field(default_factory=list)
-    #: What a page shows besides, as JSON values.
+    #: Further JSON values for the page.
     facts: dict[str, Any] = field(default_factory=dict)
-    #: What is kept beside the records, such as the score of every candidate.
+    #: Tables that are saved with the records, such as the score of every candidate.
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
-#: Does a function of a module for each tuple of arguments, side by side perhaps; the results in their order.
+#: Calls a module's function with each tuple of arguments, in parallel or not; returns the results in their order.
 Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 
 
 def one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """The plain `Each`."""
-    return [function(*given) for given in arguments]
+    """The serial `Each`."""
+    return [function(*args) for args in arguments]
 
 
 def measure_encoders(
@@ -70,7 +70,7 @@ def measure_encoders(
 
 
 def seeds_of(contestants: Sequence[Contestant]) -> list[int]:
-    """The seeds of all contestants, which their baselines have, too."""
+    """The seeds of all contestants, which are those of the baselines, too."""
     return sorted({contestant.seed for contestant in contestants})
 
 
@@ -93,16 +93,16 @@ class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 
     def read(self, source: Any, demo: Path, place: Path) -> None:
-        """Read and check the raw files once; write the folder `place`, `TASK_FILE` in it.
+        """Read and check the raw files once; write the folder `place` with its `TASK_FILE`.
 
-        `source` says where they are, `demo` is the folder of the made-up world. What is missing is named, not raised.
+        `source` says where they are, `demo` is the folder of the made-up world. Missing files are reported, not raised.
         """
 
     def check(self, settings: Any, data: Path) -> None:
-        """Raise ValueError where the data do not do for the settings, before anything is trained."""
+        """Raise ValueError, before any training, if the data do not fit the settings."""
 
     def options(self, settings: Any, head: str | None) -> list[str]:
-        """Names of the models that are fine-tuned of one contestant; none where the task is for frozen ones alone."""
+        """Names of the models that are fine-tuned for each contestant."""
 
     def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
         """Write the fine-tuned model to `folder`; deterministic in the contestant's seed."""
@@ -112,18 +112,18 @@ class Task(Protocol):
     ) -> Results:
         """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors.
 
-        What `TaskSpec.corpus` names is given by keyword.
+        The tables that `TaskSpec.corpus` names are passed by keyword.
         """
 
 
 class FrozenTask:
-    """What tasks have in common that measure encoders as they are, on whatever `read` let pass."""
+    """A task that measures frozen encoders alone, on all data that `read` wrote."""
 
     def check(self, settings: Any, data: Path) -> None:
-        """Nothing can be wrong: see `Task.check`."""
+        """See `Task.check`."""
 
     def options(self, settings: Any, head: str | None) -> list[str]:
-        """None: see `Task.options`."""
+        """See `Task.options`."""
         return []
 
     def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
@@ -133,12 +133,12 @@ class FrozenTask:
 
 @runtime_checkable
 class DocumentTask(Protocol):
-    """A task whose questions are about documents, which can be kept out of a corpus (`cleaning.evaluation`)."""
+    """A task whose documents can be kept out of a corpus (`cleaning.evaluation`)."""
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """What dev and test questions are about: title ("" where there is none) and text, a row a part of a document.
+        """The documents of dev and test questions: title (or "") and text, a row for each part of a document.
 
-        `data` is the folder that `Task.read` wrote; None where the files were missing.
+        `data` is the folder that `Task.read` wrote; None if the files were missing.
         """
 
 
@@ -150,4 +150,4 @@ class EncoderChooser(Protocol):
         """The best of the variants by the facts of `evaluate`; the first of them if too little was measured."""
 
     def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
-        """Markdown for the card of the encoder that was chosen, from the records of `evaluate`; "" without records."""
+        """Markdown for the card of the chosen encoder, from the records of `evaluate`; "" without records."""

@@ -22,7 +22,7 @@ from contexture.encoders.layout import Batch, Ints, Sentences, Specials, joint_l
 from contexture.seeding import mix
 
 HEAD = "head.safetensors"
-#: Inputs that `by_length` puts together.
+#: Inputs in a chunk of `by_length`.
 BATCH = 64
 
 
@@ -49,7 +49,7 @@ class Step:
 class Examples(ABC):
     """The training examples of a task, as an encoder reads them."""
 
-    #: What examples are called in errors.
+    #: Name of the examples in errors.
     noun: ClassVar[str]
     #: Whether the last batch of an epoch may be smaller, down to one example for all devices together. Otherwise the
     #: examples that do not fill a batch are left out of the epoch, and each device has the same number of examples.
@@ -71,10 +71,10 @@ class Examples(ABC):
 
 
 class FinetunedModel(nn.Module):
-    """An encoder and a head that judges its states.
+    """An encoder and a head on its states.
 
-    A subclass names the class of its settings, a dataclass, and that of its head, which is made of the settings and
-    the encoder; the file of the settings, and what a model is called in errors.
+    A subclass names the class of its settings (a dataclass), the class of its head (made of settings and encoder), the
+    file of the settings, and the title of the model in errors.
     """
 
     settings_class: ClassVar[type]
@@ -88,11 +88,21 @@ class FinetunedModel(nn.Module):
         self.encoder, self.settings = encoder, settings
         self.task: Any = type(self).head_class(settings, encoder)
 
+    @classmethod
+    def new(cls, encoder: Encoder, **settings: Any) -> Self:
+        """A model with a new head; ValidationError for settings that do not fit."""
+        return cls(encoder, TypeAdapter(cls.settings_class).validate_python(settings))
+
     def save(self, folder: Path) -> None:
-        """Write the encoder as all encoders are saved, the head and, last, the settings."""
+        """Write the encoder, the head and, last, the settings."""
         save_encoder(self.encoder, folder)
         save_file({name: weight.cpu() for name, weight in self.task.state_dict().items()}, folder / HEAD)
         (folder / self.settings_file).write_text(json.dumps(asdict(self.settings), indent=1), encoding="utf-8")
+
+    @classmethod
+    def load_settings(cls, folder: Path) -> Any:
+        """The settings of a model that `save` wrote."""
+        return TypeAdapter(cls.settings_class).validate_json((folder / cls.settings_file).read_bytes())
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -103,8 +113,7 @@ class FinetunedModel(nn.Module):
         folder = Path(folder)
         encoder = load_encoder(folder)
         try:
-            settings: Any = TypeAdapter(cls.settings_class).validate_json((folder / cls.settings_file).read_bytes())
-            model = cls(encoder, settings)
+            model = cls(encoder, cls.load_settings(folder))
             model.task.load_state_dict(load_file(folder / HEAD))
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"{folder} holds no whole {cls.title} ({error}); fine-tune it again") from error
@@ -112,7 +121,7 @@ class FinetunedModel(nn.Module):
 
     @torch.inference_mode()
     def predict(self, batch_of: Callable[[Ints], Batch], chunks: Iterable[Ints]) -> Iterator[tuple[Ints, Batch, Any]]:
-        """Of each chunk its row numbers, their batch and the logits of the head, without dropout."""
+        """Row numbers, batch and logits of the head, without dropout, of each chunk of rows."""
         device = next(self.parameters()).device
         with evaluating(self.encoder, self.task):
             for rows in chunks:
@@ -123,7 +132,7 @@ class FinetunedModel(nn.Module):
 def lay_out(
     texts: Sequence[Sequence[Ints]], slots: int, specials: Specials, layout: LayoutConfig, pairwise: bool = False
 ) -> Batch:
-    """The texts of each example, at most `slots`, as token ids → joint input, or pairs, with the `lengths` of rows."""
+    """Lay out the token ids of each example's texts, at most `slots`, as joint inputs or pairs, with row `lengths`."""
     lengths = np.full((len(texts), slots), -1, np.int64)
     for row, example in zip(lengths, texts, strict=True):
         row[: len(example)] = [len(text) for text in example]
@@ -140,12 +149,12 @@ def by_length(lengths: Ints) -> list[Ints]:
 
 @contextmanager
 def evaluating(*modules: nn.Module) -> Iterator[None]:
-    """Modules without dropout inside the block."""
-    before = [module.training for module in modules]
+    """Turn off the modules' dropout in the block."""
+    modes = [module.training for module in modules]
     for module in modules:
         module.eval()
     try:
         yield
     finally:
-        for module, training in zip(modules, before, strict=True):
+        for module, training in zip(modules, modes, strict=True):
             module.train(training)

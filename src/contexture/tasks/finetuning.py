@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytorch_lightning as pl
@@ -20,8 +20,8 @@ from contexture.folders import UNFINISHED
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
 from contexture.tasks.base import Contestant
-from contexture.tasks.finetuned import Examples, Step
-from contexture.tasks.settings import FinetuneSettings
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step
+from contexture.tasks.settings import FinetuneSettings, JointSettings
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import choose_precision
 from contexture.training.ranks import own_rank
@@ -61,7 +61,7 @@ class Batches(Dataset[dict[str, Any]]):
 
 @dataclass(frozen=True)
 class Finetuning:
-    """What a task gives to fine-tune one model."""
+    """The parts of a task that fine-tune one model."""
 
     #: The name of the head in the curves.
     label: str
@@ -76,6 +76,13 @@ class Finetuning:
     lower_is_better: bool = False
     #: Whether the first weights are measured, too, and kept if training finds none better; a new head says nothing yet.
     from_start: bool = False
+
+    @classmethod
+    def of_model(
+        cls, model: FinetunedModel, label: str, examples: Examples, metric: str, score: Callable[[], float], **more: Any
+    ) -> Self:
+        """Those of an encoder with a head that are saved together."""
+        return cls(label, model.encoder, model.task, examples, metric, score, model.save, **more)
 
 
 class _KeepBest(pl.Callback):
@@ -125,6 +132,14 @@ def load_start(contestant: Contestant) -> Encoder:
         raise ValueError(f"{contestant.variant}: several encoders side by side are not fine-tuned")
     torch.manual_seed(mix(contestant.seed, 3))
     return load_encoder(Path(contestant.encoders[0]), head=False)
+
+
+def load_joint_start(task: str, settings: JointSettings, contestant: Contestant, pairwise: bool) -> Encoder:
+    """`load_start`, with room for joint inputs, or for pairs. ValueError, too, if the settings have no layout."""
+    layout = settings.require_layout(task)
+    encoder = load_start(contestant)
+    encoder.make_room(layout.width, 2 if pairwise else layout.candidates + 1)
+    return encoder
 
 
 def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestant, folder: Path) -> float:

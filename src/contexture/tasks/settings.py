@@ -1,4 +1,4 @@
-"""What the settings of all tasks have in common, so that a system need not know the tasks."""
+"""Settings that all tasks share, so that a system need not know the tasks."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
@@ -22,53 +22,53 @@ class SourceSettings:
 
     @property
     def reads_demo(self) -> bool:
-        """Whether some of them are those of the demo."""
+        """Whether the demo writes some of them."""
         return getattr(self, "input", None) == DEMO
 
 
 @dataclass(config=STRICT, frozen=True)
 class TaskSettings:
-    """How a task measures and fine-tunes; here, what nothing need be said of."""
+    """How a task measures and fine-tunes, with defaults for tasks that need no more."""
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        """Raise ValueError if the settings name a variant that is not one of `variants`."""
 
     def restricted(self, variants: Collection[str]) -> Self:
         """The same for fewer variants."""
         return self
 
     def given(self, source: Any) -> Self:
-        """The same with what follows from the parameters that say where the files are."""
+        """The same, completed from the parameters that say where the files are."""
         return self
 
     def completed(self, streams: Iterable[StreamConfig]) -> Self:
-        """The same with what follows from the streams of the system."""
+        """The same, completed from the streams of the system."""
         return self
 
     def search_words(self, passages: Path) -> Bm25Config | None:
-        """How BM25 ranks the table of passages, for the search index to do it alike; here, the task does not say."""
+        """How BM25 ranks the table of passages, so that the search index ranks alike; None: no preference."""
         return None
 
     def of(self, option: str) -> Any:
-        """How one of the models is fine-tuned that `Task.options` names; here, all of them alike."""
+        """Settings of one of the models that `Task.options` names."""
         return self
 
     def before(self, option: str) -> str | None:
-        """The model of the same contestant that one begins with, in place of the encoder; here, none does."""
+        """The model of the same contestant from which this one starts; None: it starts from the encoder."""
         return None
 
     def identity(self, option: str) -> dict[str, Any]:
-        """What the weights of one of the models depend on, of all that stands here."""
+        """The settings on which the weights of one of the models depend."""
         return asdict(self)
 
     def data_of(self, option: str, data: Path) -> Path:
-        """The folder of the data that one of the models is made of, below that of the task's; here, all of it."""
+        """The folder, in the task's data or itself, that one of the models learns from."""
         return data
 
 
 @dataclass(config=STRICT, frozen=True)
 class FinetuneSettings(TaskSettings):
-    """How an encoder is fine-tuned on a task; here, what all of them are told."""
+    """How an encoder is fine-tuned on a task."""
 
     # Examples of an optimizer step, over all devices.
     batch_size: Positive = 32
@@ -85,7 +85,7 @@ class FinetuneSettings(TaskSettings):
             raise ValueError(f"batch_size {self.batch_size} must be a multiple of devices, {self.devices}")
 
     def training_steps(self, steps_per_epoch: int) -> tuple[int, int]:
-        """Return the maximal number of optimizer steps, and the number of steps between two dev scores."""
+        """The maximal number of optimizer steps, and the number of steps between two dev scores."""
         raise NotImplementedError
 
 

@@ -17,7 +17,7 @@ class LeagueUse:
     job: str  # in plain words
     opening: str  # of a sentence about it
     metric: str  # of the records
-    score: str  # how it is called
+    score: str  # its name
     meaning: str  # and what it says
     task: str = ""  # of the records; empty: the mean over all tasks of a protocol
     protocols: tuple[str, ...] = ()  # of such a mean, the first that was run
@@ -60,8 +60,8 @@ class TaskSpec:
     source: type[SourceSettings]
     #: The class that does the work, as "module:Class"; loaded on use.
     implementation: str
-    #: What `evaluate` gets besides, by name of the argument, if the system has it: folders of `paragraphs`, of
-    #: `passages`, or of a vocabulary of `words` with vectors.
+    #: Keyword arguments of `evaluate` that are passed if the system has them: folders of `paragraphs`, of `passages`,
+    #: or of a vocabulary of `words` with vectors.
     corpus: tuple[str, ...] = ()
     #: Whether the demo has its files only if `demo.languages` is 1 or more.
     needs_demo_languages: bool = False
@@ -71,6 +71,10 @@ class TaskSpec:
     documents_note: str = ""
     #: Whether its results choose the encoder of `search: best`: the class is an `EncoderChooser`.
     chooses_encoder: bool = False
+    #: "module:function" that checks a user's own questions for `contexture adapt`, which sets `<name>.input` to them.
+    own_questions: str = ""
+    #: "module:function" that measures any model for `contexture evaluate`.
+    measures_models: str = ""
     #: An older name of its key among the parameters.
     former_key: str = ""
     #: Further names of tasks among its records → titles.

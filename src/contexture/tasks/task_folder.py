@@ -1,8 +1,9 @@
 """The folder of a task's data: its report in `TASK_FILE`, and benchmarks that are missing."""
 
+import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from contexture.tasks.missing import BenchmarkMissing
 
 LOG = logging.getLogger(__name__)
 
-#: What `TASK_FILE` holds: the name of the data, counts and reasons of missing data by set, and what tasks add.
+#: Contents of `TASK_FILE`: the name of the data, `counts` and `missing` by set, and further keys of a task.
 Report = dict[str, Any]
 
 
 @contextmanager
 def write_task(folder: Path, names: Collection[str], /, **more: Any) -> Iterator[tuple[Path, Report]]:
-    """Fill a task's folder in the block, which replaces an older one when it is whole.
+    """Fill a task's folder in the block; it replaces an older one when it is complete.
 
     Args:
         folder: of the task's data.
@@ -51,14 +52,23 @@ def note_missing(report: Report, name: str) -> Iterator[None]:
         leave_out(report, name, str(error))
 
 
+def file_digests(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by its path."""
+    digests = {}
+    for path in paths:
+        with path.open("rb") as file:
+            digests[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
+
+
 def read_report(folder: Path) -> Report:
-    """The report in a task's folder."""
+    """Read the report in a task's folder."""
     report: Report = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))
     return report
 
 
 def check_sets(task: str, chosen: Collection[str], report: Report) -> None:
-    """Raise ValueError if a set that models shall be fine-tuned on is not among those of the task's input."""
+    """Raise ValueError if a set to fine-tune on is not among those of the task's input."""
     known = [*report["counts"], *report["missing"]]
     if unknown := [name for name in chosen if name not in known]:
         raise ValueError(f"{task}.finetune: no set is called {', '.join(unknown)}; {task}.input has {known}")

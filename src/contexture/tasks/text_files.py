@@ -10,7 +10,7 @@ from typing import Any, TextIO, cast
 
 
 def open_text(path: Path) -> TextIO:
-    """A file of lines, plain or .gz."""
+    """Open a file of lines, plain or .gz."""
     # Only \n ends a line: sentences hold other characters that Python would take for line ends.
     opened = gzip.open if path.suffix == ".gz" else open
     return cast(TextIO, opened(path, "rt", encoding="utf-8-sig", newline="\n"))
@@ -18,7 +18,7 @@ def open_text(path: Path) -> TextIO:
 
 @contextmanager
 def undamaged(path: Path) -> Iterator[None]:
-    """Damage that reading a file comes upon, said of it as a ValueError."""
+    """Raise ValueError if reading the file in the block finds damage."""
     try:
         yield
     except (EOFError, UnicodeDecodeError, gzip.BadGzipFile, zlib.error) as error:
@@ -26,7 +26,7 @@ def undamaged(path: Path) -> Iterator[None]:
 
 
 def json_of(line: str) -> Any:
-    """What a line of JSON says; ValueError or RecursionError where it is none, or cannot be written again."""
+    """Parse a line of JSON; ValueError or RecursionError if it is none, or cannot be written again."""
     row = json.loads(line)
     json.dumps(row, ensure_ascii=False).encode()  # half a character, such as \ud800, cannot
     return row

@@ -16,8 +16,7 @@ from contexture.tasks.base import Contestant
 from contexture.tasks.fact_verification.config import FactVerificationSettings
 from contexture.tasks.fact_verification.files import LABELS
 from contexture.tasks.fact_verification.finetune import finetune_claims
-from contexture.tasks.fact_verification.inputs import ClaimInputs
-from contexture.tasks.fact_verification.model import Verifier, VerifierSettings, load_verifier
+from contexture.tasks.fact_verification.model import ClaimInputs, Verifier, VerifierSettings, load_verifier
 from tests.tasks.answer_selection.toys import TOKENS, K, new_encoder
 from tests.tasks.fact_verification import toys
 

@@ -1,4 +1,4 @@
-"""Where the questions of answer selection come from, and how models of them are fine-tuned."""
+"""Settings of answer selection: where the questions come from, and how models are fine-tuned on them."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from contexture.tasks.base import AFTER
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
 
-#: What a set can be called; its models have a folder of that name.
+#: Pattern of the names of sets; the folders of their models have the same names.
 NAME = r"[a-z0-9]+(_[a-z0-9]+)*"
 
 
@@ -45,11 +45,10 @@ class AnswersConfig(SourceSettings):
 class AnswerModelSettings(JointSettings):
     """How one model is fine-tuned on questions and their candidate answers.
 
-    The defaults are the MSPP paper's values for WikiQA (section 4.1).
+    The defaults are the MSPP paper's values for WikiQA (section 4.1). A batch has `batch_size` groups of k candidates,
+    or pairs.
     """
 
-    # Inputs per optimizer step, over all devices: groups of k candidates, or pairs.
-    batch_size: Positive = 32
     # Passes over the training questions at most.
     epochs: Positive = 40
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=2e-6))
@@ -57,16 +56,16 @@ class AnswerModelSettings(JointSettings):
 
 @dataclass(config=STRICT, frozen=True)
 class AnswerSelectionSettings(AnswerModelSettings):
-    """How models are fine-tuned on sets of questions, one a set; frozen encoders need none of it."""
+    """How models are fine-tuned on sets of questions, one model a set."""
 
     # Sets that models are fine-tuned on; null: all of answer_selection.input.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] | None = None
-    # Set → what differs for it, such as {asnq: {epochs: 6}}.
+    # Set → settings that differ for it, such as {asnq: {epochs: 6}}.
     sets: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    # Set → the set that further models of it learn from before (TANDA: Garg, Vu and Moschitti, 2020). Each begins with
-    # the model of that set, which is trained once, and stands in the tables beside the one that does not.
+    # Set → the set that further models of it learn from before (TANDA: Garg, Vu and Moschitti, 2020). Each starts from
+    # the model of that set, which is trained once, and has its own columns in the tables.
     transfer: dict[str, str] = Field(default_factory=dict)
-    # How often pairwise and joint models answer the test questions, in turns, to see how long they take; 0: not at all.
+    # How often pairwise and joint models answer the test questions, in turns, to measure their time; 0: not at all.
     latency_rounds: Annotated[int, Field(ge=0)] = 0
 
     def __post_init__(self) -> None:
@@ -88,15 +87,15 @@ class AnswerSelectionSettings(AnswerModelSettings):
         return self if self.finetune is not None else replace(self, finetune=source.sets)
 
     def of(self, option: str) -> AnswerModelSettings:
-        """How a model is fine-tuned: as all are, but for what differs for its set."""
+        """The settings of all models, changed by those of its set."""
         name = set_of(option)
-        own = {field.name: getattr(self, field.name) for field in fields(AnswerModelSettings)}
         changed = self.sets.get(name, {})
         if isinstance(optimizer := changed.get("optimizer"), Mapping):
-            given = {field.name: getattr(self.optimizer, field.name) for field in fields(OptimizerConfig)}
-            changed = changed | {"optimizer": given | dict(optimizer)}
-        found: AnswerModelSettings = checked(AnswerModelSettings, own | changed, "sets", name)
-        return found
+            changed = changed | {"optimizer": _values(self.optimizer, OptimizerConfig) | dict(optimizer)}
+        settings: AnswerModelSettings = checked(
+            AnswerModelSettings, _values(self, AnswerModelSettings) | changed, "sets", name
+        )
+        return settings
 
     def before(self, option: str) -> str | None:
         """See `TaskSettings.before`."""
@@ -112,10 +111,14 @@ class AnswerSelectionSettings(AnswerModelSettings):
 
     @property
     def options(self) -> list[str]:
-        """The models of one contestant, each behind the one that it begins with."""
+        """The models of one contestant, each after the one that it starts from."""
         return [*(self.finetune or ()), *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
 
 
 def set_of(option: str) -> str:
     """The set that a model is of."""
     return option.partition(AFTER)[0]
+
+
+def _values(settings: Any, kind: type) -> dict[str, Any]:
+    return {field.name: getattr(settings, field.name) for field in fields(kind)}

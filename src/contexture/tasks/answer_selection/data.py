@@ -30,30 +30,30 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class AnswerRows:
-    """Rows of questions and candidates as token ids without special tokens, in memory or mapped into it from files.
+    """Rows of questions and candidates as token ids without special tokens, in memory or mapped from files.
 
-    Rows of a question that stand together are cut in groups of at most `size`, each of consecutive rows.
+    Consecutive rows of a question are cut in groups of at most `size`.
     """
 
-    #: The token ids of all texts one after the other, and where each text ends, behind a 0.
+    #: The token ids of all texts one after the other, and where each text ends, after a 0.
     tokens: npt.NDArray[Any]
     ends: npt.NDArray[Any]
     #: Of each row the numbers of its question and its candidate among the texts, and its label.
     questions: npt.NDArray[Any]
     candidates: npt.NDArray[Any]
     labels: npt.NDArray[Any]
-    #: The rows at which groups begin.
+    #: The first row of each group.
     starts: npt.NDArray[Any]
 
     @classmethod
     def in_memory(cls, answers: pd.DataFrame, encoder: Encoder, size: int) -> Self:
-        """Of a table with question_id, question, candidate and label, by the vocabulary of an encoder."""
+        """Tokenize a table with question_id, question, candidate and label."""
         parts = list(_columns([answers], encoder, size))
         return cls(**{name: np.concatenate([part[name] for part in parts]) for name in _DTYPES})
 
     @classmethod
     def on_disk(cls, tables: Iterable[pd.DataFrame], encoder: Encoder, size: int, folder: Path) -> Self:
-        """Of such tables one after the other, of which one at a time is in memory; files in `folder` hold the rest."""
+        """Tokenize such tables, of which one at a time is in memory, into files in `folder`."""
         folder.mkdir()
         with ExitStack() as stack:
             files = {name: stack.enter_context((folder / name).open("wb")) for name in _DTYPES}
@@ -82,7 +82,7 @@ class AnswerRows:
 
 
 class AnswerInputs(Examples):
-    """Model inputs made of rows; an example to train on is a group."""
+    """Model inputs made of rows; a training example is a group."""
 
     noun, small_last_batch = "groups of candidates", True
 
@@ -93,7 +93,7 @@ class AnswerInputs(Examples):
         return len(self.rows.starts)
 
     def training_batch(self, step: Step) -> Batch:
-        """See `Examples`; a device that gets no group reads one whose labels do not count."""
+        """See `Examples`; a device without a group reads one whose labels do not count."""
         own = step.own_rows
         batch = self.batch([self.rows.group(number) for number in (own if len(own) else step.rows[:1])])
         return batch if len(own) else batch | {"labels": torch.full_like(batch["labels"], IGNORED)}
@@ -115,7 +115,7 @@ def group_size(head: HeadKind, layout: LayoutConfig) -> int:
 
 
 def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """The columns of `AnswerRows` of each table; a question may go on from one table to the next."""
+    """The columns of `AnswerRows` of each table; a question may continue in the next table."""
     yield _typed(ends=[0])
     rows = texts = tokens = begin = 0
     question, question_id = -1, None
@@ -126,18 +126,19 @@ def _columns(tables: Iterable[pd.DataFrame], encoder: Encoder, size: int) -> Ite
         is_new = np.concatenate([[ids[0] != question_id], ids[1:] != ids[:-1]])
         numbers = np.arange(len(ids))
         read = tokenized([*table["candidate"], *table["question"].to_numpy()[is_new]], encoder.vocabulary)
-        asked = np.concatenate([[question], np.arange(texts + len(ids), texts + len(read.lengths))])[np.cumsum(is_new)]
+        new_questions = np.arange(texts + len(ids), texts + len(read.lengths))
+        questions = np.concatenate([[question], new_questions])[np.cumsum(is_new)]
         begins = np.maximum.accumulate(np.where(is_new, rows + numbers, begin))
         yield _typed(
             tokens=read.tokens,
             ends=tokens + np.cumsum(read.lengths),
-            questions=asked,
+            questions=questions,
             candidates=texts + numbers,
             labels=table["label"].to_numpy(),
             starts=(rows + numbers)[(rows + numbers - begins) % size == 0],
         )
         rows, texts, tokens = rows + len(ids), texts + len(read.lengths), tokens + len(read.tokens)
-        begin, question, question_id = begins[-1], asked[-1], ids[-1]
+        begin, question, question_id = begins[-1], questions[-1], ids[-1]
 
 
 def _typed(**columns: Any) -> dict[str, npt.NDArray[Any]]:
@@ -145,5 +146,5 @@ def _typed(**columns: Any) -> dict[str, npt.NDArray[Any]]:
 
 
 def _mapped(file: Path, kind: Any) -> npt.NDArray[Any]:
-    """The numbers of a file, read where they are asked for; there is no mapping of an empty one."""
+    """The numbers of a file, read on use; an empty file cannot be mapped."""
     return np.memmap(file, dtype=kind, mode="r") if file.stat().st_size else np.empty(0, dtype=kind)

@@ -1,4 +1,4 @@
-"""Every contestant on the questions of dev and test: frozen, fine-tuned, and what needs no training beside them."""
+"""Evaluate all contestants on the questions of dev and test, frozen and fine-tuned, and baselines without training."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -28,17 +28,16 @@ from contexture.tasks.examples import to_read
 NAME = "answer_selection"
 HELD_OUT = ("dev", "test")
 COLUMNS = [*QUESTION, "candidate_id", "label", "score"]
-#: Scores of all candidates are kept of sets of at most so many in dev and test: of ASNQ one run's have 930,062 rows.
+#: All candidates' scores are kept for sets of at most so many in dev and test: one run on ASNQ has 930,062.
 KEPT = 100_000
-#: Rows whose texts are embedded at a time, and texts at most that tell how rare words are.
+#: Rows whose texts are embedded at a time, and maximal number of texts whose words are counted.
 ROWS_AT_ONCE, TEXTS_COUNTED = 100_000, 1_000_000
 
 
-class _Shown(NamedTuple):
-    """Of the run with the best MAP on test: what it is called, and its scores."""
+class _Run(NamedTuple):
+    """A run on test: its −MAP, variant, protocol, seed and scores."""
 
-    run: tuple[str, str, int]
-    value: float
+    rank: tuple[float, str, str, int]
     scores: pd.DataFrame
 
 
@@ -49,19 +48,18 @@ def evaluate_answers(
     rounds: int = 0,
     each: Each = one_by_one,
 ) -> Results:
-    """P@1, MAP and MRR of all contestants and of the baselines on a set; the tables `scores` and `questions` have more.
+    """P@1, MAP and MRR of all contestants and baselines on a set; the tables `scores` and `questions` have more.
 
-    The fact `examples` has some test questions of the best contestant to read, `latency` how long models take, and
-    `rescued` questions that reading candidates jointly answers and pairs do not.
+    The fact `examples` has test questions of the best contestant, `latency` the seconds of models, and `rescued`
+    questions that joint models answer and pairs do not.
 
     Args:
-        contestants: the seeds of the baselines are theirs, too. The one whose head is ie_1 is the pairwise model: the
-            joint models of its seed order its first k anew.
+        contestants: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
         folder: of the set, as `sets.write_set` writes it; its name is that of the data.
         options: the models that were fine-tuned on the set. The protocols of one that learned from another set before
             are called so: `grouped_after_asnq`.
-        rounds: how often models answer in turns, to see how long they take; 0: not at all.
-        each: how encoders are measured, side by side or one by one.
+        rounds: of the measurement of latency; 0: none.
+        each: measures encoders in parallel or one by one.
     """
     parts = {split: pd.read_parquet(folder / f"{split}.parquet").assign(split=split) for split in HELD_OUT}
     parts = {split: part for split, part in parts.items() if len(part)}
@@ -73,47 +71,47 @@ def evaluate_answers(
         *(_finetuned(contestants, option, parts) for option in options),
     )
     keep = sum(map(len, parts.values())) <= KEPT
-    ours = {one.variant for one in contestants}
-    shown: _Shown | None = None
-    kept, measured, judged = [], [], []
+    pairwise = {contestant.variant: contestant.head == "ie_1" for contestant in contestants}
+    best: _Run | None = None
+    kept, measured, compared = [], [], []
     for run in runs:
-        scores = run[COLUMNS]
+        scores, variant = run[COLUMNS], run["variant"].iloc[0]
         kept += [scores] if keep else []
         measured.append(question_metrics(scores))
-        if run["variant"].iloc[0] in ours and run["split"].iloc[0] == "test":
-            shown = _better(shown, scores, measured[-1])
-            judged += [scores[scores["protocol"] == _judged(contestants, run["variant"].iloc[0])]]
+        if variant in pairwise and run["split"].iloc[0] == "test":
+            best = min(filter(None, [best, *_protocols(scores, measured[-1])]), key=lambda run: run.rank)
+            protocol = "grouped" if pairwise[variant] else "reranked"
+            compared.append(scores[scores["protocol"] == protocol])
     questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION, kind="stable", ignore_index=True)
-    facts: dict[str, Any] = {"examples": [_examples(shown, parts["test"], folder.name)] if shown else []}
+    facts: dict[str, Any] = {"examples": [_examples(best, parts["test"], folder.name)] if best else []}
     if rounds and "test" in parts and folder.name in options:
-        told = _latency(contestants, folder.name, parts["test"], rounds)
-        facts["latency"] = {folder.name: told} if told else {}
-    if judged and (changed := rescued(pd.concat(judged, ignore_index=True), parts["test"])):
+        latency = _latency(contestants, folder.name, parts["test"], rounds)
+        facts["latency"] = {folder.name: latency} if latency else {}
+    if compared and (changed := rescued(pd.concat(compared, ignore_index=True), parts["test"])):
         facts["rescued"] = {folder.name: changed}
-    found = {"questions": questions} | ({"scores": pd.concat(kept, ignore_index=True)} if keep else {})
-    return Results(to_records(questions, METRICS, NAME, folder.name), facts, found)
+    saved = {"questions": questions} | ({"scores": pd.concat(kept, ignore_index=True)} if keep else {})
+    return Results(to_records(questions, METRICS, NAME, folder.name), facts, saved)
 
 
 def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
-    """The cosine of every row's question and candidate, each in its role; 0 where either vector is 0."""
-    found = [_block(model, answers[first : first + ROWS_AT_ONCE]) for first in range(0, len(answers), ROWS_AT_ONCE)]
-    return np.concatenate(found)
+    """The cosine of each row's question and candidate, each in its role; 0 if either vector is 0."""
+    blocks = [_block(model, answers[first : first + ROWS_AT_ONCE]) for first in range(0, len(answers), ROWS_AT_ONCE)]
+    return np.concatenate(blocks)
 
 
 def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
-    asked, questions = pd.factorize(answers["question"])
-    said, candidates = pd.factorize(answers["candidate"])
-    left, right = unit(model.embed(list(questions), "query")), unit(model.embed(list(candidates), "document"))
-    scores: Scores = np.einsum("nd,nd->n", left[asked], right[said], dtype=np.float64)
+    left, questions = pd.factorize(answers["question"])
+    right, candidates = pd.factorize(answers["candidate"])
+    queries, documents = unit(model.embed(list(questions), "query")), unit(model.embed(list(candidates), "document"))
+    scores: Scores = np.einsum("nd,nd->n", queries[left], documents[right], dtype=np.float64)
     return scores
 
 
 def _frozen(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame], each: Each) -> Iterator[pd.DataFrame]:
-    """Contestants that start from the same encoders have the same scores, which are computed once."""
-    known = measure_encoders(_cosines, contestants, each, parts)
-    for one in contestants:
-        for split, scores in known[one.encoders].items():
-            yield _run(parts[split].assign(score=scores), one.variant, one.seed, split)
+    scores = measure_encoders(_cosines, contestants, each, parts)
+    for contestant in contestants:
+        for split, values in scores[contestant.encoders].items():
+            yield _run(parts[split].assign(score=values), contestant.variant, contestant.seed, split)
 
 
 def _cosines(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
@@ -124,12 +122,9 @@ def _cosines(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[
 def _baselines(seeds: Sequence[int], parts: dict[str, pd.DataFrame], idf: dict[str, float]) -> Iterator[pd.DataFrame]:
     for split, part in parts.items():
         for seed in seeds:
-            scores = {
-                "random_order": random_order(part, seed),
-                "file_order": file_order(part),
-                "word_overlap": word_overlap(part, idf),
-            }
-            yield from (_run(part.assign(score=found), name, seed, split) for name, found in scores.items())
+            yield _run(part.assign(score=random_order(part, seed)), "random_order", seed, split)
+            yield _run(part.assign(score=file_order(part)), "file_order", seed, split)
+            yield _run(part.assign(score=word_overlap(part, idf)), "word_overlap", seed, split)
 
 
 def _idf(folder: Path) -> dict[str, float]:
@@ -142,24 +137,19 @@ def _finetuned(
     contestants: Sequence[Contestant], option: str, parts: dict[str, pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
     pairwise: dict[tuple[int, str], Scores] = {}
-    before = option.partition(AFTER)[2]
-    for one in sorted(contestants, key=lambda one: one.head != "ie_1"):  # stable: the pairwise models come first
-        if one.finetuned is None or not is_encoder(one.finetuned / option):
+    suffix = "".join(option.partition(AFTER)[1:])
+    # The sort is stable: the pairwise models come first.
+    for contestant in sorted(contestants, key=lambda contestant: contestant.head != "ie_1"):
+        if contestant.finetuned is None or not is_encoder(contestant.finetuned / option):
             continue
-        model = load_answer_model(one.finetuned / option)
+        model, seed = load_answer_model(contestant.finetuned / option), contestant.seed
         for split, part in parts.items():
-            first = None if one.head == "ie_1" else pairwise.get((one.seed, split))
-            found = score_model(model, part, first)
-            if one.head == "ie_1":
-                pairwise.setdefault((one.seed, split), found["score"].to_numpy(np.float64))
-            protocol = found["protocol"] + (f"{AFTER}{before}" if before else "")
-            yield _run(found.assign(protocol=protocol), one.variant, one.seed, split)
-
-
-def _judged(contestants: Sequence[Contestant], variant: str) -> str:
-    """The protocol of a pairwise variant that joint ones order anew, or theirs."""
-    pairwise = any(one.head == "ie_1" for one in contestants if one.variant == variant)
-    return "grouped" if pairwise else "reranked"
+            if contestant.head == "ie_1":
+                scores = score_model(model, part)
+                pairwise.setdefault((seed, split), scores["score"].to_numpy(np.float64))
+            else:
+                scores = score_model(model, part, pairwise.get((seed, split)))
+            yield _run(scores.assign(protocol=scores["protocol"] + suffix), contestant.variant, seed, split)
 
 
 def _latency(
@@ -167,38 +157,34 @@ def _latency(
 ) -> list[dict[str, Any]]:
     """Of the first model with each head; other models with it are as large."""
     first: dict[str, Path] = {}
-    for one in contestants:
-        if one.head is not None and one.finetuned is not None and is_encoder(one.finetuned / option):
-            first.setdefault(one.head, one.finetuned / option)
-    return measure_latency({head: load_answer_model(place) for head, place in sorted(first.items())}, answers, rounds)
+    for contestant in contestants:
+        if contestant.head is not None and contestant.finetuned and is_encoder(contestant.finetuned / option):
+            first.setdefault(contestant.head, contestant.finetuned / option)
+    return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 
-def _better(shown: _Shown | None, scores: pd.DataFrame, questions: pd.DataFrame) -> _Shown:
-    """The best so far; of equal ones the first by name."""
+def _protocols(scores: pd.DataFrame, questions: pd.DataFrame) -> Iterator[_Run]:
+    """A run on test by its protocols."""
     variant, seed = str(questions["variant"].iloc[0]), int(questions["seed"].iloc[0])
     for protocol, value in questions.groupby("protocol")["map"].mean().items():
-        run = variant, str(protocol), seed
-        if shown is None or (-value, run) < (-shown.value, shown.run):
-            shown = _Shown(run, float(value), scores[scores["protocol"] == protocol])
-    assert shown is not None
-    return shown
+        yield _Run((-float(value), variant, str(protocol), seed), scores[scores["protocol"] == protocol])
 
 
-def _examples(shown: _Shown, answers: pd.DataFrame, data: str) -> dict[str, Any]:
-    """Of the best run: questions with a right candidate at the top, and others."""
+def _examples(best: _Run, answers: pd.DataFrame, data: str) -> dict[str, Any]:
+    """Questions with a right candidate at the top, and others."""
     texts = answers[["question_id", "candidate_id", "question", "candidate"]]
-    scored = ranked(shown.scores).merge(texts, "left", on=["question_id", "candidate_id"])
+    scored = ranked(best.scores).merge(texts, "left", on=["question_id", "candidate_id"])
     first = scored.groupby("question_id").head(1)
     right = scored[scored["label"] == 1].drop_duplicates("question_id").set_index("question_id")["candidate"]
 
-    def row(place: int) -> dict[str, str]:
-        found = first.iloc[place]
-        return {"question": found["question"], "found": found["candidate"], "right": right[found["question_id"]]}
+    def row(number: int) -> dict[str, str]:
+        top = first.iloc[number]
+        return {"question": top["question"], "found": top["candidate"], "right": right[top["question_id"]]}
 
-    variant, protocol, _ = shown.run
+    _, variant, protocol, _ = best.rank
     return to_read(variant, protocol, (first["label"] == 1).tolist(), row) | {"data": data}
 
 
 def _run(scores: pd.DataFrame, variant: str, seed: int, split: str) -> pd.DataFrame:
-    """The scores of one run, as rows of the table of all; frozen, unless the protocol is there."""
+    """Add the columns of a run; its protocol is `frozen` unless the scores have one."""
     return scores.assign(variant=variant, seed=seed, split=split, protocol=scores.get("protocol", "frozen"))

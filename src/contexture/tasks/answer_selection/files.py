@@ -1,6 +1,6 @@
 """Files of questions with candidate sentences, in the published forms of answer selection.
 
-One reader, told by what a file begins with:
+One reader recognizes the form by the beginning of a file:
 
 - WikiQA (Yang, Yih and Meek, 2015): a table with the columns QuestionID, Question, …, Label. TREC-QA is also passed
   on in this form.
@@ -13,36 +13,29 @@ One reader, told by what a file begins with:
 - ASNQ (Garg, Vu and Moschitti, 2020): lines of question, sentence and label, no header. The label is 4 for a sentence
   of the long answer that holds the short one, which alone is right; 1 to 3 are the kinds of wrong ones.
 
-A question with its candidates is read at a time, so that files of any length can be.
+One question with its candidates is in memory at a time.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain, groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-import pandas as pd
-
-from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.text_files import json_of, open_text, undamaged
 
 SPLITS = ("train", "dev", "test")
 
 #: Columns of WikiQA's files.
 _COLUMNS = ("QuestionID", "Question", "SentenceID", "Sentence", "Label", "DocumentTitle")
-_WIKIQA_REMEDY = (
-    "Download the WikiQA corpus from Microsoft (https://www.microsoft.com/download/details.aspx?id=52419), "
-    "unpack it and name the folder that holds WikiQA-train.tsv, WikiQA-dev.tsv and WikiQA-test.tsv "
-    "(or the same gzipped), or files of your own in that format."
-)
-#: Of the files of a folder of tokens: questions, candidates, labels, ids.
+#: The files of a folder of tokens: questions, candidates, labels, ids.
 TOKENS = ("a.toks", "b.toks", "sim.txt", "id.txt")
-#: What ASNQ calls its labels, and the one that is right.
+#: ASNQ's labels, and the one that is right.
 _ASNQ_LABELS, _ASNQ_RIGHT = ("1", "2", "3", "4"), "4"
 _QA_PAIRS = re.compile(r"""<QApairs id=(?:'([^']*)'|"([^"]*)")>""")
-_BLOCKS = ("question", "positive", "negative")
+_BLOCKS = ("<question>", "<positive>", "<negative>")
 
 
 class Candidate(NamedTuple):
@@ -60,89 +53,50 @@ class Question(NamedTuple):
     id: str
     text: str
     candidates: list[Candidate]
-    renamed: bool = False  # because its id is that of a question before it
+    renamed: bool = False  # because an earlier question has the same id
 
 
 #: A line of a file and its number.
 _Line = tuple[int, str]
 
 
-def read_wikiqa(source: Path | Mapping[str, Path]) -> pd.DataFrame:
-    """Read train, dev and test: a folder with `WikiQA-<split>.tsv` or `.tsv.gz`, or the files by split.
-
-    Returns:
-        One row a candidate, in file order: split, question_id, question, candidate_id, candidate, label (0 or 1),
-        title, position (0.. within the question).
-
-    Raises:
-        BenchmarkMissing: the folder or one of the files is absent.
-        ValueError: a file is not in the format; the text names file, line and remedy.
-    """
-    files = source if isinstance(source, Mapping) else {split: _find_wikiqa(source, split) for split in SPLITS}
-    rows = [
-        (split, question.id, question.text, one.id, one.text, one.label, one.title, position)
-        for split, path in files.items()
-        for question in _wikiqa_questions(path)
-        for position, one in enumerate(question.candidates)
-    ]
-    columns = ["split", "question_id", "question", "candidate_id", "candidate", "label", "title", "position"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def read_questions(path: Path) -> Iterator[Question]:
     """The questions of a file, or of a folder of tokens, in its order.
 
-    In WikiQA's form the candidates of a question must stand together, and be told apart by their ids. In a folder of
-    tokens lines that follow one another with the same id and question are one, in the pseudo-XML a block is; where an
-    id comes again, `#2` and so on is put behind it. In ASNQ's form a question is its text: where it comes again, so
-    does its id, and the candidates are numbered on.
+    In WikiQA's form the candidates of a question must stand together and have different ids. In a folder of tokens
+    consecutive lines with the same id and question are one question, in the pseudo-XML a block is; a repeated id gets
+    the suffix `#2` and so on. In ASNQ's form a question is its text: if it is repeated, so is its id, and the
+    candidates are numbered on.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: it is in none of the forms, or damaged; the text names file, line and remedy.
     """
-    if path.is_dir():
-        with undamaged(path):
+    with undamaged(path):
+        if path.is_dir():
             yield from _token_questions(path)
-        return
-    with undamaged(path), open_text(path) as file:
-        yield from _told_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
+            return
+        with open_text(path) as file:
+            yield from _line_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
 
 
-def _find_wikiqa(folder: Path, split: str) -> Path:
-    plain = folder / f"WikiQA-{split}.tsv"
-    for path in (plain, plain.with_suffix(".tsv.gz")):
-        if path.is_file():
-            return path
-    raise BenchmarkMissing("WikiQA", plain, _WIKIQA_REMEDY)
-
-
-def _wikiqa_questions(path: Path) -> Iterator[Question]:
-    try:
-        with undamaged(path), open_text(path) as file:
-            yield from _table_questions(path, enumerate((line.rstrip("\r\n") for line in file), start=1))
-    except FileNotFoundError as error:
-        raise BenchmarkMissing("WikiQA", path, _WIKIQA_REMEDY) from error
-
-
-def _told_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    """By what the first line that is not empty says."""
-    first = next(((number, line) for number, line in lines if line.strip()), None)
-    if first is None:
+def _line_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
+    """Choose the form by the first line that is not empty."""
+    number, first = next(((number, line) for number, line in lines if line.strip()), (0, ""))
+    if not number:
         raise ValueError(f"{path} is empty; fetch it again")
-    both = chain([first], lines)
-    fields = first[1].split("\t")
-    if first[1].lstrip().startswith("{"):
-        yield from _json_questions(path, both)
-    elif first[1].startswith("<"):
-        yield from _pseudo_xml_questions(path, both)
+    fields, rest = first.split("\t"), chain([(number, first)], lines)
+    if first.lstrip().startswith("{"):
+        yield from _json_questions(path, rest)
+    elif first.startswith("<"):
+        yield from _pseudo_xml_questions(path, rest)
     elif len(fields) == 3:
-        yield from _asnq_questions(path, both)
+        yield from _asnq_questions(path, rest)
     elif set(fields) & set(_COLUMNS):
-        yield from _table_questions(path, both)
+        yield from _table_questions(path, rest)
     else:
         raise ValueError(
-            f"{path}, line {first[0]}: {first[1][:60]!r} begins none of the forms: WikiQA's table with a header, "
+            f"{path}, line {number}: {first[:60]!r} begins none of the forms: WikiQA's table with a header, "
             "TREC-QA's pseudo-XML, JSON lines, ASNQ's question, sentence and label from 1 to 4 with tabs between them; "
             "see docs/mspp.md"
         )
@@ -150,10 +104,9 @@ def _told_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
     """WikiQA's form."""
-    number, first = next(lines, (1, ""))
+    number, first = next(lines)
     header = first.split("\t")
-    missing = [column for column in _COLUMNS if column not in header]
-    if missing:
+    if missing := [column for column in _COLUMNS if column not in header]:
         raise ValueError(
             f"{path}, line {number}: no column {', '.join(missing)}; the first line must name the tab-separated "
             "columns QuestionID Question DocumentID DocumentTitle SentenceID Sentence Label"
@@ -171,7 +124,7 @@ def _table_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
 
 def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterator[tuple[str, str, Candidate]]:
     """Question id, question and candidate of every row."""
-    places = [header.index(column) for column in _COLUMNS]
+    columns = [header.index(column) for column in _COLUMNS]
     for number, line in lines:
         if not line:
             continue
@@ -181,32 +134,31 @@ def _table_rows(path: Path, lines: Iterator[_Line], header: list[str]) -> Iterat
                 f"{path}, line {number}: {len(fields)} fields where the header has {len(header)}; "
                 "remove tabs and line breaks inside the fields"
             )
-        known, question, candidate, text, label, title = (fields[place] for place in places)
+        question_id, question, candidate_id, text, label, title = (fields[column] for column in columns)
         if label not in ("0", "1"):
             raise ValueError(f"{path}, line {number}: Label is {label!r}; it must be 0 or 1")
-        yield known, question, Candidate(candidate, text, int(label), title)
+        yield question_id, question, Candidate(candidate_id, text, int(label), title)
 
 
 def _together(path: Path, rows: Iterable[tuple[str, str, Candidate]]) -> Iterator[Question]:
-    """Rows that follow one another with the same id and text as one question."""
-    for (known, text), of_question in groupby(rows, key=lambda row: row[:2]):
+    """Consecutive rows with the same id and text as one question."""
+    for (question_id, text), of_question in groupby(rows, key=lambda row: row[:2]):
         candidates = [row[2] for row in of_question]
-        ids = {one.id for one in candidates}
-        if len(ids) < len(candidates):
-            twice = next(one.id for place, one in enumerate(candidates) if one.id in {c.id for c in candidates[:place]})
+        [(most, count)] = Counter(candidate.id for candidate in candidates).most_common(1)
+        if count > 1:
             raise ValueError(
-                f"{path}: question {known} has two candidates {twice}; "
+                f"{path}: question {question_id} has two candidates {most}; "
                 "give every candidate of a question a SentenceID of its own"
             )
-        yield Question(known, text, candidates)
+        yield Question(question_id, text, candidates)
 
 
-def _told_apart(known: str, seen: dict[str, int]) -> str:
-    """The id of a question, or, where there was one, the same with #2 and so on behind it; `seen`: how often."""
-    name = known
+def _unique_id(question_id: str, seen: dict[str, int]) -> str:
+    """The id of a question, with #2 and so on if it is repeated; `seen`: how often."""
+    name = question_id
     while name in seen:
-        seen[known] += 1
-        name = f"{known}#{seen[known]}"
+        seen[question_id] += 1
+        name = f"{question_id}#{seen[question_id]}"
     seen[name] = 1
     return name
 
@@ -215,18 +167,18 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
     seen: dict[str, int] = {}
     question: Question | None = None
     for number, line in lines:
-        tag, place = line.strip(), f"{path}, line {number}"
+        tag, position = line.strip(), f"{path}, line {number}"
         if tag in ("", "<root>", "</root>"):
             continue
-        if found := _QA_PAIRS.fullmatch(tag):
+        if match := _QA_PAIRS.fullmatch(tag):
             if question is not None:
-                raise ValueError(f"{place}: {tag} begins before </QApairs> ended question {question.id}")
-            known = found[1] or found[2] or ""
-            name = _told_apart(known, seen)
-            question = Question(name, "", [], name != known)
-        elif question is None or tag not in (*(f"<{name}>" for name in _BLOCKS), "</QApairs>"):
+                raise ValueError(f"{position}: {tag} begins before </QApairs> ended question {question.id}")
+            question_id = match[1] or match[2] or ""
+            name = _unique_id(question_id, seen)
+            question = Question(name, "", [], name != question_id)
+        elif question is None or tag not in (*_BLOCKS, "</QApairs>"):
             raise ValueError(
-                f"{place}: {line[:60]!r} where <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs> "
+                f"{position}: {line[:60]!r} where <QApairs id='…'>, <question>, <positive>, <negative> or </QApairs> "
                 "should stand; give TREC-QA's pseudo-XML as jacana distributes it"
             )
         elif tag == "</QApairs>":
@@ -237,7 +189,7 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
             if tag == "<question>":
                 question = question._replace(text=text)
             elif not question.text:
-                raise ValueError(f"{place}: question {question.id} has no text before its first candidate")
+                raise ValueError(f"{position}: question {question.id} has no text before its first candidate")
             else:
                 label = int(tag == "<positive>")
                 question.candidates.append(Candidate(str(len(question.candidates)), text, label))
@@ -246,13 +198,12 @@ def _pseudo_xml_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Questi
 
 
 def _block(path: Path, begun: int, lines: Iterator[_Line], tag: str) -> str:
-    """The text of a block that begins with line `begun`: its first line. Others, up to its end, are its analysis."""
+    """The first line of the block that begins with line `begun`, which is its text."""
     text, end = "", tag.replace("<", "</")
-    others = ("<QApairs ", "</QApairs>", *(f"<{name}>" for name in _BLOCKS))
     for number, line in lines:
         if line.strip() == end:
             return text
-        if line.startswith(others):
+        if line.startswith(("<QApairs ", "</QApairs>", *_BLOCKS)):
             raise ValueError(f"{path}, line {number}: {line.strip()} before {end}; fetch the file again")
         if number == begun + 1:
             text = " ".join(line.split())
@@ -265,10 +216,11 @@ def _json_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
             continue
         try:
             row = json_of(line)
-            candidates = [_json_candidate(place, one) for place, one in enumerate(row["candidates"])]
-            question = row["question"]
-            if not isinstance(question, str):
-                raise TypeError("question is no text")
+            question = _json_text(row, "question")
+            candidates = [
+                Candidate(str(position), _json_text(candidate, "sentence"), _json_label(candidate))
+                for position, candidate in enumerate(row["candidates"])
+            ]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"{path}, line {number}: no JSON object with question and candidates, each of these with sentence and "
@@ -277,12 +229,17 @@ def _json_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
         yield Question(str(number), question, candidates)
 
 
-def _json_candidate(place: int, one: Any) -> Candidate:
-    if not isinstance(one["sentence"], str):
-        raise TypeError("sentence is no text")
-    if one["label"] not in (0, 1):
-        raise ValueError(f"label {one['label']!r}")
-    return Candidate(str(place), one["sentence"], int(one["label"]))
+def _json_text(row: Any, key: str) -> str:
+    text = row[key]
+    if not isinstance(text, str):
+        raise TypeError(f"{key} is no text")
+    return text
+
+
+def _json_label(row: Any) -> int:
+    if row["label"] not in (0, 1):
+        raise ValueError(f"label {row['label']!r}")
+    return int(row["label"])
 
 
 def _token_questions(folder: Path) -> Iterator[Question]:
@@ -292,7 +249,7 @@ def _token_questions(folder: Path) -> Iterator[Question]:
         files = [stack.enter_context(open_text(folder / name)) for name in TOKENS]
         seen: dict[str, int] = {}
         for question in _together(folder, _token_rows(folder, files)):
-            name = _told_apart(question.id, seen)
+            name = _unique_id(question.id, seen)
             yield question._replace(id=name, renamed=name != question.id)
 
 
@@ -304,19 +261,21 @@ def _token_rows(folder: Path, files: list[TextIO]) -> Iterator[tuple[str, str, C
                 f"{folder}: {', '.join(ended)} ended before line {number}, which {', '.join(TOKENS)} must all have; "
                 "fetch the folder again"
             )
-        question, text, label, known = (field.strip() for field in fields)
+        question, text, label, question_id = (field.strip() for field in fields)
         if label not in ("0", "1"):
             raise ValueError(f"{folder / TOKENS[2]}, line {number}: the label is {label!r}; it must be 0 or 1")
-        yield known, question, Candidate(str(number), text, int(label))
+        yield question_id, question, Candidate(str(number), text, int(label))
 
 
 def _asnq_questions(path: Path, lines: Iterator[_Line]) -> Iterator[Question]:
-    known: dict[str, list[int]] = {}  # text → its number, and how many candidates it has had
+    numbers: dict[str, int] = {}  # of the texts
+    read = Counter[str]()  # candidates of each text
     for text, of_question in groupby(_asnq_rows(path, lines), key=lambda row: row[0]):
-        told = known.setdefault(text, [len(known) + 1, 0])
-        candidates = [Candidate(str(told[1] + n), row[1], row[2]) for n, row in enumerate(of_question)]
-        told[1] += len(candidates)
-        yield Question(str(told[0]), text, candidates)
+        number = numbers.setdefault(text, len(numbers) + 1)
+        rows = enumerate(of_question, start=read[text])
+        candidates = [Candidate(str(position), sentence, label) for position, (_, sentence, label) in rows]
+        read[text] += len(candidates)
+        yield Question(str(number), text, candidates)
 
 
 def _asnq_rows(path: Path, lines: Iterator[_Line]) -> Iterator[tuple[str, str, int]]:

@@ -6,22 +6,22 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
-from pydantic import TypeAdapter
 from safetensors.torch import load_file
 
 from contexture.metrics.ranking import mean_average_precision
 from contexture.tasks.answer_selection.config import AnswerModelSettings
 from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, group_size
-from contexture.tasks.answer_selection.head import AnswerSelection, AnswerSettings
+from contexture.tasks.answer_selection.head import AnswerSelection
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import inputs_of, score
 from contexture.tasks.base import Contestant
 from contexture.tasks.finetuned import HEAD
-from contexture.tasks.finetuning import Finetuning, finetune, load_start
+from contexture.tasks.finetuning import Finetuning, finetune, load_joint_start
 from contexture.training.pretrain import OBJECTIVE_WEIGHTS
 from contexture.training.ranks import own_rank
 
 LOG = logging.getLogger(__name__)
+NAME = "answer_selection"
 
 
 def finetune_answers(
@@ -33,55 +33,46 @@ def finetune_answers(
 ) -> float:
     """Fine-tune an encoder with its head; return the best MAP on dev. See `finetune`.
 
-    The head starts from the pre-training head of the same kind, where the encoder was trained with one (the paper uses
-    "the same prediction heads exploited in pre-training"), or from that of the model of answer selection whose encoder
-    it is (TANDA: first one set, then another). Such a model ranks answers before it has seen any, so that it is one of
-    those that are chosen from; what a new head makes of them is chance.
+    The head starts from the encoder's pre-training head of the same kind ("the same prediction heads exploited in
+    pre-training"), or from the head of the model of answer selection whose encoder it is (TANDA: first one set, then
+    another). Such a model is measured before training, too; a new head ranks by chance.
 
     `dev` is a table with question_id, question, candidate and label, the rows of a question together, `train` such
     tables one after the other, whose token ids are written to files in `folder` once, and read from there.
 
     ValueError for an encoder without states of tokens, no head, no layout, or no question to train or to develop on.
     """
-    layout = settings.require_layout("answer_selection")
     if dev.empty:
         raise ValueError("answer selection: there is no question of split 'dev'")
-    encoder = load_start(contestant)
-    saved = {"head": contestant.head, "head_style": settings.head_style, "layout": layout}
-    model_settings = TypeAdapter(AnswerSettings).validate_python(saved)  # an unknown head raises
-    head = model_settings.head
-    encoder.make_room(layout.width, 2 if head == "ie_1" else layout.candidates + 1)
-    model = AnswerModel(encoder, model_settings)
+    encoder = load_joint_start(NAME, settings, contestant, pairwise=contestant.head == "ie_1")
+    layout = settings.require_layout(NAME)
+    model = AnswerModel.new(encoder, head=contestant.head, head_style=settings.head_style, layout=layout)
     has_trained_head = start_head(model.task, Path(contestant.encoders[0]))
     held_out, groups = inputs_of(model, dev)
     questions = dev["question_id"].factorize()[0]
     tokens = folder / f"tokens-{own_rank()}"
     shutil.rmtree(tokens, ignore_errors=True)  # of a run that was killed
-    rows = AnswerRows.on_disk(train, encoder, group_size(head, layout), tokens)
+    rows = AnswerRows.on_disk(train, encoder, group_size(model.settings.head, layout), tokens)
+    examples = AnswerInputs(rows, model.settings.head, encoder, layout)
 
     def dev_map() -> float:
         return mean_average_precision(score(model, held_out, groups), held_out.rows.labels, questions)
 
-    examples = AnswerInputs(rows, head, encoder, layout)
-    task = Finetuning(
-        "answer_selection", encoder, model.task, examples, "map", dev_map, model.save, from_start=has_trained_head
-    )
+    task = Finetuning.of_model(model, NAME, examples, "map", dev_map, from_start=has_trained_head)
     best = finetune(task, settings, contestant, folder)
     shutil.rmtree(tokens)
     return best
 
 
 def start_head(task: AnswerSelection, start: Path) -> bool:
-    """Copy the head that an encoder was trained with into `task`, where it is of the same kind; say whether it was.
+    """Copy the head that an encoder was trained with into `task` if it is of the same kind; return whether it was.
 
-    The shapes tell `ie_k` from `ae_k`; a pairwise head judges another state than either: only that of a pairwise model
-    is carried on.
+    Shapes distinguish `ie_k` from `ae_k`. A pairwise head reads another state: only a pairwise model's is copied.
     """
     own = task.state_dict()
-    settings_file = start / AnswerModel.settings_file
-    if settings_file.exists():
-        settings = TypeAdapter(AnswerSettings).validate_json(settings_file.read_bytes())
-        heads = [load_file(start / HEAD)] if settings.head == task.head.kind else []
+    if (start / AnswerModel.settings_file).exists():
+        same = AnswerModel.load_settings(start).head == task.head.kind
+        heads = [load_file(start / HEAD)] if same else []
     elif task.head.kind == "ie_1" or not (start / OBJECTIVE_WEIGHTS).exists():
         return False
     else:

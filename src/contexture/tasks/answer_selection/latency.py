@@ -16,26 +16,25 @@ from contexture.tasks.finetuned import BATCH
 
 
 def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
-    """Score all candidates with each model, in turns, as other work on the machine then slows all alike.
+    """Score all candidates with each model, in turns, so that other work on the machine slows all alike.
 
     Returns:
-        One dict a model: `head` (its key), `seconds` (the median of the rounds, before which each scores once so that
-        nothing is done for the first time), `rounds`, `passes` (inputs that are read, each of a question and its
-        candidates), `tokens` (of all of them, padding not counted), `parameters` and `device`.
+        One dict a model: `head` (its key), `seconds` (the median of the rounds, after a round of warm-up), `rounds`,
+        `passes` (inputs that are read, each of a question and its candidates), `tokens` (of all of them, without
+        padding), `parameters` and `device`.
     """
     made = {head: inputs_of(model, answers) for head, model in models.items()}
     seconds: dict[str, list[float]] = {head: [] for head in models}
     for _ in range(rounds + 1):
         for head, model in models.items():
-            inputs, groups = made[head]
             began = time.perf_counter()
-            score(model, inputs, groups)
+            score(model, *made[head])
             seconds[head].append(time.perf_counter() - began)
-    found = []
+    rows = []
     for head, model in models.items():
         inputs, groups = made[head]
         batches = (inputs.batch(groups[first : first + BATCH]) for first in range(0, len(groups), BATCH))
-        found.append(
+        rows.append(
             {
                 "head": head,
                 "seconds": median(seconds[head][1:]),
@@ -46,4 +45,4 @@ def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, ro
                 "device": next(model.parameters()).device.type,
             }
         )
-    return found
+    return rows

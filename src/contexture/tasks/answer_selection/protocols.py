@@ -15,26 +15,13 @@ from contexture.metrics.scores import check_scores
 KEYS = ["question_id"]
 
 
-def group_candidates(n: int, k: int) -> list[range]:
-    """Cut the candidates 0..n-1 into consecutive groups of k; the last one may be shorter.
-
-    Padding the short group with slots that count as invalid is the caller's part.
-
-    Raises:
-        ValueError: if k is below 1 or n below 0.
-    """
-    if n < 0 or k < 1:
-        raise ValueError(f"cannot cut {n} candidates into groups of {k}")
-    return [range(start, min(start + k, n)) for start in range(0, n, k)]
-
-
 def ranked(scores: pd.DataFrame) -> pd.DataFrame:
     """The rows by question, best first, with the columns question_id, score, label and candidate_id.
 
-    Ties are decided by the worst case for the model: negatives before positives, then by `candidate_id`; never by the
+    Ties are broken by the worst case for the model: negatives before positives, then by `candidate_id`; never by the
     order of the rows. The index is the row's position in `scores`.
 
-    Raises ValueError for scores that `check_scores` refuses.
+    Raises ValueError for scores that `check_scores` rejects.
     """
     check_scores(scores, KEYS)
     by = [*KEYS, "score", "label", "candidate_id"]
@@ -43,43 +30,32 @@ def ranked(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def top_k_by(scores: pd.DataFrame, k: int) -> list[NDArray[np.int64]]:
-    """Return the k best scored candidates of each question (all, if it has fewer), as `ranked` has them.
+    """The `k` best scored candidates of each question, in the order of the question ids.
 
-    Args:
-        scores: question_id, candidate_id, label, score.
-        k: at least 1.
-
-    Returns:
-        One array a question, in the order of the question ids: positions of rows in `scores`, best first.
-
-    Raises:
-        ValueError: for scores that `check_scores` refuses, or k below 1.
+    Returns one array of positions in `scores` a question, best first as by `ranked`, which may raise ValueError.
     """
-    if k < 1:
-        raise ValueError(f"cannot keep the top {k} candidates")
     rows = ranked(scores)
     top = rows[rows.groupby(KEYS).cumcount() < k]
-    return [found.index.to_numpy() for _, found in top.groupby("question_id", sort=True)]
+    return [of_question.index.to_numpy() for _, of_question in top.groupby("question_id", sort=True)]
 
 
 def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
     """Put the joint model's order of the pairwise model's top k in front of the rest in pairwise order.
 
-    The metrics are then defined over the whole list: a positive that the pairwise model left out of its top
-    k counts at the rank it has there. As the two models' scores have no common scale, the new score is the
-    place in the merged order counted from the bottom; candidates that were tied in their part stay tied.
+    The metrics are then defined over the whole list: a positive that the pairwise model left out of its top k counts at
+    its rank there. The two models' scores have no common scale: the new score is the rank in the merged order from the
+    bottom; candidates that were tied in their part stay tied.
 
     Args:
         pairwise: question_id, candidate_id, label, score of the pairwise model for all candidates.
-        joint: [n] the joint model's scores for the rows that `top_k_by(pairwise, k)` names, whatever k, and
-            NaN for all others.
+        joint: [n] the joint model's scores for the rows that `top_k_by(pairwise, k)` names, for any k, NaN for others.
 
     Returns:
         `pairwise`, in its own order of rows, with the new score.
 
     Raises:
-        ValueError: for scores that `check_scores` refuses, lengths that differ, an infinite score, or a
-            question whose jointly scored candidates are not the top of the pairwise order.
+        ValueError: for scores that `check_scores` rejects, lengths that differ, an infinite score, or a question whose
+            jointly scored candidates are not the top of the pairwise order.
     """
     second = np.asarray(joint, np.float64)
     if second.shape != (len(pairwise),):
@@ -88,11 +64,10 @@ def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
     second = second[rows.index]
     rows["top"] = _checked_top(rows, second)
     rows["own"] = np.where(rows["top"], second, rows["score"])
-    rows["place"] = rows.groupby([*KEYS, "top"])["own"].rank(method="dense")
-    rest = rows["place"].where(~rows["top"], 0)
-    places_below = rest.groupby(rows["question_id"]).transform("max")
-    place = rows["place"] + places_below.where(rows["top"], 0)
-    return pairwise.assign(score=place.sort_index().to_numpy())
+    rows["rank"] = rows.groupby([*KEYS, "top"])["own"].rank(method="dense")
+    rest = rows["rank"].where(~rows["top"], 0).groupby(rows["question_id"]).transform("max")
+    merged = rows["rank"] + rest.where(rows["top"], 0)
+    return pairwise.assign(score=merged.sort_index().to_numpy())
 
 
 def _checked_top(rows: pd.DataFrame, joint: NDArray[np.float64]) -> NDArray[np.bool_]:

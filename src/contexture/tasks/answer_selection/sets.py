@@ -1,10 +1,8 @@
-"""Sets of questions, made ready once: their files found, checked against what was published, and written as Parquet.
+"""Sets of questions: their files are found, compared with the published counts, and written as Parquet.
 
-A question with its candidates is held at a time, and a group of rows on its way to the file: ASNQ's twenty million
-rows take little more memory than WikiQA's twenty thousand.
+One question with its candidates and one group of rows are in memory at a time, also of ASNQ's twenty million rows.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import pyarrow.parquet as pq
 
 from contexture.tasks.answer_selection.files import SPLITS, TOKENS, Question, read_questions
 from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.task_folder import file_digests
 from contexture.tasks.text_files import open_text
 
 SCHEMA = pa.schema(
@@ -30,11 +29,11 @@ SCHEMA = pa.schema(
         ("position", pa.int64()),
     ]
 )
-#: Rows of a group of a Parquet file, which are written, and read, at a time.
+#: Rows of a group of a Parquet file, which are written and read at a time.
 ROW_GROUP = 50_000
 
-#: What the file, or the folder of tokens, of each split can be called, the best first: what was cut to 40 tokens comes
-#: before what was not, train-all before train, all questions before those that are left of them here anyway.
+#: Names of the file, or the folder of tokens, of each split, the best first: candidates cut to 40 tokens before others,
+#: train-all before train, all questions before a filtered part of them.
 _NAMES = {
     "train": ["wikiqa-train", "train2393.cleanup", "train2393", "train-all", "train"],
     "dev": ["wikiqa-dev", *(f"dev-less-than-40{edit}" for edit in (".manual-edit", "")), "raw-dev", "dev"],
@@ -42,12 +41,12 @@ _NAMES = {
 }
 _NAMES |= {split: [*_NAMES[split], f"clean-{split}", f"{split}-filtered"] for split in ("dev", "test")}
 _ENDINGS = ("", ".tsv", ".jsonl", ".xml", ".tsv.gz", ".jsonl.gz", ".xml.gz")
-#: Which questions of ASNQ's dev.tsv are for development, and which for the test (Soldaini and Moschitti, 2020).
+#: Files with the questions of ASNQ's dev.tsv that are dev and test (Soldaini and Moschitti, 2020).
 _HALVES = {"dev": "unique.dev", "test": "unique.test"}
 
 
 class Size(NamedTuple):
-    """How large a split is."""
+    """Numbers of a split."""
 
     questions: int
     candidates: int
@@ -55,17 +54,17 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class Release:
-    """What is known of a published split: `read` is of its files, `kept` of the questions that can be ranked."""
+    """The counts of a published split, one for each edition."""
 
-    #: Questions; a filtered file has those alone that are kept.
+    #: Questions in its files; a filtered file has only those that are kept.
     read: tuple[int, ...]
-    #: One of these, for there are several editions.
+    #: Questions that can be ranked, and their candidates.
     kept: tuple[Size, ...]
 
 
 @dataclass(frozen=True)
 class Published:
-    """A set that was published, by which a set that is called so is checked."""
+    """A published set; a set with its name must have its counts."""
 
     title: str
     splits: dict[str, Release]
@@ -116,85 +115,95 @@ _OWN_REMEDY = (
 
 
 class Part(NamedTuple):
-    """The file of a split, and the questions that it has of it; None: all."""
+    """The file of a split, and the texts of its questions that belong to the split; None: all."""
 
     path: Path
-    only: frozenset[str] | None = None
+    texts: frozenset[str] | None = None
 
     def questions(self) -> Iterator[Question]:
         """In the order of the file; see `files.read_questions`."""
-        found = read_questions(self.path)
-        return found if self.only is None else (one for one in found if one.text.strip() in self.only)
+        questions = read_questions(self.path)
+        return (question for question in questions if self.texts is None or question.text.strip() in self.texts)
 
 
 def find_parts(name: str, folder: Path) -> dict[str, Part]:
-    """The file of each split; BenchmarkMissing, which says what to get, where one is not there."""
-    there = {path.name.lower(): path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
-    parts = {split: Part(path) for split in SPLITS if (path := _first(there, split))}
-    if "test" not in parts and "dev" in parts and all(half in there for half in _HALVES.values()):
-        parts |= {split: Part(parts["dev"].path, _lines(there[half])) for split, half in _HALVES.items()}
+    """The file of each split; BenchmarkMissing, with the remedy, if one is missing."""
+    files = {path.name.lower(): path for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+    parts = {split: Part(path) for split in SPLITS if (path := _find_file(files, split))}
+    if "test" not in parts and "dev" in parts and all(half in files for half in _HALVES.values()):
+        parts |= {split: Part(parts["dev"].path, _lines(files[half])) for split, half in _HALVES.items()}
     if missing := [split for split in SPLITS if split not in parts]:
-        known = PUBLISHED.get(name)
+        published = PUBLISHED.get(name)
         looked_for = folder / f"({' or '.join(_NAMES[missing[0]])})" if folder.is_dir() else folder
-        raise BenchmarkMissing(known.title if known else name, looked_for, known.remedy if known else _OWN_REMEDY)
+        raise BenchmarkMissing(
+            published.title if published else name, looked_for, published.remedy if published else _OWN_REMEDY
+        )
     return parts
 
 
 def write_set(name: str, folder: Path, place: Path) -> dict[str, int]:
-    """Write `<split>.parquet` with the columns of `SCHEMA` to `place`; return what was counted of each split.
+    """Write `<split>.parquet` with the columns of `SCHEMA` to `place`; return the counts of each split.
 
-    Of dev and test those questions are written that have a right and a wrong candidate, of train all: the "clean"
-    setting of the MSPP paper and its code. Beside their questions and candidates, and the questions left out, each
-    split has these counts, where they are not 0; all but the last are of all questions as they were read:
+    Of train all questions are written, of dev and test those with a right and a wrong candidate: the "clean" setting of
+    the MSPP paper and its code. Besides `questions`, `candidates` and `questions_left_out`, each split has these counts
+    if they are not 0; all but the last are of all questions as they were read:
 
     - `without_right`, `all_right`: questions whose candidates are all wrong, or all right;
-    - `duplicates`: candidates whose text the question had before;
-    - `contradictions`: of these, those with another label than before: whatever a model says, they are tied;
+    - `duplicates`: candidates whose text an earlier candidate of the question has;
+    - `contradictions`: duplicates with another label: whatever a model says, they are tied;
     - `empty`: candidates without text;
-    - `repeated_ids`: questions whose id another one had before;
+    - `repeated_ids`: questions with the id of an earlier one;
     - `in_parts`: questions whose candidates do not all stand together;
     - `in_train`: questions of dev or test, by their texts, that are trained on.
 
     Raises:
-        BenchmarkMissing: a file is not there.
-        ValueError: a file is not in a form, or is not what was published under this name.
+        BenchmarkMissing: a file is missing.
+        ValueError: a file is not in a form, or differs from the published set of this name.
     """
     counts: dict[str, int] = {}
     parts = find_parts(name, folder)
     place.mkdir(parents=True)
     for split, part in parts.items():
         counts |= {f"{split}_{key}": count for key, count in _write_split(name, split, part, place).items()}
-    learned = _texts(place / "train.parquet")
-    known = {split: len(learned & _texts(place / f"{split}.parquet")) for split in ("dev", "test")}
-    return counts | {f"{split}_in_train": count for split, count in known.items() if count}
+    texts = {
+        split: {text for table in tables(place / f"{split}.parquet", ["question"]) for text in table["question"]}
+        for split in SPLITS
+    }
+    in_train = {f"{split}_in_train": len(texts["train"] & texts[split]) for split in ("dev", "test")}
+    return counts | {key: count for key, count in in_train.items() if count}
 
 
 def tables(file: Path, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-    """What `write_set` wrote of a split, or some columns of it, a group of rows at a time."""
-    found = pq.ParquetFile(file)
-    for group in range(found.num_row_groups):  # `iter_batches` keeps what it has read
-        yield found.read_row_group(group, columns).to_pandas()
+    """A split that `write_set` wrote, or some of its columns, one row group at a time."""
+    parquet = pq.ParquetFile(file)
+    for group in range(parquet.num_row_groups):  # `iter_batches` keeps what it has read
+        yield parquet.read_row_group(group, columns).to_pandas()
+
+
+def read_wikiqa(folder: Path) -> pd.DataFrame:
+    """Read WikiQA, one row a candidate in file order: split, the columns of `SCHEMA`; all questions are kept.
+
+    Raises as `write_set`.
+    """
+    rows = [
+        (split, *row)
+        for split, part in find_parts("wikiqa", folder).items()
+        for question in part.questions()
+        for row in _rows(question, 0)
+    ]
+    return pd.DataFrame(rows, columns=["split", *SCHEMA.names])
 
 
 def checksums(name: str, folder: Path) -> dict[str, str]:
     """SHA-256 of the files that a set was read from."""
-    paths = {path for part in find_parts(name, folder).values() for path in _files(part.path)}
-    found = {}
-    for path in sorted(paths):
-        with path.open("rb") as file:
-            found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
-
-
-def _texts(file: Path) -> set[str]:
-    """The questions of a split."""
-    return {text for table in tables(file, ["question"]) for text in table["question"].unique()}
+    paths = {part.path for part in find_parts(name, folder).values()}
+    return file_digests(sorted(file for path in paths for file in (path.iterdir() if path.is_dir() else [path])))
 
 
 def _write_split(name: str, split: str, part: Part, place: Path) -> dict[str, int]:
-    labels, counted = _look_through(part)
-    kept = labels if split == "train" else {known for known, found in labels.items() if found == {0, 1}}
-    sizes: Counter[str] = Counter()  # of the questions so far: some of ASNQ's may be in parts
+    labels, counts = _count(part)
+    kept = labels if split == "train" else {question for question, known in labels.items() if known == {0, 1}}
+    sizes: Counter[str] = Counter()  # candidates of each question so far: some of ASNQ's are in parts
     with pq.ParquetWriter(place / f"{split}.parquet", SCHEMA) as writer:
         rows: list[tuple[object, ...]] = []
         for question in part.questions():
@@ -211,61 +220,60 @@ def _write_split(name: str, split: str, part: Part, place: Path) -> dict[str, in
         raise ValueError(f"{part.path}: none of its {len(labels):,} {split} questions can be used{wanted}")
     if name in PUBLISHED:
         _compare(name, split, part, len(labels), Size(len(sizes), sizes.total()))
-    found = {"questions": len(sizes), "candidates": sizes.total(), "questions_left_out": len(labels) - len(kept)}
-    return {key: count for key, count in (found | counted).items() if count or key in ("questions", "candidates")}
+    written = {"questions": len(sizes), "candidates": sizes.total()}
+    counts = Counter(questions_left_out=len(labels) - len(kept)) + counts
+    return written | {key: count for key, count in counts.items() if count}
 
 
-def _look_through(part: Part) -> tuple[dict[str, set[int]], Counter[str]]:
-    """The labels that each question has, and what `write_set` counts of all questions."""
+def _count(part: Part) -> tuple[dict[str, set[int]], Counter[str]]:
+    """The labels of each question, and the counts of `write_set` that are of all questions."""
     labels: dict[str, set[int]] = {}
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for question in part.questions():
-        counted["in_parts"] += question.id in labels
-        counted["repeated_ids"] += question.renamed
-        labels.setdefault(question.id, set()).update(one.label for one in question.candidates)
+        counts["in_parts"] += question.id in labels
+        counts["repeated_ids"] += question.renamed
+        labels.setdefault(question.id, set()).update(candidate.label for candidate in question.candidates)
         first: dict[str, int] = {}
-        for one in question.candidates:
-            before = first.setdefault(one.text, one.label)
-            counted["contradictions"] += before != one.label
-            counted["empty"] += not one.text.strip()
-        counted["duplicates"] += len(question.candidates) - len(first)
-    counted["without_right"] = sum(1 not in found for found in labels.values())
-    counted["all_right"] = sum(found == {1} for found in labels.values())
-    return labels, counted
+        for candidate in question.candidates:
+            counts["contradictions"] += first.setdefault(candidate.text, candidate.label) != candidate.label
+            counts["empty"] += not candidate.text.strip()
+        counts["duplicates"] += len(question.candidates) - len(first)
+    counts["without_right"] = sum(1 not in known for known in labels.values())
+    counts["all_right"] = sum(known == {1} for known in labels.values())
+    return labels, counts
 
 
 def _compare(name: str, split: str, part: Part, read: int, kept: Size) -> None:
-    """ValueError where a split is not what was published."""
-    known = PUBLISHED[name]
-    release = known.splits[split]
+    """Raise ValueError if a split differs from the published one."""
+    published = PUBLISHED[name]
+    release = published.splits[split]
     if read in release.read and kept in release.kept:
         return
     wanted = " or ".join(f"{size.questions:,} with {size.candidates:,}" for size in release.kept)
     raise ValueError(
         f"{part.path}: {read:,} {split} questions, of which {kept.questions:,} with {kept.candidates:,} candidates "
-        f"can be ranked; {known.title} has {' or '.join(f'{count:,}' for count in release.read)}, of which {wanted}. "
-        f"Fetch it again, or, if it is a set of your own, give it another name than {name} in answer_selection.input"
+        f"can be ranked; {published.title} has {' or '.join(f'{count:,}' for count in release.read)}, of which "
+        f"{wanted}. Fetch it again, or, if it is a set of your own, give it another name than {name} in "
+        "answer_selection.input"
     )
 
 
 def _rows(question: Question, first: int) -> Iterator[tuple[object, ...]]:
-    for position, one in enumerate(question.candidates, start=first):
-        yield question.id, question.text, one.id, one.text, one.label, one.title, position
+    for position, candidate in enumerate(question.candidates, start=first):
+        yield question.id, question.text, candidate.id, candidate.text, candidate.label, candidate.title, position
 
 
 def _table(rows: list[tuple[object, ...]]) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else [()] * len(SCHEMA)
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
-    )
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], schema=SCHEMA)
 
 
-def _first(there: dict[str, Path], split: str) -> Path | None:
-    """The best of the files that can be those of a split."""
+def _find_file(files: dict[str, Path], split: str) -> Path | None:
+    """The first of the names of a split that is there, as a file or a folder of tokens."""
     for stem in _NAMES[split]:
         for ending in _ENDINGS:
-            path = there.get(stem + ending)
-            if path is not None and ((path / TOKENS[0]).is_file() if ending == "" else path.is_file()):
+            path = files.get(stem + ending)
+            if path is not None and (path if ending else path / TOKENS[0]).is_file():
                 return path
     return None
 
@@ -273,7 +281,3 @@ def _first(there: dict[str, Path], split: str) -> Path | None:
 def _lines(path: Path) -> frozenset[str]:
     with open_text(path) as file:
         return frozenset(line.strip() for line in file)
-
-
-def _files(path: Path) -> list[Path]:
-    return sorted(path.iterdir()) if path.is_dir() else [path]

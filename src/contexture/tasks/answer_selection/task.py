@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,13 +13,13 @@ from contexture.tasks.task_folder import check_sets, note_missing, read_report, 
 
 
 class AnswerSelectionTask:
-    """Which candidate answers the question? Frozen encoders by cosine, fine-tuned ones by a head on their states."""
+    """Which candidate answers the question? Frozen encoders rank by cosine, fine-tuned ones by a head."""
 
     def read(self, source: AnswersConfig, demo: Path, place: Path) -> None:
         """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.read`.
 
-        Raises ValueError, naming file and line, for files that are not in a form, and for sets that are called like
-        published ones and have other counts.
+        Raises ValueError, naming file and line, for files that are not in a form, and for sets that have the name of a
+        published one but other counts.
         """
         sets = {DEMO: str(demo)} if isinstance(source.input, str) else source.input
         with write_task(place, sets, files={}) as (work, report):
@@ -30,10 +29,7 @@ class AnswerSelectionTask:
                     report["files"] |= checksums(name, Path(folder))
 
     def check(self, settings: AnswerSelectionSettings, data: Path) -> None:
-        """Raise ValueError where models shall be fine-tuned on a set that is none of the input, or one is told how.
-
-        Of the published sets it may be told how, whether they are there or not.
-        """
+        """Raise ValueError if `finetune` names a set, or `sets` an unpublished one, that is not in the input."""
         report = read_report(data)
         check_sets("answer_selection", settings.finetune or (), report)
         known = [*report["counts"], *report["missing"]]
@@ -52,19 +48,19 @@ class AnswerSelectionTask:
         return held_out.rename(columns={"candidate": "text"}).reset_index(drop=True)
 
     def options(self, settings: AnswerSelectionSettings, head: str | None) -> list[str]:
-        """One model a set, and those that learned from another set before; none of those that have no head."""
+        """One model a set, and those that learned from another set before; none without a head."""
         return [] if head is None else settings.options
 
     def finetune(
         self, settings: AnswerSelectionSettings, option: str, contestant: Contestant, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_answers`; nothing is written where the set is missing."""
+        """See `finetune.finetune_answers`; writes nothing if the set is missing."""
         from contexture.tasks.answer_selection.finetune import finetune_answers
 
-        place = settings.data_of(option, data)
-        if place.exists():
-            dev = pd.read_parquet(place / "dev.parquet")
-            finetune_answers(settings.of(option), contestant, tables(place / "train.parquet"), dev, folder)
+        set_dir = settings.data_of(option, data)
+        if set_dir.exists():
+            dev = pd.read_parquet(set_dir / "dev.parquet")
+            finetune_answers(settings.of(option), contestant, tables(set_dir / "train.parquet"), dev, folder)
 
     def evaluate(
         self,
@@ -74,18 +70,16 @@ class AnswerSelectionTask:
         place: Path,
         each: Each = one_by_one,
     ) -> Results:
-        """See `evaluation.evaluate_answers`; nothing of sets that are missing."""
+        """See `evaluation.evaluate_answers`, for each set that is there."""
         from contexture.tasks.answer_selection.evaluation import evaluate_answers
 
-        records: list[dict[str, Any]] = []
-        facts: dict[str, Any] = {"examples": [], "latency": {}, "rescued": {}}
-        kept: dict[str, pd.DataFrame] = {}
+        results = Results(facts={"examples": [], "latency": {}, "rescued": {}})
         for name in read_report(data)["counts"]:
             options = [option for option in settings.options if set_of(option) == name]
-            found = evaluate_answers(contestants, data / name, options, settings.latency_rounds, each)
-            records += found.records
-            facts["examples"] += found.facts.get("examples", [])
+            of_set = evaluate_answers(contestants, data / name, options, settings.latency_rounds, each)
+            results.records.extend(of_set.records)
+            results.facts["examples"] += of_set.facts.get("examples", [])
             for fact in ("latency", "rescued"):
-                facts[fact] |= found.facts.get(fact, {})
-            kept |= {f"{table}-{name}": rows for table, rows in found.tables.items()}
-        return Results(records, facts, kept)
+                results.facts[fact] |= of_set.facts.get(fact, {})
+            results.tables.update({f"{table}-{name}": rows for table, rows in of_set.tables.items()})
+        return results

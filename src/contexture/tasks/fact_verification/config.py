@@ -1,4 +1,4 @@
-"""Where claims and their evidence come from, and how a model is fine-tuned to judge them."""
+"""Settings of fact verification: where claims and their evidence come from, and how a model is fine-tuned."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from contexture.demo.config import DEMO
 from contexture.encoders.config import LabelHeadKind
 from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import JointSettings, SourceSettings
@@ -18,41 +19,42 @@ JOINT: tuple[LabelHeadKind, ...] = ("ie_1", "ae_1")
 
 
 @dataclass(config=STRICT, frozen=True)
-class ClaimFiles:
-    """A file of claims for each split: JSON lines, plain or .gz."""
-
-    train: str
-    # Training stops by it, as in the paper, which reports it all the same.
-    dev: str
-    # null: there is none with labels, as of FEVER.
-    test: str | None = None
-
-
-@dataclass(config=STRICT, frozen=True)
 class VerificationConfig(SourceSettings):
     """Where claims come from."""
 
-    # demo (claims about the made-up world), or a file for each split: FEVER's own release, KernelGAT's retrieved
-    # evidence, or lines with claim, label and a list of texts as evidence.
-    input: ClaimFiles | Literal["demo"] = "demo"
+    # demo (claims about the made-up world), or a file for each split (test may be null): JSON lines, plain or .gz, in
+    # the form of FEVER's own release, of KernelGAT's retrieved evidence, or with claim, label and a list of texts as
+    # evidence. Training stops by dev, as in the paper, which reports it all the same.
+    input: dict[Literal["train", "dev", "test"], str | None] | Literal["demo"] = "demo"
     # Folder of FEVER's wiki-*.jsonl, which have the sentences that its own release names; null: that cannot be read.
     wiki_pages: str | None = None
-    # Sentences of evidence of a claim; what is more is cut (k of the paper, section 4.2).
+    # Sentences of evidence of a claim; further ones are cut (k of the paper, section 4.2).
     evidence: Positive = 5
-    # Whether a sentence is preceded by the title of its page, where that is known: "Title. Sentence". The baselines of
-    # Tymoshenko and Moschitti (2021) were, the paper does not say.
+    # Whether a sentence is preceded by the title of its page, if that is known: "Title. Sentence", as in the baselines
+    # of Tymoshenko and Moschitti (2021).
     titles: bool = False
+
+    def __post_init__(self) -> None:
+        for split in ("train", "dev"):
+            if self.input != DEMO and split not in self.files:
+                raise ValueError(f"input: the file of {split} is missing: set fact_verification.input.{split}")
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file of each split; none for the demo."""
+        files: dict[str, str | None] = {} if isinstance(self.input, str) else {**self.input}
+        return {split: file for split, file in files.items() if file is not None}
 
 
 @dataclass(config=STRICT, frozen=True)
 class FactVerificationSettings(JointSettings):
-    """How a model is fine-tuned on claims; frozen encoders need none of it.
+    """How a model is fine-tuned on claims.
 
     The defaults are the MSPP paper's values for FEVER (appendix B.1), which does not tell the epochs.
     """
 
-    # Which models are fine-tuned: max_pool and weighted_sum of variants that read pairs (whose head is ie_1 on answer
-    # selection), ie_1 and ae_1 of those that read joint inputs.
+    # Models that are fine-tuned: max_pool and weighted_sum of variants that read pairs (with the head ie_1), ie_1 and
+    # ae_1 of those that read joint inputs.
     heads: Annotated[list[LabelHeadKind], Field(min_length=1)] = Field(default_factory=lambda: [*PAIRWISE, *JOINT])
     # Claims per optimizer step, over all devices.
     batch_size: Positive = 64
@@ -66,5 +68,5 @@ class FactVerificationSettings(JointSettings):
             raise ValueError(f"heads: one stands there twice: {self.heads}")
 
     def identity(self, option: str) -> dict[str, Any]:
-        """See `TaskSettings.identity`; one head's weights do not depend on what other heads are trained."""
+        """See `TaskSettings.identity`; a head's weights do not depend on the other heads."""
         return {key: value for key, value in asdict(self).items() if key != "heads"}

@@ -1,4 +1,4 @@
-"""Claims as JSON lines, in the three forms that FEVER's claims come in; a line tells by its evidence which it has.
+"""Claims as JSON lines, in three forms of FEVER's claims, which the evidence of a line tells apart.
 
 - *texts*: `claim`, `label`, and `evidence`, a list of texts;
 - *release* (Thorne et al., 2018: train, paper_dev, shared_task_dev): `id`, `verifiable`, `label`, `claim`, and
@@ -12,8 +12,9 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple
 
 from contexture.tasks.missing import BenchmarkMissing
@@ -27,8 +28,8 @@ REMEDY = (
     "fact_verification.input.train=bert_train.json,fact_verification.input.dev=bert_dev.json; see docs/mspp.md."
 )
 
-#: Form → name of a published file → how many claims it has, of each label where that is published: Thorne et al.
-#: (2018), table 1, of which paper_dev and paper_test are halves; MSPP paper, table 6.
+#: Form → name of a published file → its number of claims, by label if that is published: Thorne et al. (2018), table 1,
+#: of which paper_dev and paper_test are halves; MSPP paper, table 6.
 PUBLISHED: dict[str, dict[str, tuple[int, ...]]] = {
     "release": {
         "train.jsonl": (80_035, 29_775, 35_639),
@@ -39,7 +40,7 @@ PUBLISHED: dict[str, dict[str, tuple[int, ...]]] = {
     "retrieved": {"bert_train.json": (145_406,), "bert_dev.json": (19_998,)},
 }
 
-#: What FEVER's tokenizer made of brackets and colons.
+#: How FEVER's tokenizer writes brackets and colons.
 _BRACKETS = {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]", "LCB": "{", "RCB": "}", "COLON": ":"}
 _ESCAPED = re.compile(rf"-({'|'.join(_BRACKETS)})-")
 #: KernelGAT's files lost the hyphens.
@@ -47,7 +48,7 @@ _BARE = re.compile(rf"(?<![A-Z])({'|'.join(_BRACKETS)})(?![A-Z])")
 
 
 class Evidence(NamedTuple):
-    """A sentence of a page, "" where that is not told; `text` is None as long as it is not looked up."""
+    """A sentence of a page, "" if unknown; `text` is None until it is looked up."""
 
     page: str
     number: int
@@ -64,7 +65,7 @@ class Claim(NamedTuple):
 
 
 def read_claims(path: Path) -> tuple[list[Claim], str]:
-    """The claims of a file and their form: texts, release or retrieved; "" where no claim has evidence.
+    """The claims of a file and their form: texts, release or retrieved; "" if no claim has evidence.
 
     Raises:
         BenchmarkMissing: the file is absent.
@@ -74,18 +75,15 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
     claims: list[Claim] = []
     known = ""
     try:
-        with undamaged(path), open_text(path) as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    claim, form = _parsed(line, number)
-                    if form and known and form != known:
-                        raise ValueError(f"evidence in the form {form!r}, where the lines before have {known!r}")
-                except ValueError as error:
-                    raise ValueError(f"{path}, line {number}: {error}") from None
-                known = known or form
-                claims.append(claim)
+        for number, line in _lines(path):
+            try:
+                claim, form = _parse_claim(line, number)
+                if form and known and form != known:
+                    raise ValueError(f"evidence in the form {form!r}, where the lines before have {known!r}")
+            except ValueError as error:
+                raise ValueError(f"{path}, line {number}: {error}") from None
+            known = known or form
+            claims.append(claim)
     except FileNotFoundError as error:
         raise BenchmarkMissing("fact verification", path, REMEDY) from error
     except IsADirectoryError:
@@ -97,13 +95,12 @@ def read_claims(path: Path) -> tuple[list[Claim], str]:
 
 
 def characters(text: str, bare: bool = False) -> str:
-    """FEVER's tokens turned back into characters: -LRB-, -COLON- and the like, `` and ''; with `bare` LRB, too.
+    """Turn FEVER's tokens back into characters: -LRB-, -COLON- and the like, `` and ''; with `bare` LRB, too.
 
     Texts stay tokenized otherwise: there are spaces before full stops.
     """
-    text = _ESCAPED.sub(lambda found: _BRACKETS[found[1]], text)
-    if bare:
-        text = _BARE.sub(lambda found: _BRACKETS[found[1]], text)
+    for pattern in (_ESCAPED, _BARE) if bare else (_ESCAPED,):
+        text = pattern.sub(lambda match: _BRACKETS[match[1]], text)
     return " ".join(text.replace("``", '"').replace("''", '"').split())
 
 
@@ -113,11 +110,17 @@ def title_of(page: str, bare: bool = False) -> str:
 
 
 def page_key(page: str) -> str:
-    """A page's name as it is looked up: claims and pages do not compose accents alike."""
+    """A page's name for comparison: claims and pages do not compose accents alike."""
     return unicodedata.normalize("NFC", page)
 
 
-def _parsed(line: str, number: int) -> tuple[Claim, str]:
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty, with their numbers."""
+    with undamaged(path), open_text(path) as file:
+        yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
+
+
+def _parse_claim(line: str, number: int) -> tuple[Claim, str]:
     try:
         row = json_of(line)
     except (ValueError, RecursionError) as error:
@@ -129,16 +132,14 @@ def _parsed(line: str, number: int) -> tuple[Claim, str]:
         raise ValueError("no label, which FEVER keeps secret of its test sets; name a file that has labels")
     if label not in LABELS:
         raise ValueError(f"the label is {label!r}; it must be one of {', '.join(LABELS)}")
-    evidence = row.get("evidence")
-    if not isinstance(evidence, list):
+    if not isinstance(row.get("evidence"), list):
         raise ValueError("no list `evidence`; it may be empty")
-    form, found = _evidence(evidence)
-    text = characters(row["claim"])
-    known = row.get("id")
-    return Claim(str(number if known is None else known), text, label, tuple(dict.fromkeys(found))), form
+    form, evidence = _parse_evidence(row["evidence"])
+    claim_id = number if row.get("id") is None else row["id"]
+    return Claim(str(claim_id), characters(row["claim"]), label, tuple(dict.fromkeys(evidence))), form
 
 
-def _evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
+def _parse_evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
     """The form of a claim's evidence, "" without any, and its sentences in their order."""
     if not items:
         return "", []
@@ -148,9 +149,9 @@ def _evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
         return "retrieved", [
             Evidence(title_of(page, bare=True), number, characters(text, bare=True)) for page, number, text, _ in items
         ]
-    if all(isinstance(item, list) and item and all(map(_is_place, item)) for item in items):
-        places = [(page, number) for item in items for _, _, page, number in item if page is not None]
-        return "release", [Evidence(page_key(page), number, None) for page, number in places]
+    if all(isinstance(item, list) and item and all(map(_is_named, item)) for item in items):
+        named = [(page, number) for item in items for _, _, page, number in item if page is not None]
+        return "release", [Evidence(page_key(page), number, None) for page, number in named]
     raise ValueError(
         "evidence is neither a list of texts, nor of sets of [annotation, evidence, page, sentence], nor of "
         f"[page, sentence, text, score]: {json.dumps(items)[:80]}"
@@ -158,36 +159,32 @@ def _evidence(items: list[Any]) -> tuple[str, list[Evidence]]:
 
 
 def _is_retrieved(item: Any) -> bool:
-    if not isinstance(item, list) or len(item) != 4:
-        return False
-    page, number, text, score = item
-    return (
-        isinstance(page, str) and isinstance(number, int) and isinstance(text, str) and isinstance(score, int | float)
-    )
+    return _has_types(item, (str, int, str, int | float))
 
 
-def _is_place(item: Any) -> bool:
-    if not isinstance(item, list) or len(item) != 4:
-        return False
-    page, number = item[2:]
-    return (page is None and number is None) or (isinstance(page, str) and isinstance(number, int))
+def _is_named(item: Any) -> bool:
+    return _has_types(item, (object, object, str, int)) or _has_types(item, (object, object, NoneType, NoneType))
+
+
+def _has_types(item: Any, kinds: Sequence[Any]) -> bool:
+    return isinstance(item, list) and len(item) == len(kinds) and all(map(isinstance, item, kinds))
 
 
 def _check_published(path: Path, claims: list[Claim], form: str) -> None:
-    """Refuse a file that has a published one's name and form, but not its claims."""
+    """Raise ValueError for a file that has a published one's name and form, but not its claims."""
     published = PUBLISHED.get(form, {}).get(path.name.removesuffix(".gz"))
     if published is None:
         return
-    found = Counter(claim.label for claim in claims)
-    counts = tuple(found[label] for label in LABELS)
+    by_label = Counter(claim.label for claim in claims)
+    counts = tuple(by_label[label] for label in LABELS)
     if counts != published and (sum(counts),) != published:
         raise ValueError(
-            f"{path}: {_said(counts)}, but the published file of this name has {_said(published)}: fetch it again, "
-            "or give another file another name"
+            f"{path}: {_describe(counts)}, but the published file of this name has {_describe(published)}: fetch it "
+            "again, or give another file another name"
         )
 
 
-def _said(counts: tuple[int, ...]) -> str:
+def _describe(counts: tuple[int, ...]) -> str:
     by_label = ", ".join(f"{name} {count:,}" for name, count in zip(LABELS, counts, strict=False))
     return f"{sum(counts):,} claims" + (f" ({by_label})" if len(counts) == len(LABELS) else "")
 
@@ -207,20 +204,17 @@ def wiki_sentences(folder: Path, wanted: set[tuple[str, int]]) -> Iterator[tuple
         raise BenchmarkMissing("FEVER's wiki-pages", folder / "wiki-001.jsonl", REMEDY)
     pages = {page for page, _ in wanted}
     for path in files:
-        with undamaged(path), open_text(path) as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json_of(line)
-                    page, lines = page_key(row["id"]), row["lines"].split("\n")
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                    raise ValueError(
-                        f"{path}, line {number}: no JSON object with id and lines ({error}); fetch the file again"
-                    ) from None
-                if page not in pages:
-                    continue
-                for one in lines:
-                    head, _, rest = one.partition("\t")
-                    if head.isdecimal() and (page, int(head)) in wanted:
-                        yield (page, int(head)), rest.split("\t")[0]
+        for number, line in _lines(path):
+            try:
+                row = json_of(line)
+                page, sentences = page_key(row["id"]), row["lines"].split("\n")
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise ValueError(
+                    f"{path}, line {number}: no JSON object with id and lines ({error}); fetch the file again"
+                ) from None
+            if page not in pages:
+                continue
+            for sentence in sentences:
+                head, _, rest = sentence.partition("\t")
+                if head.isdecimal() and (page, int(head)) in wanted:
+                    yield (page, int(head)), rest.split("\t")[0]

@@ -1,28 +1,79 @@
-"""A fine-tuned model that judges claims: an encoder with room for its inputs, and a head; and both on disk."""
+"""A fine-tuned model that judges claims: its inputs, an encoder with room for them, and a head; and it on disk."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 import torch
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder
+from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.config import HeadStyle, LabelHeadKind, LayoutConfig
 from contexture.encoders.heads import LabelHead, sentence_states
+from contexture.encoders.layout import Batch, Ints
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.strict import STRICT
-from contexture.tasks.fact_verification.inputs import ClaimInputs
+from contexture.tasks.fact_verification.config import PAIRWISE
 from contexture.tasks.fact_verification.splits import PLACEHOLDER
-from contexture.tasks.finetuned import FinetunedModel, by_length
+from contexture.tasks.finetuned import Examples, FinetunedModel, Step, by_length, lay_out
+from contexture.tasks.pairs.features import coded
+
+
+class ClaimInputs(Examples):
+    """Model inputs made of the claims of one split, by the vocabulary of an encoder."""
+
+    noun = "claims"
+
+    def __init__(
+        self, claims: pd.DataFrame, classes: Sequence[str], head: LabelHeadKind, encoder: Encoder, layout: LayoutConfig
+    ) -> None:
+        self.pairwise, self.specials, self.layout = head in PAIRWISE, encoder.specials, layout
+        pairs = zip(claims["claim"], claims["evidence"], strict=True)
+        texts = [[str(claim), *evidence[: layout.candidates]] for claim, evidence in pairs]
+        read = tokenized([text for example in texts for text in example], encoder.vocabulary)
+        ids = iter(np.split(read.tokens, np.cumsum(read.lengths)[:-1]))
+        #: The token ids of each claim and of its sentences of evidence.
+        self.texts = [[next(ids) for _ in example] for example in texts]
+        self.labels = coded(claims["label"].tolist(), classes)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def training_batch(self, step: Step) -> Batch:
+        """See `Examples`."""
+        return self.batch(step.own_rows)
+
+    @property
+    def tokens(self) -> Ints:
+        """The number of tokens of each claim and its evidence."""
+        return np.array([sum(map(len, example)) for example in self.texts], np.int64)
+
+    def batch(self, rows: Ints) -> Batch:
+        """Claims → model input with `labels` (B,) and `present` (B, S), which sentences, or pairs, are there.
+
+        Joint inputs have S = k+1, the claim first. Pairs have S = k and one input row each; `pair_rows` (P,) and
+        `pair_slots` (P,) are their positions in `present`.
+        """
+        texts, slots = [self.texts[row] for row in rows], self.layout.candidates
+        sizes = np.array([[len(example) - 1] for example in texts])
+        labels = {"labels": torch.from_numpy(self.labels[rows])}
+        if not self.pairwise:
+            batch = lay_out(texts, slots + 1, self.specials, self.layout)
+            return batch | labels | {"present": torch.from_numpy(np.arange(slots + 1) <= sizes)}
+        present = torch.from_numpy(np.arange(slots) < sizes)
+        pair_rows, pair_slots = present.nonzero(as_tuple=True)
+        pairs = [(claim, text) for claim, *evidence in texts for text in evidence]
+        batch = lay_out(pairs, 2, self.specials, self.layout, pairwise=True)
+        return batch | labels | {"present": present, "pair_rows": pair_rows, "pair_slots": pair_slots}
 
 
 @dataclass(config=STRICT, frozen=True)
 class VerifierSettings:
-    """What the weights of a fine-tuned model alone do not tell."""
+    """Settings that the weights of a fine-tuned model do not tell."""
 
     head: LabelHeadKind
     head_style: HeadStyle
@@ -44,12 +95,12 @@ class ClaimVerification(Objective):
 
     def logits(self, states: Tensor, batch: StreamBatch) -> Tensor:
         """(B, labels) of a batch of `ClaimInputs`."""
-        found, present = sentence_states(states, batch["pooling"]), batch["present"]
+        sentences, present = sentence_states(states, batch["pooling"]), batch["present"]
         if "pair_rows" in batch:
-            pairs = found[:, 0]
-            found = pairs.new_zeros(*present.shape, pairs.shape[1])
-            found = found.index_put((batch["pair_rows"], batch["pair_slots"]), pairs)
-        logits: Tensor = self.head(found, present)
+            pairs = sentences[:, 0]
+            sentences = pairs.new_zeros(*present.shape, pairs.shape[1])
+            sentences = sentences.index_put((batch["pair_rows"], batch["pair_slots"]), pairs)
+        logits: Tensor = self.head(sentences, present)
         return logits.float()
 
 
@@ -67,18 +118,18 @@ class Verifier(FinetunedModel):
         return ClaimInputs(claims, settings.classes, settings.head, self.encoder, settings.layout)
 
     def probabilities(self, inputs: ClaimInputs) -> Tensor:
-        """(N, labels), whatever stands beside a claim."""
+        """(N, labels), independent of the other claims."""
         probabilities = torch.empty(len(inputs), len(self.settings.classes))
         for rows, _, logits in self.predict(inputs.batch, by_length(inputs.tokens)):
             probabilities[rows] = logits.softmax(dim=1).cpu()
         return probabilities
 
     def judge(self, claim: str, evidence: Sequence[str]) -> dict[str, float]:
-        """Label → probability; as many sentences of evidence are read as the model has room for, as they stand."""
+        """Label → probability; the model reads the first sentences of evidence that it has room for."""
         read = [*evidence][: self.settings.layout.candidates] or [PLACEHOLDER]
         row = pd.DataFrame({"claim": [claim], "evidence": [read], "label": [self.settings.classes[0]]})
-        [found] = self.probabilities(self.inputs(row)).tolist()
-        return dict(zip(self.settings.classes, found, strict=True))
+        [probabilities] = self.probabilities(self.inputs(row)).tolist()
+        return dict(zip(self.settings.classes, probabilities, strict=True))
 
 
 load_verifier = Verifier.load

@@ -1,6 +1,5 @@
 """Fact verification as a task: claims with sentences of evidence, in the forms of FEVER."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,42 +8,32 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.demo.write import CLAIMS
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
-from contexture.tasks.fact_verification.config import (
-    JOINT,
-    PAIRWISE,
-    ClaimFiles,
-    FactVerificationSettings,
-    VerificationConfig,
-)
+from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.files import read_claims
 from contexture.tasks.fact_verification.splits import SPLITS, claim_set
-from contexture.tasks.task_folder import note_missing, read_report, write_task
+from contexture.tasks.task_folder import file_digests, note_missing, read_report, write_task
 
 ROWS = "claims.parquet"
 
 
 class FactVerificationTask:
-    """What does the evidence say of a claim? Frozen encoders by a probe, fine-tuned ones by a head on their states."""
+    """Does the evidence support a claim? Frozen encoders answer by a probe, fine-tuned ones by a head."""
 
     def read(self, source: VerificationConfig, demo: Path, place: Path) -> None:
         """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in the format.
         """
-        if isinstance(source.input, ClaimFiles):
-            name = "fever"
-            files = {split: Path(file) for split in SPLITS if (file := getattr(source.input, split)) is not None}
-        else:
-            name, files = DEMO, {split: demo / CLAIMS / f"{split}.jsonl" for split in SPLITS}
+        named = source.files or {split: str(demo / CLAIMS / f"{split}.jsonl") for split in SPLITS}
+        files = {split: Path(named[split]) for split in SPLITS if split in named}
+        name = "fever" if source.files else DEMO
         with write_task(place, [name]) as (work, report), note_missing(report, name):
-            read = {split: read_claims(file) for split, file in files.items()}
-            found = claim_set({split: claims for split, (claims, _) in read.items()}, source)
-            found.rows.to_parquet(work / ROWS)
-            report["counts"] = found.counts
-            report["files"] = {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files.values()}
+            rows, counts = claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
+            rows.to_parquet(work / ROWS)
+            report["counts"], report["files"] = counts, file_digests(files.values())
 
     def check(self, settings: FactVerificationSettings, data: Path) -> None:
-        """Raise ValueError where claims have more evidence than a joint input has room for."""
+        """Raise ValueError if claims have more evidence than a joint input has room for."""
         if settings.layout is None or (claims := _claims(data)) is None:
             return
         most, room = int(claims["evidence"].map(len).max()), settings.layout.candidates
@@ -62,15 +51,15 @@ class FactVerificationTask:
         return held_out[["pages", "evidence"]].set_axis(["title", "text"], axis=1).reset_index(drop=True)
 
     def options(self, settings: FactVerificationSettings, head: str | None) -> list[str]:
-        """The heads for pairs of those that read pairs in answer selection (ie_1), the joint ones of the others."""
+        """The heads for pairs of variants that read pairs (with the head ie_1), the joint ones of the others."""
         if head is None:
             return []
-        return [one for one in settings.heads if one in (PAIRWISE if head == "ie_1" else JOINT)]
+        return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
 
     def finetune(
         self, settings: FactVerificationSettings, option: str, contestant: Contestant, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_claims`; nothing is written where the claims are missing."""
+        """See `finetune.finetune_claims`; writes nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
         if (claims := _claims(data)) is not None:
@@ -84,7 +73,7 @@ class FactVerificationTask:
         place: Path,
         each: Each = one_by_one,
     ) -> Results:
-        """See `evaluation.evaluate_claims`; nothing where the claims are missing."""
+        """See `evaluation.evaluate_claims`; empty if the claims are missing."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
 
         if not (data / ROWS).exists():
@@ -94,5 +83,5 @@ class FactVerificationTask:
 
 
 def _claims(data: Path) -> pd.DataFrame | None:
-    """The claims of a folder that `read` wrote; None where they were missing."""
+    """The claims that `read` wrote; None if they were missing."""
     return pd.read_parquet(data / ROWS) if (data / ROWS).exists() else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contexture.tasks.answer_selection.files import read_wikiqa
+from contexture.tasks.answer_selection.sets import read_wikiqa
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.ranking.config import Format, Split
 from contexture.tasks.retrieval import reqa_files
