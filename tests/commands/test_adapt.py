@@ -172,9 +172,9 @@ def test_questions_of_another_text_are_refused_where_files_are_documents(text: P
         plan(str(text), 5, None, file, None)
     for known in ("boats.md", "en:boats.md", "boats.md#3"):
         file.write_text(f"who sails?\t{known}\nwho rows?\t{known}\n")
-        assert "\nAsked     2 questions of your own\nThen " in plan(str(text), 5, None, file, None).told(5)
+        assert "\nAsked     2 questions of your own\nThen " in plan(str(text), 5, None, file, None).describe(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
-        said = plan(str(text), 5, None, file, None).told(5)
+        said = plan(str(text), 5, None, file, None).describe(5)
         assert f"{file}: the text has no document 'docs/ferry.md'; the nearest name is 'ferries.md'\nThen " in said
 
 
@@ -239,12 +239,12 @@ def test_the_command_says_the_plan(text: Path, capsys: pytest.CaptureFixture[str
     assert "one of layers for 90 seconds\n" in said and "about 2 minutes, of 2.5 minutes\n" in said
     assert "kedro run --env own_text --pipelines own_text --params " in said and f"corpus.input={text}," in said
     (text / "tickets.jsonl").unlink()
-    few = plan(str(text), 5, None, None, None).told(5)
+    few = plan(str(text), 5, None, None, None).describe(5)
     assert "about 60 seconds" in few and "one of layers" not in few
     assert "that is little" in few and "that is little" not in said  # a file of JSON lines has many
     for number in range(48):
         (text / f"{number}.md").write_text(PAGE)
-    assert "that is little" not in plan(str(text), 5, None, None, None).told(5)
+    assert "that is little" not in plan(str(text), 5, None, None, None).describe(5)
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf", "0.1"])

@@ -1,4 +1,4 @@
-"""`contexture adapt`: from a text of your own to an encoder, a search and the evidence."""
+"""`contexture adapt`: train an encoder on your own text, with a search index and the evidence."""
 
 import argparse
 import math
@@ -24,13 +24,13 @@ def add_arguments(adapt: argparse.ArgumentParser) -> None:
     adapt.add_argument("--plan", action="store_true", help="say what would be done, and do nothing")
 
 
-def main(given: argparse.Namespace) -> None:
-    """Plan the work, print the plan, and do it unless only the plan is asked for."""
+def main(args: argparse.Namespace) -> None:
+    """Print the plan, and carry it out without `--plan`."""
     from contexture.commands.plan import plan, run
 
-    if not 0 < given.minutes < math.inf:
+    if not 0 < args.minutes < math.inf:
         raise ValueError("--minutes must be more than 0, and a number")
-    planned = plan(given.text, given.minutes, given.encoder, given.questions, given.lang)
-    print(planned.told(given.minutes), flush=True)
-    if not given.plan and (status := run(planned)):
+    planned = plan(args.text, args.minutes, args.encoder, args.questions, args.lang)
+    print(planned.describe(args.minutes), flush=True)
+    if not args.plan and (status := run(planned)):
         sys.exit(status)

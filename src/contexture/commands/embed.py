@@ -20,17 +20,17 @@ def add_arguments(embed: argparse.ArgumentParser) -> None:
     )
 
 
-def main(given: argparse.Namespace) -> None:
+def main(args: argparse.Namespace) -> None:
     """Embed the texts and write their vectors."""
     from contexture.encoders.lines import TextLines, vectors_file, write_vectors
     from contexture.encoders.named import model_places
 
-    kind = given.output.suffix if given.output else ".jsonl"
+    kind = args.output.suffix if args.output else ".jsonl"
     if kind not in (".npy", ".jsonl"):
-        raise ValueError(f"{given.output}: the name of a file of vectors ends in .npy or .jsonl")
-    check_output(given.output)
-    models = model_places(given.model)
-    with TextLines.open(given.texts) as lines, vectors_file(given.output) as file:
+        raise ValueError(f"{args.output}: the name of a file of vectors ends in .npy or .jsonl")
+    check_output(args.output)
+    models = model_places(args.model)
+    with TextLines.open(args.texts) as lines, vectors_file(args.output) as file:
         from contexture.encoders.models import load_models  # brings torch: seconds, which a mistake need not take
 
-        write_vectors(load_models(models), lines, given.role, file, kind == ".npy")
+        write_vectors(load_models(models), lines, args.role, file, kind == ".npy")

@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
 
 from contexture import __version__
 from contexture.commands import adapt, embed, evaluate, search, train
@@ -27,23 +26,19 @@ def main(arguments: list[str] | None = None) -> None:
 
     Texts as vectors (`embed`), SentEval and STS figures of any model (`evaluate`), training from files (`train`).
     """
-    parser = build_parser()
-    given = parser.parse_args(arguments)
-    if given.command == "search" and given.k < 1:
-        parser.error("-k must be at least 1")
-    work: Callable[[argparse.Namespace], None] = given.work
+    args = build_parser().parse_args(arguments)
     try:
-        work(given)
+        args.work(args)
     except ModuleNotFoundError as error:
-        sys.exit(f"contexture {given.command}: {error}; install the extra: pip install 'contexture[workbench]'")
-    except BrokenPipeError:  # who reads the output has enough; nothing is left to be written at the exit
+        sys.exit(f"contexture {args.command}: {error}; install the extra: pip install 'contexture[workbench]'")
+    except BrokenPipeError:  # whoever reads the output has enough; nothing is left to be written at the exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        told = f"{error.filename}: {error.strerror}" if error.filename else error
-        sys.exit(f"contexture {given.command}: {told}")
+        message = f"{error.filename}: {error.strerror}" if error.filename else error
+        sys.exit(f"contexture {args.command}: {message}")
     except ValueError as error:
-        sys.exit(f"contexture {given.command}: {error}")
+        sys.exit(f"contexture {args.command}: {error}")
 
 
 if __name__ == "__main__":

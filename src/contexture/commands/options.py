@@ -1,4 +1,4 @@
-"""What several subcommands share."""
+"""Shared by several subcommands."""
 
 from pathlib import Path
 
@@ -9,6 +9,6 @@ MODEL_HELP = (
 
 
 def check_output(output: Path | None) -> None:
-    """Raise ValueError, before any work, where a file cannot be written."""
+    """Raise ValueError, before any work, if a file cannot be written."""
     if output is not None and not output.absolute().parent.is_dir():
         raise ValueError(f"{output}: there is no such folder to write to")

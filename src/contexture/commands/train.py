@@ -3,7 +3,7 @@
     contexture train pretrain --config data/05_model_input/SYSTEM/training.json --run RUN --seed 0 \
         --examples data/05_model_input/SYSTEM --vocabulary data/04_feature/VOCABULARY --output ENCODER
     contexture train finetune --config data/05_model_input/SYSTEM/training.json --variant VARIANT --seed 0 \
-        --task answer_selection --data data/03_primary/tasks/answer_selection --encoders ENCODER --output MODEL
+        --task TASK --data data/03_primary/tasks/TASK --encoders ENCODER --output MODEL
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-# What a training needs is imported where it is used, so that other commands start quickly.
+# Slow imports stand where they are used, so that other commands start quickly.
 if TYPE_CHECKING:
     from contexture.systems.config import SystemConfig
 
@@ -39,15 +39,15 @@ def add_arguments(train: argparse.ArgumentParser) -> None:
     command.add_argument("--encoders", nargs="+", required=True, help="folders that `pretrain` wrote")
 
 
-def main(given: argparse.Namespace) -> None:
+def main(args: argparse.Namespace) -> None:
     """Train on the configured number of devices: start a process for each, or be one of them."""
     from contexture.training.launcher import end_with_starter
     from contexture.training.ranks import started_together
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     end_with_starter()
-    config = read_config(given.config)
-    {"pretrain": _pretrain, "finetune": _finetune}[given.training](config, given)
+    config = read_config(args.config)
+    {"pretrain": _pretrain, "finetune": _finetune}[args.training](config, args)
     if started_together():
         logging.shutdown()
         sys.stdout.flush()
@@ -66,31 +66,31 @@ def read_config(file: Path) -> "SystemConfig":
         raise SystemExit(f"{file}: {error}") from None
 
 
-def _pretrain(config: "SystemConfig", given: argparse.Namespace) -> None:
-    if given.run not in config.pretrain.runs:
-        raise SystemExit(f"{given.config}: no run {given.run!r}; there are {sorted(config.pretrain.runs)}")
+def _pretrain(config: "SystemConfig", args: argparse.Namespace) -> None:
+    if args.run not in config.pretrain.runs:
+        raise SystemExit(f"{args.config}: no run {args.run!r}; there are {sorted(config.pretrain.runs)}")
     from contexture.systems.launch import files_of, pretrain_arguments
     from contexture.training.launcher import launch_pretraining
 
-    files = files_of(config, given.examples, given.vocabulary, given.start)
-    told = pretrain_arguments(given.config, given.run, given.seed, given.examples, given.vocabulary, given.start)
-    launch_pretraining(config.pretraining(given.run), given.seed, files, given.output, told)
+    files = files_of(config, args.examples, args.vocabulary, args.start)
+    command = pretrain_arguments(args.config, args.run, args.seed, args.examples, args.vocabulary, args.start)
+    launch_pretraining(config.pretraining(args.run), args.seed, files, args.output, command)
 
 
-def _finetune(config: "SystemConfig", given: argparse.Namespace) -> None:
-    if given.task not in config.tasks:
-        raise SystemExit(f"{given.config}: the system is not measured on {given.task}, only on {sorted(config.tasks)}")
-    if given.variant not in config.measured:
-        raise SystemExit(f"{given.config}: no variant {given.variant!r}; there are {sorted(config.measured)}")
-    head = config.measured[given.variant].head
+def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
+    if args.task not in config.tasks:
+        raise SystemExit(f"{args.config}: the system is not measured on {args.task}, only on {sorted(config.tasks)}")
+    if args.variant not in config.measured:
+        raise SystemExit(f"{args.config}: no variant {args.variant!r}; there are {sorted(config.measured)}")
     from contexture.systems.launch import finetune_arguments, launch_finetuning
     from contexture.tasks.base import Contestant
     from contexture.tasks.registry import TASKS
 
-    options = TASKS[given.task].load().options(config.task(given.task), head)
-    option = given.option or (options[0] if options else None)
+    head = config.measured[args.variant].head
+    options = TASKS[args.task].load().options(config.task(args.task), head)
+    option = args.option or next(iter(options), None)
     if option not in options:
-        raise SystemExit(f"{given.task} fine-tunes {options} of {given.variant}, not {option!r}")
-    contestant = Contestant(given.variant, given.seed, tuple(given.encoders), None, head)
-    told = finetune_arguments(given.config, given.task, option, contestant, given.data)
-    launch_finetuning(config, given.task, option, contestant, given.data, given.output, told)
+        raise SystemExit(f"{args.task} fine-tunes {options} of {args.variant}, not {option!r}")
+    encoder = Contestant(args.variant, args.seed, tuple(args.encoders), None, head)
+    command = finetune_arguments(args.config, args.task, option, encoder, args.data)
+    launch_finetuning(config, args.task, option, encoder, args.data, args.output, command)

@@ -91,10 +91,7 @@ def test_absent_data_is_named_with_a_remedy(tmp_path: Path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (
-            ["QuestionID\tQuestion\tSentenceID"],
-            r"line 1: no column Sentence, Label, DocumentTitle; the first line must",
-        ),
+        (["QuestionID\tQuestion\tSentenceID\tSentence"], r"line 1: no column Label, DocumentTitle; the first line"),
         ([""], "is empty"),
         ([HEADER, ROWS[0], ROWS[1] + "\textra"], r"line 3: 8 fields where the header has 7; remove tabs"),
         ([HEADER, ROWS[0], "Q1\thow"], r"line 3: 2 fields"),

@@ -1,0 +1,27 @@
+"""A user's own questions, as `contexture adapt` checks them before a run."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from contexture.corpus.sources.protocol import SourceFile
+from contexture.tasks.held_out.questions import names_of, read_questions, told_unknown
+
+
+def check_questions(path: Path, documents: Sequence[SourceFile]) -> tuple[int, str]:
+    """The number of questions in a file, and a note on answers that are none of the documents, or "".
+
+    `documents` is empty if the names of the documents are not known yet. ValueError for a file that cannot be read, or
+    none of whose answers is among the documents.
+    """
+    table = read_questions(path)
+    count, answers = table["question"].nunique(), set(table["answer"])
+    names = {name for file in documents for name in names_of(f"{file.lang}:{file.name}", file.title)}
+    unknown = {answer for answer in answers if answer not in names and answer.rpartition("#")[0] not in names}
+    if not documents or not unknown:
+        return count, ""
+    nearest = get_close_matches(min(unknown), [file.name for file in documents], 1, 0.0)[0]
+    note = f"{told_unknown(unknown, str(path))}; the nearest name is {nearest!r}"
+    if unknown == answers:
+        raise ValueError(note)
+    return count, note
