@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from contexture.tasks.answer_selection.rescued import rescued
+from contexture.tasks.answer_selection.details import rescued
 
 LABELS = {"a": [0, 1, 0], "b": [1, 0, 0], "c": [0, 1, 0], "d": [0, 1, 0]}
 #: Pairs: a and c wrong, b right; d ties a right with a wrong candidate, which counts as wrong.

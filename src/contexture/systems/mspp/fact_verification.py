@@ -1,6 +1,6 @@
-"""MSPP on claims: Tables 3 and 8 of Di Liello et al. (2022), and what our records say of them."""
+"""MSPP on claims: Tables 3 and 8 of Di Liello et al. (2022), and the findings of our records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import mean
 
 from contexture.reporting.phrases import within_sentence
@@ -19,7 +19,7 @@ LABELS = TABLES["dev"].labels
 #: Heads that read all evidence together, and those on one sentence each.
 JOINT = {"ie_1": "IE_1", "ae_1": "AE_1"}
 PAIRS = ("max_pool", "weighted_sum")
-#: The protocols that make up the table; of `published` we measure nothing.
+#: The protocols that make up the table; we have no numbers of `published`.
 HEADINGS = {
     "max_pool": "A claim and one sentence at a time, max-pooling",
     "weighted_sum": "A claim and one sentence at a time, weighted sum",
@@ -30,23 +30,26 @@ HEADINGS = {
     "claim_only": "Frozen: a probe on the claim's vector alone",
 }
 
-#: (variant, baseline): what the report compares seed by seed, with either head.
+#: (variant, baseline) that the report compares seed by seed, with either head.
 COMPARISONS = (("mspp_ie", "joint_ie"), ("mspp_ae", "joint_ie"))
+#: The protocols of the variants that findings compare, joint models with MSPP first.
+PROTOCOLS = {
+    **dict.fromkeys(("mspp_ie", "mspp_ae", "joint_ie"), tuple(JOINT)),
+    "pairwise": PAIRS,
+    **dict.fromkeys(("word_overlap", "majority"), ("frozen",)),
+}
 
 
 def tables(records: Sequence[Record], whole: str) -> list[Table]:
-    """Table 3 for either split that was measured; before anything was, the paper's alone."""
-    own = [r for r in records if r["task"] == TASK]
-    splits = [split for split in TABLES if any(r["split"] == split for r in own)] or [*TABLES]
-    return [
-        made
-        for split in splits
-        for made in results_tables([r for r in own if r["split"] == split], TABLES[split], HEADINGS, whole)
-    ]
+    """Table 3 for each split that was measured; without any, the paper's rows alone."""
+    claims = [record for record in records if record["task"] == TASK]
+    of_split = {split: [record for record in claims if record["split"] == split] for split in TABLES}
+    splits = [split for split in TABLES if of_split[split]] or [*TABLES]
+    return [table for split in splits for table in results_tables(of_split[split], TABLES[split], HEADINGS, whole)]
 
 
 def gains(records: Sequence[Record]) -> list[Comparison]:
-    """How far MSPP is above the same joint model without it, on test claims, or on dev where there are none."""
+    """The gains of MSPP over the same joint model without it, on test claims, or on dev if there are none."""
     return [
         gain
         for data, split in _measured(records)
@@ -56,48 +59,37 @@ def gains(records: Sequence[Record]) -> list[Comparison]:
 
 
 def findings(records: Sequence[Record]) -> list[str]:
-    """What the best joint model with MSPP is above, and what it is not; nothing where either is missing.
+    """Which models the best joint model with MSPP is above, and which not; then its gain over the same without MSPP."""
+    return [sentence for data, split in _measured(records) for sentence in _findings(records, data, split)]
 
-    Then how surely it is above the same model without MSPP.
-    """
-    found = []
-    for data, split in _measured(records):
-        best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
-        for variant, protocols in (
-            *((name, JOINT) for name in ("mspp_ie", "mspp_ae", "joint_ie")),
-            ("pairwise", PAIRS),
-            *((name, ("frozen",)) for name in ("word_overlap", "majority")),
-        ):
-            places = (Place(TASK, data, protocol, "accuracy", split) for protocol in protocols)
-            known = ((by_seed(records, variant, place), place.protocol) for place in places)
-            values = [(mean(values.values()), protocol) for values, protocol in known if values]
-            if values:
-                best[variant] = max(values)
-        ours = max((name for name in best if name.startswith("mspp_")), key=best.__getitem__, default=None)
-        if ours is None:
-            continue
-        accuracy, head = best[ours]
-        above, below = (
-            [
-                f"{within_sentence(LABELS[name])} ({value:.1f})"
-                for name, (value, _) in best.items()
-                if not name.startswith("mspp_") and (accuracy > value) == higher
-            ]
-            for higher in (True, False)
+
+def _findings(records: Sequence[Record], data: str, split: str) -> Iterator[str]:
+    best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
+    for variant, protocols in PROTOCOLS.items():
+        by_protocol = {
+            name: by_seed(records, variant, Place(TASK, data, name, "accuracy", split)) for name in protocols
+        }
+        if means := [(mean(values.values()), name) for name, values in by_protocol.items() if values]:
+            best[variant] = max(means)
+    ours = max((name for name in best if name.startswith("mspp_")), key=best.__getitem__, default=None)
+    if ours is None:
+        return
+    accuracy, head = best[ours]
+    above, below = list[str](), list[str]()
+    for name, (value, _) in best.items():
+        if not name.startswith("mspp_"):
+            (above if accuracy > value else below).append(f"{within_sentence(LABELS[name])} ({value:.1f})")
+    if parts := [f"{word} {', '.join(names)}" for word, names in (("above", above), ("not above", below)) if names]:
+        yield (
+            f"Fact verification: {within_sentence(LABELS[ours])} judges {accuracy:.1f} % of the {split} claims "
+            f"rightly, {' and '.join(parts)}."
         )
-        said = [f"above {', '.join(above)}"] * bool(above) + [f"not above {', '.join(below)}"] * bool(below)
-        if said:
-            found.append(
-                f"Fact verification: {within_sentence(LABELS[ours])} judges {accuracy:.1f} % of the {split} claims "
-                f"rightly, {' and '.join(said)}."
-            )
-        same = compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head)
-        found += [f"With {JOINT[head]}, {within_sentence(gain.sentence)}" for gain in same]
-    return found
+    for gain in compare(records, TABLES[split], data, [(ours, "joint_ie")], "accuracy", head):
+        yield f"With {JOINT[head]}, {within_sentence(gain.sentence)}"
 
 
 def _measured(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Data and the split of it that counts: test, or dev where there is none."""
-    own = [r for r in records if r["task"] == TASK]
-    splits = {name: {r["split"] for r in own if r["data"] == name} for name in data_of(own)}
-    return [(name, "test" if "test" in there else "dev") for name, there in splits.items()]
+    """Each data set and its split that counts: test, or dev if there is none."""
+    claims = [record for record in records if record["task"] == TASK]
+    tested = {record["data"] for record in claims if record["split"] == "test"}
+    return [(name, "test" if name in tested else "dev") for name in data_of(claims)]

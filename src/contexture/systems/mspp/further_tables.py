@@ -1,4 +1,4 @@
-"""What the paper says of the sets and of the time, beside ours (Table 5, appendix C.3)."""
+"""The paper's figures of the sets and of the time, with ours (Table 5, appendix C.3), and examples (Table 4)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,15 +16,15 @@ HEADS = {
 
 
 def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) -> Table:
-    """The questions and candidates of each split of the sets that were read, with those of the paper's Table 5."""
+    """The questions and candidates of each split of our sets, with those of the paper's Table 5."""
     columns = [Column("Data"), Column("Split")]
-    columns += [Column(whose, what, True) for what in ("Questions", "Candidates") for whose in ("ours", "paper")]
-    known = published.numbers("table_5")
+    columns += [Column(source, unit, True) for unit in ("Questions", "Candidates") for source in ("ours", "paper")]
+    sizes = published.numbers("table_5")
     rows = []
-    for data, counted in counts.items():
+    for data, of_set in counts.items():
         for split in ("train", "dev", "test"):
-            ours = required(data, counted, (f"{split}_questions", f"{split}_candidates"))
-            paper = known.get(f"{data} {split}", {})
+            ours = required(data, of_set, (f"{split}_questions", f"{split}_candidates"))
+            paper = sizes.get(f"{data} {split}", {})
             cells = [ours[0], paper.get("questions"), ours[1], paper.get("candidates")]
             rows.append((DATA.get(data, data), split, *(NOTHING if count is None else f"{count:,}" for count in cells)))
     caption = (
@@ -34,46 +34,40 @@ def sets_table(counts: Mapping[str, Mapping[str, int]], published: Published) ->
     return Table("Table 5: the sets", tuple(columns), tuple(rows), caption if "trecqa" in counts else "")
 
 
-def rescued_table(data: str, told: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
+def rescued_table(data: str, rescued: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
     """Questions that pairs answer wrongly and the joint model rightly, with their candidates in the order of pairs."""
     rows = []
-    for one in told["questions"]:
-        for place, candidate in enumerate(one["candidates"], start=1):
-            said = ["the joint model's choice"] if candidate["chosen"] else []
-            said += ["right" if candidate["right"] else "wrong"] if candidate["chosen"] or place == 1 else []
-            rows.append((one["question"] if place == 1 else "", str(place), candidate["candidate"], ", ".join(said)))
+    for question in rescued["questions"]:
+        for rank, candidate in enumerate(question["candidates"], start=1):
+            notes = ["the joint model's choice"] if candidate["chosen"] else []
+            notes += ["right" if candidate["right"] else "wrong"] if candidate["chosen"] or rank == 1 else []
+            rows.append((question["question"] * (rank == 1), str(rank), candidate["candidate"], ", ".join(notes)))
     columns = (Column("Question"), Column("by pairs", numeric=True), Column("Candidate"), Column(""))
     caption = (
-        f"{labels.get(told['variant'], told['variant'])}, which orders the first five anew, first seed: of the test "
-        f"questions {told['count']:,} are answered so that pairs miss, and {told['lost']:,} are lost."
+        f"{labels.get(rescued['variant'], rescued['variant'])}, which orders the first five anew, first seed: of the "
+        f"test questions {rescued['count']:,} are answered so that pairs miss, and {rescued['lost']:,} are lost."
     )
     return Table(f"Table 4: what reading jointly changes ({DATA.get(data, data)})", columns, tuple(rows), caption)
 
 
-def latency_table(data: str, told: Sequence[Mapping[str, Any]], published: Published) -> Table:
+def latency_table(data: str, latency: Sequence[Mapping[str, Any]], published: Published) -> Table:
     """How long models take for the test questions of a set; the paper's seconds are of WikiQA's."""
     columns = [Column("Model"), Column("Inputs", numeric=True), Column("Tokens", numeric=True)]
-    columns += [Column(whose, what, True) for what in ("Parameters", "Seconds") for whose in ("ours", "paper")]
+    columns += [Column(source, unit, True) for unit in ("Parameters", "Seconds") for source in ("ours", "paper")]
     columns.append(Column("times pairwise", numeric=True))
-    known = published.numbers("latency")
-    base = next((one["seconds"] for one in told if one["head"] == "ie_1"), None)
+    published_rows = published.numbers("latency")
+    by_head = {row["head"]: row for row in latency}
     rows = []
-    for one in sorted(told, key=lambda one: list(HEADS).index(one["head"])):
-        head, seconds = one["head"], one["seconds"]
-        paper = [f"{known[head][key]:,}" if key in known[head] else NOTHING for key in ("parameters", "seconds")]
-        rows.append(
-            (
-                HEADS[head],
-                f"{one['passes']:,}",
-                f"{one['tokens']:,}",
-                f"{one['parameters']:,}",
-                paper[0],
-                f"{seconds:.2f}",
-                paper[1],
-                f"{seconds / base:.2f}" if base else NOTHING,
-            )
-        )
-    device, rounds = (told[0][key] for key in ("device", "rounds")) if told else ("", 0)
+    for head, label in HEADS.items():
+        if head not in by_head:
+            continue
+        row, paper = by_head[head], published_rows[head]
+        paper_cells = [f"{paper[key]:,}" if key in paper else NOTHING for key in ("parameters", "seconds")]
+        cells = [label, f"{row['passes']:,}", f"{row['tokens']:,}", f"{row['parameters']:,}", paper_cells[0]]
+        cells += [f"{row['seconds']:.2f}", paper_cells[1]]
+        cells.append(f"{row['seconds'] / by_head['ie_1']['seconds']:.2f}" if "ie_1" in by_head else NOTHING)
+        rows.append(tuple(cells))
+    device, rounds = (latency[0][key] for key in ("device", "rounds")) if latency else ("", 0)
     caption = (
         f"On this machine's {'GPU' if device == 'cuda' else 'CPU'}, the models in turns, the median of {rounds} rounds."
         " Padding is not computed, so that tokens tell what is. The paper, one A100, WikiQA: 14 % longer, jointly."

@@ -18,7 +18,7 @@ from contexture.systems.mspp.further_tables import latency_table, rescued_table,
 PUBLISHED = read_published("contexture.systems.mspp")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 TASK = "answer_selection"
-#: The set whose published numbers stand beside ours of a set that the paper has not.
+#: The set whose published numbers stand with ours of a set that the paper has not.
 DEFAULT_SET = "wikiqa"
 FROZEN_NOTE = "The encoders as pre-training left them; candidates by how near their vectors are to the question's."
 
@@ -27,36 +27,33 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     """The paper's tables and the gains in MAP over the same models without MSPP.
 
     Raises:
-        ValueError: naming the run and what is missing of its training.
+        ValueError: naming the run and the key that its training lacks.
     """
-    data = data_of(r for r in records if r["task"] == TASK)
+    data = data_of(record for record in records if record["task"] == TASK)
     # Without numbers of ours, the paper's of WikiQA stand alone.
-    published = {name: _published(name) for name in data or [DEFAULT_SET]}
-    gains, reranked = (
-        [gain for name in data for gain in compare(records, published[name][place], name, PUBLISHED.comparisons, "map")]
-        for place in range(2)
-    )
-    in_turn = [*gains, *(replace(gain, setting=f"{gain.setting}, re-ranked") for gain in reranked)]
-    made = [
-        results_table(records, of[place], name, whole=context.whole)
-        for place in range(2)
-        for name, of in published.items()
-    ]
-    made += [table for name in data for table in _transferred(records, name)]
+    names = data or [DEFAULT_SET]
+    tables: list[Table] = []
+    gains = []
+    for table in ("table_1", "table_2"):
+        published = {name: _published(table, name) for name in names}
+        tables += [results_table(records, published[name], name, whole=context.whole) for name in names]
+        gains.append(
+            [gain for name in data for gain in compare(records, published[name], name, PUBLISHED.comparisons, "map")]
+        )
+    grouped, reranked = gains[0], [replace(gain, setting=f"{gain.setting}, re-ranked") for gain in gains[1]]
     for name in data:
-        alone = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
-        frozen = results_table(records, alone.by_protocol("frozen"), name)
-        made.append(replace(frozen, caption=" ".join([frozen.caption, *_worse_fine_tuned(records, name)])))
-    made += fact_verification.tables(records, context.whole)
-    on_claims = fact_verification.gains(records)
+        tables += _transferred(records, name)
+    tables += [_frozen(records, name) for name in data]
+    tables += fact_verification.tables(records, context.whole)
+    tables.append(comparison_table([*grouped, *reranked, *fact_verification.gains(records)]))
     facts = context.facts.get(TASK, {})
-    more = [sets_table(facts["counts"], PUBLISHED)] if facts.get("counts") else []
-    more += [rescued_table(name, told, LABELS) for name, told in facts.get("rescued", {}).items()]
-    more += [latency_table(name, told, PUBLISHED) for name, told in facts.get("latency", {}).items()]
+    tables += [sets_table(facts["counts"], PUBLISHED)] if facts.get("counts") else []
+    tables += [rescued_table(name, rescued, LABELS) for name, rescued in facts.get("rescued", {}).items()]
+    tables += [latency_table(name, latency, PUBLISHED) for name, latency in facts.get("latency", {}).items()]
     return Page(
-        findings=[*(gain.sentence for gain in gains), *fact_verification.findings(records)],
+        findings=[*(gain.sentence for gain in grouped), *fact_verification.findings(records)],
         sections=[
-            *sections([*made, comparison_table([*in_turn, *on_claims]), *more]),
+            *sections(tables),
             *further(records, [TASK, fact_verification.TASK], LABELS),
             *sections([trainings_table(context.trainings, {**LABELS, **context.labels})]),
         ],
@@ -64,35 +61,37 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     )
 
 
-def _published(data: str) -> list[ScoreTable]:
-    """Table 1, and Tables 2 and 7, with the rows of a set."""
-    tables = [PUBLISHED.tables[name] for name in ("table_1", "table_2")]
-    known = {row.data for row in tables[0].rows}
-    return [table.of_data(data if data in known else DEFAULT_SET) for table in tables]
+def _published(table: str, data: str) -> ScoreTable:
+    """Table 1, or Tables 2 and 7, with the rows of a set."""
+    known = {row.data for row in PUBLISHED.tables["table_1"].rows}
+    return PUBLISHED.tables[table].of_data(data if data in known else DEFAULT_SET)
 
 
 def _transferred(records: Sequence[Record], data: str) -> list[Table]:
-    """What models reached that had learned from another set before (TANDA), a table a protocol."""
-    there = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
-    names = {name: protocol_name(name) for name in there if AFTER in name}
+    """One table a protocol of models that had learned from another set before (TANDA)."""
+    protocols = dict.fromkeys(r["protocol"] for r in records if r["task"] == TASK and r["data"] == data)
     published = PUBLISHED.tables["table_1"]
     return [
-        results_table(records, published.of_ours(f"Answer selection, {name}").by_protocol(protocol), data)
-        for protocol, name in names.items()
+        results_table(records, published.of_ours(f"Answer selection, {protocol_name(name)}").by_protocol(name), data)
+        for name in protocols
+        if AFTER in name
     ]
 
 
-def _worse_fine_tuned(records: Sequence[Record], data: str) -> list[str]:
-    """What it means where a model ranks better frozen than fine-tuned."""
-    found = []
+def _frozen(records: Sequence[Record], data: str) -> Table:
+    """Frozen encoders, with a note if a model ranks better frozen than fine-tuned."""
+    published = PUBLISHED.tables["table_1"].of_ours("Answer selection without fine-tuning", FROZEN_NOTE)
+    table = results_table(records, published.by_protocol("frozen"), data)
+    better = []
     for variant, label in LABELS.items():
-        frozen, tuned = (by_seed(records, variant, Place(TASK, data, how, "map")) for how in ("frozen", "grouped"))
+        frozen, tuned = (by_seed(records, variant, Place(TASK, data, name, "map")) for name in ("frozen", "grouped"))
         if frozen and tuned and mean(frozen.values()) > mean(tuned.values()):
-            found.append(f"{label} (frozen {mean(frozen.values()):.1f}, fine-tuned {mean(tuned.values()):.1f})")
-    if not found:
-        return []
-    return [
-        f"Better frozen than fine-tuned, by MAP: {'; '.join(found)}. Frozen, texts are read one by one and their "
+            better.append(f"{label} (frozen {mean(frozen.values()):.1f}, fine-tuned {mean(tuned.values()):.1f})")
+    if not better:
+        return table
+    note = (
+        f"Better frozen than fine-tuned, by MAP: {'; '.join(better)}. Frozen, texts are read one by one and their "
         "vectors compared; fine-tuned, question and candidates are read together, and to judge them so was not learned "
         "from the task's questions alone."
-    ]
+    )
+    return replace(table, caption=f"{table.caption} {note}")

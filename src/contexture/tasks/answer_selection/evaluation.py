@@ -15,11 +15,10 @@ from contexture.metrics.ranking import METRICS, question_metrics
 from contexture.metrics.scores import QUESTION, to_records
 from contexture.retrieval.vectors import unit
 from contexture.tasks.answer_selection.baselines import Scores, file_order, idf_of, random_order, word_overlap
+from contexture.tasks.answer_selection.details import measure_latency, rescued
 from contexture.tasks.answer_selection.files import SPLITS
-from contexture.tasks.answer_selection.latency import measure_latency
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.protocols import ranked
-from contexture.tasks.answer_selection.rescued import rescued
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.sets import tables
 from contexture.tasks.base import AFTER, Contestant, Each, Results, measure_encoders, one_by_one, seeds_of

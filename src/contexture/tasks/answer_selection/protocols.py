@@ -53,32 +53,13 @@ def rerank(pairwise: pd.DataFrame, joint: ArrayLike) -> pd.DataFrame:
     Returns:
         `pairwise`, in its own order of rows, with the new score.
 
-    Raises:
-        ValueError: for scores that `check_scores` rejects, lengths that differ, an infinite score, or a question whose
-            jointly scored candidates are not the top of the pairwise order.
+    Raises ValueError for scores that `check_scores` rejects.
     """
-    second = np.asarray(joint, np.float64)
-    if second.shape != (len(pairwise),):
-        raise ValueError(f"expected one joint score a row, {len(pairwise)}, got the shape {second.shape}")
     rows = ranked(pairwise)
-    second = second[rows.index]
-    rows["top"] = _checked_top(rows, second)
+    second = np.asarray(joint, np.float64)[rows.index]
+    rows["top"] = ~np.isnan(second)
     rows["own"] = np.where(rows["top"], second, rows["score"])
     rows["rank"] = rows.groupby([*KEYS, "top"])["own"].rank(method="dense")
     rest = rows["rank"].where(~rows["top"], 0).groupby(rows["question_id"]).transform("max")
     merged = rows["rank"] + rest.where(rows["top"], 0)
     return pairwise.assign(score=merged.sort_index().to_numpy())
-
-
-def _checked_top(rows: pd.DataFrame, joint: NDArray[np.float64]) -> NDArray[np.bool_]:
-    scored: NDArray[np.bool_] = ~np.isnan(joint)
-    question = rows["question_id"].to_numpy()
-    depth = rows.assign(scored=scored).groupby(KEYS)["scored"].transform("sum").to_numpy()
-    rank = rows.groupby(KEYS).cumcount().to_numpy()
-    bad = ((rank < depth) != scored) | (depth == 0) | np.isinf(joint)
-    if bad.any():
-        raise ValueError(
-            f"the joint scores of question {question[bad][0]!r} are not finite scores of its top pairwise "
-            "candidates and NaN for the others: score the rows of top_k_by(pairwise, k)"
-        )
-    return scored

@@ -5,7 +5,6 @@ One question with its candidates and one group of rows are in memory at a time, 
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,18 +51,14 @@ class Size(NamedTuple):
     candidates: int
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(NamedTuple):
     """The counts of a published split, one for each edition."""
 
-    #: Questions in its files; a filtered file has only those that are kept.
-    read: tuple[int, ...]
-    #: Questions that can be ranked, and their candidates.
-    kept: tuple[Size, ...]
+    read: tuple[int, ...]  # questions in its files; a filtered file has only those that are kept
+    kept: tuple[Size, ...]  # questions that can be ranked
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """A published set; a set with its name must have its counts."""
 
     title: str

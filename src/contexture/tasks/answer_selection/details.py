@@ -1,19 +1,63 @@
-"""Questions that pairs answer wrongly and a joint model, which re-ranks their top k, rightly (Table 4)."""
+"""Details of a set's results: how long models take, and the questions that only a joint model answers.
 
+Appendix C.3 of the MSPP paper has 71 seconds for pairs and 81 for a joint model on WikiQA's questions on one GPU.
+"""
+
+import time
+from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.protocols import ranked
+from contexture.tasks.answer_selection.scoring import inputs_of, score
 from contexture.tasks.examples import spread
+from contexture.tasks.finetuned import BATCH
 
 #: Candidates that are shown of a question, as in the paper.
 SHOWN = 5
 
 
+def measure_latency(models: Mapping[str, AnswerModel], answers: pd.DataFrame, rounds: int) -> list[dict[str, Any]]:
+    """Score all candidates with each model, in turns, so that other work on the machine slows all alike.
+
+    Returns:
+        One dict a model: `head` (its key), `seconds` (the median of the rounds, after a round of warm-up), `rounds`,
+        `passes` (inputs that are read, each of a question and its candidates), `tokens` (of all of them, without
+        padding), `parameters` and `device`.
+    """
+    made = {head: inputs_of(model, answers) for head, model in models.items()}
+    seconds: dict[str, list[float]] = {head: [] for head in models}
+    for _ in range(rounds + 1):
+        for head, model in models.items():
+            began = time.perf_counter()
+            score(model, *made[head])
+            seconds[head].append(time.perf_counter() - began)
+    rows = []
+    for head, model in models.items():
+        inputs, groups = made[head]
+        batches = (inputs.batch(groups[first : first + BATCH]) for first in range(0, len(groups), BATCH))
+        rows.append(
+            {
+                "head": head,
+                "seconds": median(seconds[head][1:]),
+                "rounds": rounds,
+                "passes": len(groups),
+                "tokens": sum(sum(batch["lengths"]) for batch in batches),
+                "parameters": sum(weight.numel() for weight in model.parameters()),
+                "device": next(model.parameters()).device.type,
+            }
+        )
+    return rows
+
+
 def rescued(runs: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
-    """Examples of such questions, for the joint variant that has most of them with the first seed.
+    """Questions that pairs answer wrongly and a joint model, which re-ranks their top k, rightly (Table 4).
+
+    They are of the joint variant that has most of them with the first seed.
 
     Args:
         runs: scores of the pairwise model (`grouped`) and of joint models (`reranked`): variant, seed, protocol,
