@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from contexture.reporting.published import Score
+from contexture.systems.mspp.fact_verification import TABLES
 from contexture.systems.mspp.page import PUBLISHED
 
 METRICS = ("P@1", "MAP", "MRR")
@@ -57,3 +58,35 @@ def test_published_latency_is_that_of_the_appendix(shared_data: Path) -> None:
     joint, pairwise = (f"{latency[head]['parameters']:,}".replace(",", ", ") for head in ("ae_k", "ie_1"))
     assert f"{joint} and {pairwise} respectively" in text
     assert f"${latency['ie_1']['seconds']}s \\rightarrow {latency['ae_k']['seconds']}s$" in text
+
+
+def test_published_accuracies_are_those_of_tables_3_and_8(shared_data: Path) -> None:
+    text = paper(shared_data)
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for line in text.splitlines():
+        cells = [re.sub(r"</?u>|\(0\.\d\d\)| ", "", cell) for cell in line.strip("|").split("|")[:3]]
+        if len(cells) == 3 and all(re.fullmatch(r"\d\d\.\d\d|-", cell) for cell in cells[1:]):
+            found.setdefault(cells[0].replace("_", "").replace("₁", "1"), set()).add(tuple(cells[1:]))
+    names = {
+        "(Ours)JointPreIEk+FTIE1": ("mspp_ie", "ie_1"), "(Ours)JointPreIEk+FTAE1": ("mspp_ie", "ae_1"),
+        "(Ours)JointPreAEk+FTIE1": ("mspp_ae", "ie_1"), "(Ours)JointPreAEk+FTAE1": ("mspp_ae", "ae_1"),
+        "PairwiseRoBERTa-Base+MaxPool": ("pairwise", "max_pool"),
+        "PairwiseRoBERTa-Base+WgtSum": ("pairwise", "weighted_sum"),
+        "JointRoBERTa-Base+FTIE1": ("joint_ie", "ie_1"),
+        "GEAR": ("GEAR", "published"), "KGATwithRoBERTa-Base": ("KGAT with RoBERTa-Base", "published"),
+        "Transformer-XH": ("Transformer-XH", "published"), "PairwiseBERT-Base": ("Pairwise BERT-Base", "published"),
+        "JointBERT-Base": ("Joint BERT-Base", "published"),
+        "DOMLIN++": ("DOMLIN++ (further retrieval and data)", "published"),
+        "DREAM": ("DREAM (XLNet)", "published"),
+    }  # fmt: skip
+    ours = {
+        split: {(row.variant or row.label, row.protocol): row.scores.get("accuracy") for row in TABLES[split].rows}
+        for split in ("dev", "test")
+    }
+    assert set(names) <= set(found) and set(names.values()) == set(ours["dev"])
+    for name, key in names.items():
+        shown = tuple(f"{one.value:.2f}" if (one := ours[split][key]) else "-" for split in ("dev", "test"))
+        assert found[name] == {shown}, name
+    deviations = re.findall(r"<u>(8\d\.\d\d)</u> \((0\.\d\d)\)", text)[:4]
+    significant = [one for one in ours["dev"].values() if one and one.significant]
+    assert sorted(deviations) == sorted((f"{one.value:.2f}", f"{one.std:.2f}") for one in significant)
