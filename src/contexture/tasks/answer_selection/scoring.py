@@ -15,7 +15,7 @@ from contexture.tasks.finetuned import by_length
 
 def consecutive_groups(answers: pd.DataFrame, size: int) -> list[Rows]:
     """Rows of each question in groups of `size`, in their order; the last group of a question may be shorter."""
-    of_questions = answers.groupby("question_id", sort=False).indices.values()
+    of_questions = [np.asarray(rows) for rows in answers.groupby("question_id", sort=False).indices.values()]
     return [rows[start : start + size] for rows in of_questions for start in range(0, len(rows), size)]
 
 

@@ -42,8 +42,8 @@ class VerificationConfig(SourceSettings):
     @property
     def files(self) -> dict[str, str]:
         """The file of each split; none for the demo."""
-        files: dict[str, str | None] = {} if isinstance(self.input, str) else {**self.input}
-        return {split: file for split, file in files.items() if file is not None}
+        files = () if isinstance(self.input, str) else self.input.items()
+        return {split: file for split, file in files if file is not None}
 
 
 @dataclass(config=STRICT, frozen=True)
