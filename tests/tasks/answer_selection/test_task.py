@@ -13,7 +13,7 @@ import pytest
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.metrics.ranking import METRICS
 from contexture.tasks.answer_selection import evaluation
-from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings
+from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.answer_selection.evaluation import cosines, evaluate_answers
 from contexture.tasks.answer_selection.protocols import top_k_by
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
@@ -23,63 +23,51 @@ from tests.tasks.answer_selection import toys
 TASK = AnswerSelectionTask()
 SETTINGS = toys.settings(epochs=1)
 BASELINES = {"random_order", "file_order", "word_overlap"}
+RUN = ["variant", "seed", "split", "protocol"]
+
+
+def contestants(folder: Path) -> list[Contestant]:
+    """Joint models of two seeds, a pairwise one of one of them, and one that is frozen alone."""
+    return toys.contestants(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data, an encoder, and what was fine-tuned of it."""
+    """Data, an encoder, and its fine-tuned models."""
     folder = tmp_path_factory.mktemp("project")
-    data = toys.write_data(folder / "data")
     toys.new_encoder(folder / "encoder")
-    for contestant in contestants(folder):
-        for option in TASK.options(SETTINGS, contestant.head):
-            assert contestant.finetuned is not None
-            place = contestant.finetuned / option
-            place.mkdir(parents=True)
-            TASK.finetune(SETTINGS, option, contestant, data, place)
+    toys.tune_all(TASK, SETTINGS, contestants(folder), toys.write_data(folder / "data"))
     return folder
-
-
-def write_report(folder: Path, sets: list[str]) -> None:
-    (folder / "task.json").write_text(json.dumps({"counts": {name: {} for name in sets}, "missing": {}}))
-
-
-def contestants(project: Path) -> list[Contestant]:
-    """Joint models of two seeds, a pairwise one of one of them, and one that is frozen alone."""
-    start = (str(project / "encoder"),)
-    named = [("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1")]
-    tuned = [Contestant(name, seed, start, project / f"{name}-{seed}", head) for name, seed, head in named]
-    return [*tuned, Contestant("alone", 0, start * 2)]
 
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
-    return TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
+    settings = replace(SETTINGS, latency_rounds=2)
+    return TASK.evaluate(settings, contestants(project), project / "data", project / "vectors")
 
 
 def test_options() -> None:
-    assert TASK.options(SETTINGS, "ie_k") == ["toys"]
-    assert TASK.options(SETTINGS, None) == []
     several = toys.settings(finetune=["large", "toys"], transfer={"toys": "large"})
+    assert TASK.options(SETTINGS, "ie_k") == ["toys"] and TASK.options(SETTINGS, None) == []
     assert TASK.options(several, "ie_k") == ["large", "toys", "toys_after_large"]
     assert [several.before(option) for option in several.options] == [None, None, "large"]
 
 
 def test_sets_differ_in_how_models_are_fine_tuned_on_them() -> None:
     optimizer = {"learning_rate": 2e-3, "warmup_steps": 2, "weight_decay": 0.5}
-    given = {"batch_size": 512, "epochs": 6, "optimizer": {"learning_rate": 1e-5}}
+    of_large = {"batch_size": 512, "epochs": 6, "optimizer": {"learning_rate": 1e-5}}
     several = toys.settings(
-        finetune=["large", "toys"], transfer={"toys": "large"}, optimizer=optimizer, sets={"large": given}
+        finetune=["large", "toys"], transfer={"toys": "large"}, optimizer=optimizer, sets={"large": of_large}
     )
     large, small = several.of("large"), several.of("toys")
     assert (large.batch_size, large.epochs, large.patience) == (512, 6, small.patience)
     assert (small.batch_size, small.epochs, small.optimizer.learning_rate) == (8, 3, 2e-3)
-    found = large.optimizer
-    assert (found.learning_rate, found.warmup_steps, found.weight_decay) == (1e-5, 2, 0.5)
+    optimizers = large.optimizer
+    assert (optimizers.learning_rate, optimizers.warmup_steps, optimizers.weight_decay) == (1e-5, 2, 0.5)
     assert several.of("toys_after_large") == small
 
 
-def test_what_a_model_depends_on_is_its_own_set(tmp_path: Path) -> None:
+def test_a_model_depends_on_its_own_set(tmp_path: Path) -> None:
     """So that it is kept when others come or go, or when time is measured."""
     first = toys.settings(finetune=["toys"])
     second = toys.settings(finetune=["large", "toys"], sets={"large": {"epochs": 6}}, latency_rounds=3)
@@ -90,23 +78,20 @@ def test_what_a_model_depends_on_is_its_own_set(tmp_path: Path) -> None:
 def test_documents_are_those_of_dev_and_test_questions(tmp_path: Path) -> None:
     answers = toys.answers().assign(title=lambda table: "About " + table["question_id"])
     toys.write_set(tmp_path / "toys", answers)
-    write_report(tmp_path, ["toys"])
-    found = TASK.documents(tmp_path)
-    assert found is not None
-    rows = zip(answers["split"], answers["title"], answers["candidate"], strict=True)
-    assert [*found[["title", "text"]].itertuples(index=False, name=None)] == [
-        (title, text) for split, title, text in rows if split in ("dev", "test")
-    ]
-    write_report(tmp_path, [])
+    toys.write_report(tmp_path, "toys")
+    documents = TASK.documents(tmp_path)
+    assert documents is not None
+    held_out = answers[answers["split"] != "train"]
+    assert documents[["title", "text"]].to_numpy().tolist() == held_out[["title", "candidate"]].to_numpy().tolist()
+    toys.write_report(tmp_path)
     assert TASK.documents(tmp_path) is None
 
 
 def test_every_contestant_protocol_split_and_metric_is_recorded(results: Results) -> None:
     table = pd.DataFrame(results.records)
-    assert set(table) == {"variant", "seed", "task", "data", "protocol", "split", "metric", "value"}
+    assert set(table) == {*RUN, "task", "data", "metric", "value"}
     assert set(table["task"]) == {"answer_selection"} and set(table["data"]) == {"toys"}
-    assert not table.duplicated(["variant", "seed", "protocol", "split", "metric"]).any()
-    assert table["value"].between(0, 1).all()
+    assert not table.duplicated([*RUN, "metric"]).any() and table["value"].between(0, 1).all()
     assert json.loads(json.dumps(results.records)) == results.records
     cells = table.groupby(["variant", "seed", "protocol"])
     assert all(set(part["split"]) == {"dev", "test"} and set(part["metric"]) == set(METRICS) for _, part in cells)
@@ -121,42 +106,32 @@ def test_every_contestant_protocol_split_and_metric_is_recorded(results: Results
 
 def test_records_are_the_means_of_the_questions_and_scores_are_kept(results: Results) -> None:
     scores, questions = results.tables["scores-toys"], results.tables["questions-toys"]
-    assert list(scores) == [
-        "variant", "seed", "split", "protocol", "question_id", "candidate_id", "label", "score"
-    ]  # fmt: skip
-    keys = ["variant", "seed", "split", "protocol"]
-    assert (scores.groupby(keys)["question_id"].nunique() == 8).all()
+    assert list(scores) == [*RUN, "question_id", "candidate_id", "label", "score"]
+    assert (scores.groupby(RUN)["question_id"].nunique() == 8).all()
     for record in results.records:
-        chosen = questions[(questions[keys] == [record[key] for key in keys]).all(axis=1)]
+        chosen = questions[(questions[RUN] == [record[key] for key in RUN]).all(axis=1)]
         assert record["value"] == pytest.approx(chosen[record["metric"]].mean())
 
 
-def test_who_starts_alike_is_alike_when_frozen(results: Results) -> None:
-    values = {(r["variant"], r["seed"], r["split"], r["metric"]): r["value"] for r in results.records
-              if r["protocol"] == "frozen"}  # fmt: skip
-    for split in ("dev", "test"):
-        for metric in METRICS:
-            assert (
-                len({values[key] for key in values if key[0] in {"joint", "pairwise"} and key[2:] == (split, metric)})
-                == 1
-            )
-            assert len({values["file_order", seed, split, metric] for seed in (0, 1)}) == 1
-    assert any(
-        values["random_order", 0, split, "map"] != values["random_order", 1, split, "map"] for split in ("dev", "test")
-    )
-
-
-def test_the_words_of_the_question_give_the_answer_away(results: Results) -> None:
-    values = {(r["variant"], r["split"], r["metric"]): r["value"] for r in results.records if r["seed"] == 0}
-    assert values["word_overlap", "test", "p_at_1"] == 1
+def test_frozen_values(results: Results) -> None:
+    """Variants of the same encoder are alike; the words of the question give the answer away."""
+    table = pd.DataFrame(results.records).query("protocol == 'frozen'")
+    alike = table[table["variant"].isin(["joint", "pairwise", "file_order"])]
+    alike = alike.assign(encoder=alike["variant"] == "file_order")
+    assert (alike.groupby(["encoder", "split", "metric"])["value"].nunique() == 1).all()
+    drawn = table.query("variant == 'random_order' and metric == 'map'").groupby("split")["value"].nunique()
+    assert drawn.max() == 2
+    overlap = table.query("variant == 'word_overlap' and metric == 'p_at_1' and split == 'test'")
+    assert set(overlap["value"]) == {1}
 
 
 def test_reranking_takes_the_pairwise_scores_of_the_same_seed(results: Results) -> None:
     """Its first k are the pairwise model's."""
-    scores = results.tables["scores-toys"]
-    test = scores[(scores["seed"] == 1) & (scores["split"] == "test")]
-    pairwise = test[(test["variant"] == "pairwise") & (test["protocol"] == "grouped")].reset_index(drop=True)
-    reranked = test[(test["variant"] == "joint") & (test["protocol"] == "reranked")].reset_index(drop=True)
+    scores = results.tables["scores-toys"].query("seed == 1 and split == 'test'")
+    runs = [("pairwise", "grouped"), ("joint", "reranked")]
+    pairwise, reranked = (
+        scores[(scores["variant"] == variant) & (scores["protocol"] == protocol)] for variant, protocol in runs
+    )
     assert pairwise["candidate_id"].tolist() == reranked["candidate_id"].tolist()
     tops = [
         [set(table["candidate_id"].iloc[rows]) for rows in top_k_by(table, toys.K)] for table in (pairwise, reranked)
@@ -170,52 +145,51 @@ class Lengths:
     name, dimension, identity = "lengths", 2, {"lengths": 1}
 
     def __init__(self) -> None:
-        self.asked: list[tuple[list[str], Any]] = []
+        self.calls: list[tuple[list[str], Any]] = []
 
     def embed(self, texts: Sequence[Any], role: Any = None) -> Any:
-        self.asked.append((list(texts), role))
+        self.calls.append((list(texts), role))
         if role == "query":
             return np.array([[2.0, 0.0]] * len(texts), np.float32)
         return np.array([[text.count("a"), text.count("b")] for text in texts], np.float32)
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The names of the encoders that are loaded, which are `Lengths`."""
+    names = list[tuple[str, ...]]()
+    monkeypatch.setattr(evaluation, "load_models", lambda encoders: names.append(encoders) or Lengths())
+    return names
 
 
 def test_frozen_scores_are_cosines_of_query_and_document() -> None:
     answers = pd.DataFrame({"question": ["q", "q", "q", "r"], "candidate": ["aaab", "b", "", "aaab"]})
     model = Lengths()
     assert cosines(model, answers) == pytest.approx([3 / np.sqrt(10), 0, 0, 3 / np.sqrt(10)])
-    assert model.asked == [(["q", "r"], "query"), (["aaab", "b", ""], "document")]  # each text once
+    assert model.calls == [(["q", "r"], "query"), (["aaab", "b", ""], "document")]  # each text once
 
 
-def test_encoders_that_several_share_are_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    loaded: list[tuple[str, ...]] = []
-
-    def load(names: tuple[str, ...]) -> Lengths:
-        loaded.append(names)
-        return Lengths()
-
-    monkeypatch.setattr(evaluation, "load_models", load)
-    given = [Contestant("a", 0, ("x",)), Contestant("b", 1, ("x",)), Contestant("c", 0, ("x", "y"))]
-    found = evaluate_answers(given, toys.write_set(tmp_path / "toys", toys.answers()))
+def test_shared_encoders_are_loaded_once(loaded: list[tuple[str, ...]], tmp_path: Path) -> None:
+    several = [Contestant("a", 0, ("x",)), Contestant("b", 1, ("x",)), Contestant("c", 0, ("x", "y"))]
+    results = evaluate_answers(several, toys.write_set(tmp_path / "toys", toys.answers()))
     assert loaded == [("x",), ("x", "y")]
-    assert {record["variant"] for record in found.records} == {"a", "b", "c", *BASELINES}
+    assert {record["variant"] for record in results.records} == {"a", "b", "c", *BASELINES}
 
 
-def test_a_split_without_questions_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(evaluation, "load_models", lambda names: Lengths())
-    answers = toys.answers()
-    given = [Contestant("a", 0, ("x",))]
+@pytest.mark.usefixtures("loaded")
+def test_a_split_without_questions_is_left_out(tmp_path: Path) -> None:
+    answers, frozen = toys.answers(), [Contestant("a", 0, ("x",))]
     part = toys.write_set(tmp_path / "part", answers[answers["split"] != "dev"])
-    assert {record["split"] for record in evaluate_answers(given, part).records} == {"test"}
-    none = toys.write_set(tmp_path / "none", answers[answers["split"] == "train"])
-    assert evaluate_answers(given, none) == Results()
-    assert evaluate_answers([], part) == Results()
+    assert {record["split"] for record in evaluate_answers(frozen, part).records} == {"test"}
+    empty = toys.write_set(tmp_path / "none", answers[answers["split"] == "train"])
+    assert evaluate_answers(frozen, empty) == evaluate_answers([], part) == Results()
 
 
+@pytest.mark.usefixtures("loaded")
 def test_of_a_large_set_questions_alone_are_kept_and_numbers_are_the_same(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Texts are embedded in parts."""
-    monkeypatch.setattr(evaluation, "load_models", lambda names: Lengths())
     folder = toys.write_set(tmp_path / "toys", toys.answers())
     small = evaluate_answers([Contestant("a", 0, ("x",))], folder)
     monkeypatch.setattr(evaluation, "KEPT", 10)
@@ -225,14 +199,9 @@ def test_of_a_large_set_questions_alone_are_kept_and_numbers_are_the_same(
     assert set(small.tables) == {"scores", "questions"} and set(large.tables) == {"questions"}
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo_world(DemoConfig(pages=25, novels=1), folder)
-    return folder
-
-
-def test_questions_of_the_demo_and_of_folders(demo: Path, tmp_path: Path) -> None:
+def test_questions_of_the_demo_and_of_folders(tmp_path: Path) -> None:
+    demo = tmp_path / "demo"
+    write_demo_world(DemoConfig(pages=25, novels=1), demo)
     TASK.read(AnswersConfig(), demo, tmp_path / "1")
     report = json.loads((tmp_path / "1/task.json").read_text())
     assert (report["name"], report["missing"], list(report["counts"])) == ("demo", {}, ["demo"])
@@ -247,7 +216,7 @@ def test_questions_of_the_demo_and_of_folders(demo: Path, tmp_path: Path) -> Non
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"2/{name}/test.parquet"), test)
 
 
-def test_a_folder_without_a_name_and_impossible_names_are_refused() -> None:
+def test_a_folder_without_a_name_and_impossible_names_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"which set lies in a/b, such as answer_selection\.input\.wikiqa=a/b"):
         AnswersConfig(input="a/b")
     for name in ("WikiQA", "a/b", "a_after_b", "_a"):
@@ -255,21 +224,13 @@ def test_a_folder_without_a_name_and_impossible_names_are_refused() -> None:
             AnswersConfig(input={name: "x"})
 
 
-def test_sets_that_are_not_there_are_named(tmp_path: Path) -> None:
-    write_report(tmp_path, ["toys"])
-    TASK.check(SETTINGS, tmp_path)
+def test_settings_name_sets_of_the_input_or_published_ones(tmp_path: Path) -> None:
+    toys.write_report(tmp_path, "toys")
+    TASK.check(toys.settings(sets={"toys": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
     with pytest.raises(ValueError, match=r"finetune: no set is called other; answer_selection\.input has \['toys'\]"):
         TASK.check(toys.settings(finetune=["toys", "other"]), tmp_path)
-
-
-def test_a_set_that_is_told_how_is_one_that_there_is(tmp_path: Path) -> None:
-    write_report(tmp_path, ["own"])
-    task = AnswerSelectionTask()
-    task.check(AnswerSelectionSettings(finetune=["own"], sets={"own": {"epochs": 2}, "asnq": {"epochs": 6}}), tmp_path)
-    with pytest.raises(
-        ValueError, match=r"answer_selection.sets: no set is called onw; answer_selection.input has \['own'\]"
-    ):
-        task.check(AnswerSelectionSettings(finetune=["own"], sets={"onw": {"epochs": 2}}), tmp_path)
+    with pytest.raises(ValueError, match=r"answer_selection.sets: no set is called tosy; answer_selection.input has "):
+        TASK.check(toys.settings(sets={"tosy": {"epochs": 2}}), tmp_path)
 
 
 def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
@@ -281,7 +242,7 @@ def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         ({"epoch": 3}, "epoch"),
         ({"epochs": 0}, "greater than 0"),
@@ -292,59 +253,50 @@ def test_files_in_another_format_end_the_run(tmp_path: Path) -> None:
         ({"transfer": {"toys": "large"}}, r"transfer\.toys: large: two different sets of finetune, \['toys'\]"),
     ],
 )
-def test_impossible_settings_are_named(bad: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_impossible_settings_are_named(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         toys.settings(**bad)
 
 
-def test_models_that_learned_from_another_set_before_stand_beside_those_that_did_not(
-    project: Path, tmp_path: Path
-) -> None:
-    """Each begins with the model of the other set, and has a protocol of its own; the pairwise one is of its kind."""
+def test_models_that_learned_from_another_set_before_are_measured_as_well(project: Path, tmp_path: Path) -> None:
+    """Each starts from the model of the other set, and has a protocol of its own; the pairwise one is of its kind."""
     data = toys.write_data(tmp_path / "data")
     toys.write_set(data / "large", toys.answers())
-    write_report(data, ["large", "toys"])
-    given = toys.settings(
-        epochs=1, finetune=["large", "toys"], transfer={"toys": "large"}, sets={"large": {"epochs": 2}}
-    )
-    of_seed = [one for one in contestants(project) if one.seed == 1]
-    own = [replace(one, finetuned=tmp_path / one.variant) for one in of_seed]
-    for one in own:
-        for option in given.options:
-            before, folder = given.before(option), tmp_path / one.variant / option
-            folder.mkdir(parents=True)
-            start = one if before is None else replace(one, encoders=(str(tmp_path / one.variant / before),))
-            TASK.finetune(given, option, start, data, folder)
-    found = pd.DataFrame(TASK.evaluate(given, own, data, tmp_path / "vectors").records)
-    table = found[found["variant"].isin(["joint", "pairwise"])]
+    toys.write_report(data, "large", "toys")
+    settings = toys.settings(epochs=1, finetune=["large", "toys"], transfer={"toys": "large"})
+    of_seed = [contestant for contestant in contestants(project) if contestant.seed == 1]
+    tuned = [replace(contestant, finetuned=tmp_path / contestant.variant) for contestant in of_seed]
+    toys.tune_all(TASK, settings, tuned, data)
+    table = pd.DataFrame(TASK.evaluate(settings, tuned, data, tmp_path / "vectors").records)
+    table = table[table["variant"].isin(["joint", "pairwise"])]
     assert set(table.groupby(["data", "protocol"]).groups) == {
         *((name, protocol) for name in ("large", "toys") for protocol in ("frozen", "grouped", "reranked")),
         ("toys", "grouped_after_large"), ("toys", "reranked_after_large"),
     }  # fmt: skip
 
 
-def test_where_nothing_is_fine_tuned_there_is_no_latency(project: Path) -> None:
-    frozen = [replace(one, finetuned=None) for one in contestants(project)]
-    asked = replace(SETTINGS, latency_rounds=1)
-    assert TASK.evaluate(asked, frozen, project / "data", project / "vectors").facts["latency"] == {}
+def test_without_fine_tuned_models_there_is_no_latency(project: Path) -> None:
+    frozen = [replace(contestant, finetuned=None) for contestant in contestants(project)]
+    settings = replace(SETTINGS, latency_rounds=1)
+    assert TASK.evaluate(settings, frozen, project / "data", project / "vectors").facts["latency"] == {}
 
 
-def test_latency_is_measured_of_a_model_of_each_head(project: Path) -> None:
+def test_latency_is_measured_of_a_model_of_each_head(project: Path, results: Results) -> None:
     answers = pd.read_parquet(project / "data/toys/test.parquet")
-    found = TASK.evaluate(
-        replace(SETTINGS, latency_rounds=2), contestants(project), project / "data", project / "vectors"
-    )
-    joint, pairwise = found.facts["latency"]["toys"]
+    joint, pairwise = results.facts["latency"]["toys"]
     assert (joint["head"], pairwise["head"]) == ("ae_k", "ie_1")
     assert pairwise["passes"] == len(answers) > joint["passes"] >= answers["question_id"].nunique()
     assert joint["tokens"] < pairwise["tokens"]  # a question is read with k candidates at once
     assert joint["parameters"] > pairwise["parameters"]  # a head on two states, and more token types
     assert joint["seconds"] > 0 < pairwise["seconds"] and joint["rounds"] == 2
-    told, scores = found.facts["rescued"]["toys"], found.tables["scores-toys"]
-    tested = scores[(scores["split"] == "test") & (scores["seed"] == 1)]  # the only one of both
+
+
+def test_rescued_questions_are_those_that_the_joint_model_alone_answers(results: Results) -> None:
+    rescued, scores = results.facts["rescued"]["toys"], results.tables["scores-toys"]
+    tested = scores.query("split == 'test' and seed == 1")  # the only seed of both
     first = {
         run: rows.sort_values(["score", "label"], ascending=[True, False]).groupby("question_id")["label"].last()
         for run, rows in tested.groupby(["variant", "protocol"])
     }
-    mended = first[told["variant"], "reranked"].gt(first["pairwise", "grouped"]).sum()
-    assert told["count"] == mended and len(told["questions"]) == min(3, mended)
+    count = first[rescued["variant"], "reranked"].gt(first["pairwise", "grouped"]).sum()
+    assert rescued["count"] == count and len(rescued["questions"]) == min(3, count)

@@ -3,6 +3,8 @@
 import json
 import random
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from contexture.encoders.heads import EvidenceHead
 from contexture.tasks.answer_selection import sets
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.answer_selection.files import SPLITS
+from contexture.tasks.base import Contestant, Task
 from tests.tasks.retrieval import toys as questions
 from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 
@@ -67,18 +70,40 @@ def answers() -> pd.DataFrame:
 def write_data(folder: Path) -> Path:
     """What `AnswerSelectionTask.read` writes."""
     write_set(folder / "toys", answers())
-    report = {"name": "toys", "counts": {"toys": {}}, "missing": {}}
-    (folder / "task.json").write_text(json.dumps(report))
+    write_report(folder, "toys")
     return folder
+
+
+def write_report(folder: Path, *sets: str) -> None:
+    report = {"name": "toys", "counts": {name: {} for name in sets}, "missing": {}}
+    (folder / "task.json").write_text(json.dumps(report))
 
 
 def write_set(folder: Path, answers: pd.DataFrame) -> Path:
     """A table of all splits, as a set has them."""
     folder.mkdir(parents=True)
-    for split in ("train", "dev", "test"):
+    for split in SPLITS:
         rows = answers[answers["split"] == split].drop(columns="split")
         rows.to_parquet(folder / f"{split}.parquet", index=False)
     return folder
+
+
+def contestants(folder: Path, *named: tuple[str, int, str]) -> list[Contestant]:
+    """Variants of one encoder by name, seed and head, fine-tuned ones, and one that is frozen alone."""
+    start = (str(folder / "encoder"),)
+    tuned = [Contestant(name, seed, start, folder / f"{name}-{seed}", head) for name, seed, head in named]
+    return [*tuned, Contestant("alone", 0, start * 2)]
+
+
+def tune_all(task: Task, settings: Any, contestants: Sequence[Contestant], data: Path) -> None:
+    """Fine-tune all options of all contestants, each from the option that the settings say."""
+    for contestant in contestants:
+        for option in task.options(settings, contestant.head):
+            assert contestant.finetuned is not None
+            model_dir, start = contestant.finetuned / option, settings.before(option)
+            model_dir.mkdir(parents=True)
+            encoders = (str(contestant.finetuned / start),) if start else contestant.encoders
+            task.finetune(settings, option, replace(contestant, encoders=encoders), data, model_dir)
 
 
 def ready(name: str, folder: Path, place: Path) -> pd.DataFrame:
