@@ -44,6 +44,10 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
+def plan_text(text: Path, minutes: float = 5, **more: Any) -> planning.Plan:
+    return plan(str(text), minutes, more.get("encoder"), more.get("questions"), more.get("lang"))
+
+
 def understood(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
     """What kedro makes of the command, and the parameters of a run with it."""
     *options, params = planned.command
@@ -54,7 +58,7 @@ def understood(planned: planning.Plan) -> tuple[dict[str, Any], Parameters]:
 
 
 def test_a_text_alone(text: Path) -> None:
-    planned = plan(str(text), 5, None, None, None)
+    planned = plan_text(text)
     assert planned.parameters == {"corpus.input": str(text)} and planned.training == 0
     given, checked = understood(planned)
     assert given == {"corpus": {"input": str(text)}}
@@ -124,8 +128,11 @@ def test_a_model_on_the_hub_is_asked_for_before_any_work(
     planned = plan(str(text), 5, "someone/some-model", None, None)
     encoder: Any = understood(planned)[1].systems["own_text"].pretraining("published").encoder
     assert (encoder.init_from, encoder.pooling) == ("someone/some-model", "cls")
-    (snapshot / "1_Pooling/config.json").unlink()
-    assert pooling("someone/some-model") == "mean"
+    config = snapshot / "1_Pooling/config.json"
+    config.write_text(json.dumps({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}))
+    assert pooling("someone/some-model") == pooling(str(snapshot)) == "mean"
+    config.unlink()
+    assert pooling("someone/some-model") == pooling(str(snapshot)) == "mean"
 
 
 def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
@@ -144,78 +151,60 @@ def test_a_model_that_the_hub_does_not_have(tmp_path: Path) -> None:
     assert "ValueError: someone/no-model: the Hugging Face hub gives no such model (404" in done.stderr.decode()
 
 
-def test_pooling(model: Path) -> None:
-    file = model / "1_Pooling/config.json"
-    assert pooling(str(model)) == "cls"
-    file.write_text(json.dumps({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}))
-    assert pooling(str(model)) == "mean"
-    file.unlink()
-    assert pooling(str(model)) == "mean"
-
-
-def test_questions_are_looked_at_before(text: Path, tmp_path: Path) -> None:
+def test_questions_of_another_text_are_refused_where_files_are_documents(text: Path, tmp_path: Path) -> None:
     file = tmp_path / "own questions.tsv"
-    file.write_text("who sails?\tboats\n")
-    planned = plan(str(text), 5, None, file, None)
-    assert understood(planned)[1].sources["held_out"].input == str(file)
     file.write_text("who sails?\n")
     with pytest.raises(ValueError, match=r"own questions\.tsv, line 1"):
-        plan(str(text), 5, None, file, None)
-
-
-def test_questions_of_another_text_are_refused_where_files_are_documents(text: Path, tmp_path: Path) -> None:
-    file = tmp_path / "questions.tsv"
+        plan_text(text, questions=file)
     file.write_text("who sails?\tships.md\nwho rows?\tcanoes.md\n")
-    plan(str(text), 5, None, file, None)  # a line of JSON may be called so
+    planned = plan_text(text, questions=file)  # a line of JSON may be called so
+    assert understood(planned)[1].sources["held_out"].input == str(file)
     (text / "tickets.jsonl").unlink()
     with pytest.raises(ValueError, match=r"questions\.tsv: .*'canoes\.md', 'ships\.md'; .* is 'boats\.md'$"):
-        plan(str(text), 5, None, file, None)
+        plan_text(text, questions=file)
     for known in ("boats.md", "en:boats.md", "boats.md#3"):
         file.write_text(f"who sails?\t{known}\nwho rows?\t{known}\n")
-        assert "\nAsked     2 questions of your own\nThen " in plan(str(text), 5, None, file, None).describe(5)
+        assert "\nAsked     2 questions of your own\nThen " in plan_text(text, questions=file).describe(5)
         file.write_text(f"who sails?\t{known}\nwho rows?\tdocs/ferry.md\n")
-        said = plan(str(text), 5, None, file, None).describe(5)
+        said = plan_text(text, questions=file).describe(5)
         assert f"{file}: the text has no document 'docs/ferry.md'; the nearest name is 'ferries.md'\nThen " in said
 
 
 def test_questions_take_time(text: Path, tmp_path: Path) -> None:
     file = tmp_path / "questions.tsv"
     file.write_text("".join(f"who sails boat {n}?\tboats.md\n" for n in range(10_000)))
-    alone = plan(str(text), 5, None, None, None).seconds
-    assert plan(str(text), 5, None, file, None).seconds == pytest.approx(alone + 30)
+    alone = plan_text(text).seconds
+    assert plan_text(text, questions=file).seconds == pytest.approx(alone + 30)
     with pytest.raises(ValueError, match=r"about 2 minutes.*--minutes 2"):
-        plan(str(text), 1.2, None, file, None)
+        plan_text(text, 1.2, questions=file)
 
 
 def test_names_are_no_codes_of_languages(text: Path) -> None:
     for lang in ("english", "d e", "", "e", "en-"):
         with pytest.raises(ValueError, match=f"^--lang {lang}: "):
-            plan(str(text), 5, None, None, lang)
+            plan_text(text, lang=lang)
     for lang in ("de", "deu", "en-GB"):
-        assert plan(str(text), 5, None, None, lang).files[0].lang == lang
+        assert plan_text(text, lang=lang).files[0].lang == lang
 
 
 def test_too_little_time(text: Path) -> None:
     for minutes, encoder, needed in ((0.5, None, "60 seconds"), (1.2, "transformer", "2 minutes")):
-        with pytest.raises(
-            ValueError, match=f"about {needed} .* and {minutes} minutes are given: --minutes 2, or less"
-        ):
-            plan(str(text), minutes, encoder, None, None)
-    plan(str(text), 2, None, None, None)
-    assert plan(str(text), 2, "transformer", None, None).training > 30
+        with pytest.raises(ValueError, match=f"about {needed} .* and {minutes} minutes are given: --minutes 2, or"):
+            plan_text(text, minutes, encoder=encoder)
+    plan_text(text, 2)
+    assert plan_text(text, 2, encoder="transformer").training > 30
 
 
-def test_compressed_text_takes_longer(text: Path, tmp_path: Path) -> None:
-    (file,) = plan(str(text / "boats.md"), 5, None, None, None).files
+def test_compressed_text_takes_longer(text: Path) -> None:
+    (file,) = plan_text(text / "boats.md").files
     plain = planning.reading(file)
     packed = planning.reading(type(file)(**(vars(file) | {"path": f"{file.path}.bz2"})))
     assert (plain, packed) == pytest.approx((3.5 * file.bytes / 1e6, 7.5 * file.bytes / 1e6))
 
 
 def test_durations() -> None:
-    assert [duration(seconds) for seconds in (0.4, 89, 90, 149, 3600)] == [
-        "0 seconds", "89 seconds", "2 minutes", "2 minutes", "60 minutes"
-    ]  # fmt: skip
+    texts = ["0 seconds", "89 seconds", "2 minutes", "2 minutes", "60 minutes"]
+    assert [duration(seconds) for seconds in (0.4, 89, 90, 149, 3600)] == texts
 
 
 @pytest.mark.parametrize(
@@ -239,12 +228,12 @@ def test_the_command_says_the_plan(text: Path, capsys: pytest.CaptureFixture[str
     assert "one of layers for 90 seconds\n" in said and "about 2 minutes, of 2.5 minutes\n" in said
     assert "kedro run --env own_text --pipelines own_text --params " in said and f"corpus.input={text}," in said
     (text / "tickets.jsonl").unlink()
-    few = plan(str(text), 5, None, None, None).describe(5)
+    few = plan_text(text).describe(5)
     assert "about 60 seconds" in few and "one of layers" not in few
     assert "that is little" in few and "that is little" not in said  # a file of JSON lines has many
     for number in range(48):
         (text / f"{number}.md").write_text(PAGE)
-    assert "that is little" not in plan(str(text), 5, None, None, None).describe(5)
+    assert "that is little" not in plan_text(text).describe(5)
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1", "nan", "inf", "0.1"])
@@ -256,7 +245,7 @@ def test_minutes_that_are_none(minutes: str, text: Path) -> None:
 
 
 def test_it_runs_in_the_folder_of_the_project(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned = plan(str(text), 5, None, None, None)
+    planned = plan_text(text)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="there is no conf/own_text here or above: go to the folder of the project"):
         run(planned)

@@ -35,45 +35,47 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.fixture
+def nested(tmp_path: Path) -> Path:
+    """A folder of a project that has a folder of models."""
+    (tmp_path / "docs/notes").mkdir(parents=True)
+    (tmp_path / "data/06_models").mkdir(parents=True)
+    return tmp_path / "docs/notes"
+
+
 @pytest.mark.parametrize("kind", [(), ("--approximate", "ivf"), ("--approximate", "hnsw")])
 def test_the_right_passage_is_printed_first(
     kind: tuple[str, ...], index: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--index", str(index), "-k", "2", "--by", "vectors", *kind]
-    out = printed(capsys, "what cross the strait?", *options).splitlines()
-    assert out[0].startswith("1. Ferries  (") and out[0].endswith(", 1#0)")
-    assert out[1] == f"   {PASSAGES['Ferries']}"
-    assert out[2].startswith("2. ")
-    scores = [float(line.split("(")[1].split(",")[0]) for line in (out[0], out[2])]
+    first, text, second, _ = printed(capsys, "what cross the strait?", *options).splitlines()
+    assert first.startswith("1. Ferries  (") and first.endswith(", 1#0)") and second.startswith("2. ")
+    assert text == f"   {PASSAGES['Ferries']}"
+    scores = [float(line.split("(")[1].split(",")[0]) for line in (first, second)]
     assert scores[0] > scores[1]
-    assert len(out) == 4
 
 
 def test_the_index_of_the_project_is_found_from_any_folder_in_it(
-    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    index: Path, nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inside = tmp_path / "docs/notes"
-    inside.mkdir(parents=True)
-    monkeypatch.chdir(inside)
+    monkeypatch.chdir(nested)
     with pytest.raises(SystemExit, match=r"there is no data/06_models/search in .*notes or above: name .* --index"):
         printed(capsys, "gulls")
-    (tmp_path / "data/06_models").mkdir(parents=True)
     (tmp_path / "data/06_models/search").symlink_to(index)
-    for folder in (tmp_path, inside):
+    for folder in (tmp_path, nested):
         monkeypatch.chdir(folder)
         assert printed(capsys, "gulls").startswith("1. Gulls")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((" ", "--index", "nowhere"), "the question is empty"),  # said before an index is opened
-        (("gulls", "--index", "{index}/towers"), "no search index"),
-    ],
-)
-def test_what_cannot_be_searched_ends_with_a_line(arguments: tuple[str, ...], said: str, index: Path) -> None:
-    with pytest.raises(SystemExit, match=f"^contexture search: .*{said}"):
-        main(["search", *(argument.format(index=index) for argument in arguments)])
+def test_what_cannot_be_searched_ends_with_a_line(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    for arguments, message in (
+        ([" ", "--index", "nowhere"], "the question is empty"),  # checked before an index is opened
+        (["gulls", "--index", f"{index}/towers"], "no search index"),
+        ([], "no question: give one, .* or --interactive"),
+    ):
+        with pytest.raises(SystemExit, match=f"^contexture search: .*{message}"):
+            main(["search", *arguments])
 
 
 def test_the_version_and_the_module_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,43 +96,29 @@ def test_both_rankings_are_told_and_either_alone(index: Path, capsys: pytest.Cap
     assert printed(capsys, "xylophones", *given, "--by", "words") == "nothing found\n"
 
 
-def test_questions_are_piped(index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def ask(*options: str) -> list[str]:
+def test_questions_are_piped_or_typed(
+    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ask(*options: str) -> str:
         monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\n  oil lamps \n"))
-        return printed(capsys, *options, "--index", str(index), "-k", "1").splitlines()
+        return printed(capsys, *options, "--index", str(index), "-k", "1")
 
-    out = ask()
-    assert out[1] == "gulls wait" and out[2].startswith("1. Gulls")
-    assert out[5] == "oil lamps" and out[6].startswith("1. Lamps")
-    first, second = map(json.loads, ask("--json"))
+    out = ask().splitlines()
+    assert [out[1], out[2][:8], out[5], out[6][:8]] == ["gulls wait", "1. Gulls", "oil lamps", "1. Lamps"]
+    first, second = map(json.loads, ask("--json").splitlines())
     assert first | {"hits": 1} == {"question": "gulls wait", "by": "both", "hits": 1}
     (hit,) = second["hits"]
     assert hit.pop("score") == pytest.approx(1 / 61)
     text = PASSAGES["Lamps"]
     assert hit == {"passage_id": "3#0", "title": "Lamps", "text": text, "by_vectors": 1, "by_words": 1}
+    typed = ask("--interactive")
+    assert re.findall(r"\? 1\. (\w+)", typed) == ["Gulls", "Lamps"] and typed.endswith("? \n")
 
 
-def test_questions_are_typed_until_the_input_ends(
-    index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("gulls wait\n\noil lamps\n"))
-    out = printed(capsys, "--interactive", "--index", str(index), "-k", "1")
-    assert re.findall(r"\? 1\. (\w+)", out) == ["Gulls", "Lamps"] and out.endswith("? \n")
-
-
-def test_nobody_waits_for_a_question_that_is_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
-    with pytest.raises(SystemExit, match=r"^contexture search: no question: give one, .* or --interactive"):
-        main(["search"])
-
-
-WRONG = [("gulls", "-k", "0"), ("gulls", "--approximate", "pq"), ("gulls", "--interactive"), ("gulls", "--by", "luck")]
-
-
-@pytest.mark.parametrize("arguments", WRONG)
-def test_wrong_arguments_are_told(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("option", [("-k", "0"), ("--approximate", "pq"), ("--interactive",), ("--by", "luck")])
+def test_wrong_arguments_print_the_usage(option: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["search", *arguments])
+        main(["search", "gulls", *option])
     assert ended.value.code == 2
     assert "usage: contexture" in capsys.readouterr().err
 
@@ -196,14 +184,11 @@ def without_hub() -> dict[str, str]:
 
 
 def test_the_models_of_the_project_are_found_from_any_folder_in_it(
-    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    models: dict[str, Path], nested: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inside = tmp_path / "docs/notes"
-    inside.mkdir(parents=True)
-    (inside / "texts").write_text("a good whale")
-    (tmp_path / "data/06_models").mkdir(parents=True)
+    (nested / "texts").write_text("a good whale")
     (tmp_path / "data/06_models/words").symlink_to(models["words"])
-    monkeypatch.chdir(inside)
+    monkeypatch.chdir(nested)
     wanted = load_model(models["words"]).embed(["a good whale"])
     for name, times in (("data/06_models/words", 1), ("data/06_models/words+data/06_models/words", 2)):
         embedded("texts", "--model", name, "--output", "v.npy")

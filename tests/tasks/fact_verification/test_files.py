@@ -21,22 +21,17 @@ from contexture.tasks.missing import BenchmarkMissing
 
 TEXTS = {"claim": "The X is red .", "label": "REFUTES", "evidence": ["It is -LRB- blue -RRB- .", "`` Red '' is not ."]}
 RELEASE = {
-    "id": 7,
-    "verifiable": "VERIFIABLE",
-    "label": "SUPPORTS",
-    "claim": "Soul Food is a film.",
+    "id": 7, "verifiable": "VERIFIABLE", "label": "SUPPORTS", "claim": "Soul Food is a film.",
     "evidence": [[[1, 2, "Soul_Food_-LRB-film-RRB-", 0], [1, 2, "Fox", 3]], [[4, 5, "Soul_Food_-LRB-film-RRB-", 0]]],
-}
+}  # fmt: skip
 UNDECIDED = {
     "id": 8, "verifiable": "NOT VERIFIABLE", "label": "NOT ENOUGH INFO", "claim": "No.",
     "evidence": [[[9, None, None, None]]],
 }  # fmt: skip
 RETRIEVED = {
-    "id": 9,
-    "claim": "He played .",
-    "label": "NOT ENOUGH INFO",
+    "id": 9, "claim": "He played .", "label": "NOT ENOUGH INFO",
     "evidence": [["Colin_LRBplayerRRB", 6, "He LRB LSB k RSB RRB stayed .", 0.97], ["Colin", 1, "He left .", -1]],
-}
+}  # fmt: skip
 
 
 def put(path: Path, *rows: Any) -> Path:
@@ -104,17 +99,23 @@ def test_bad_lines_are_refused_with_file_and_line(row: Any, said: str, tmp_path:
         read_claims(put(tmp_path / "bad.jsonl", TEXTS, row))
 
 
-def test_files_that_are_absent_empty_or_damaged(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.jsonl", b"\n", "is empty"),
+        ("cut.jsonl.gz", gzip.compress(json.dumps(TEXTS).encode() * 99)[:60], "cut.jsonl.gz is damaged"),
+        ("changed.jsonl.gz", changed(json.dumps(TEXTS)), "changed.jsonl.gz is damaged"),
+    ],
+)
+def test_files_that_are_empty_or_damaged(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_claims(tmp_path / name)
+
+
+def test_files_that_are_absent(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=r"none.jsonl. Fetch FEVER"):
         read_claims(tmp_path / "none.jsonl")
-    with pytest.raises(ValueError, match="is empty"):
-        read_claims(put(tmp_path / "empty.jsonl", ""))
-    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(TEXTS).encode() * 99)[:60])
-    with pytest.raises(ValueError, match=r"cut.jsonl.gz is damaged"):
-        read_claims(tmp_path / "cut.jsonl.gz")
-    (tmp_path / "changed.jsonl.gz").write_bytes(changed(json.dumps(TEXTS)))
-    with pytest.raises(ValueError, match=r"changed.jsonl.gz is damaged"):
-        read_claims(tmp_path / "changed.jsonl.gz")
     with pytest.raises(ValueError, match=r"is a folder; name the file"):
         read_claims(tmp_path)
 

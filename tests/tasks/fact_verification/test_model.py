@@ -1,6 +1,7 @@
 """Inputs, heads and fine-tuning on little made-up claims."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from contexture.encoders.files import load_encoder
 from contexture.encoders.heads import sentence_states
 from contexture.encoders.layout import Sentences, joint_layout, pair_layout
 from contexture.tasks.base import Contestant
-from contexture.tasks.fact_verification.config import FactVerificationSettings
 from contexture.tasks.fact_verification.files import LABELS
 from contexture.tasks.fact_verification.finetune import finetune_claims
 from contexture.tasks.fact_verification.model import ClaimInputs, Verifier, VerifierSettings, load_verifier
@@ -39,15 +39,9 @@ def verifier(encoder: Path, head: LabelHeadKind) -> Verifier:
     return made
 
 
-def tune(
-    head: str,
-    start: Path,
-    folder: Path,
-    claims: pd.DataFrame = CLAIMS,
-    settings: FactVerificationSettings | None = None,
-) -> float:
-    folder.mkdir(exist_ok=True)
-    return finetune_claims(settings or toys.settings(), head, Contestant("one", 0, (str(start),)), claims, folder)
+def tune(head: str, start: Path, folder: Path, claims: pd.DataFrame = CLAIMS, **settings: Any) -> float:
+    contestant = Contestant("one", 0, (str(start),))
+    return finetune_claims(toys.settings(**settings), head, contestant, claims, folder)
 
 
 @torch.inference_mode()
@@ -108,11 +102,11 @@ def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:
 @pytest.mark.parametrize("head", ["ie_1", "max_pool"])
 def test_what_can_be_learned_is_learned(head: str, encoder: Path, tmp_path: Path) -> None:
     """One word tells REFUTES from SUPPORTS."""
-    settings = toys.settings(epochs=25, patience=25, optimizer={"learning_rate": 1e-2, "warmup_steps": 2})
-    assert tune(head, encoder, tmp_path, toys.claims(LABELS[:2]), settings) == 1
+    settings = {"epochs": 12, "patience": 12, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 2}}
+    assert tune(head, encoder, tmp_path, toys.claims(LABELS[:2]), **settings) == 1
     assert load_verifier(tmp_path).settings.classes == [*LABELS[:2]]
 
 
 def test_a_layout_is_needed(encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"set fact_verification\.layout"):
-        tune("ie_1", encoder, tmp_path, settings=toys.settings(layout=None))
+        tune("ie_1", encoder, tmp_path, layout=None)
