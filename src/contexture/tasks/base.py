@@ -70,7 +70,7 @@ def measure_encoders(
 
 
 def seeds_of(contestants: Sequence[Contestant]) -> list[int]:
-    """The seeds of all contestants, which are those of the baselines, too."""
+    """The seeds of all contestants, which their baselines have, too."""
     return sorted({contestant.seed for contestant in contestants})
 
 

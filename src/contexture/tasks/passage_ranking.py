@@ -16,14 +16,21 @@ from contexture.tasks.sentences.vectors import folder_name
 
 #: The columns of candidates: the id, and the parts of the text.
 COLUMNS = ["id", "title", "text"]
-#: Name among the variants of ranking by words.
+#: What ranking by words is called among the variants.
 BM25 = "bm25"
-#: The metric that has intervals.
+#: The metric that intervals are told of.
 COMPARED = METRICS[0]
 
 
 def by_words(candidates: ParquetRows, queries: Sequence[str], place: Path, config: Bm25Config, depth: int) -> Rows:
-    """Rank candidates, with the columns COLUMNS, by BM25; the index is kept in `place`.
+    """Rank candidates by BM25.
+
+    Args:
+        candidates: the columns COLUMNS.
+        queries: Q texts.
+        place: the folder to put the index in.
+        config: settings of BM25.
+        depth: how many to find.
 
     Returns:
         Row numbers (Q, min(depth, candidates)), best first, −1 where no other candidate shares a word with the query.
@@ -37,38 +44,44 @@ def by_words(candidates: ParquetRows, queries: Sequence[str], place: Path, confi
 def by_vectors(
     encoders: Sequence[str], candidates: ParquetRows, queries: Sequence[str], place: Path, depth: int
 ) -> Rows:
-    """Rank candidates, with the columns COLUMNS, by the inner products of vectors, see `Retriever`.
+    """Rank candidates by the inner products of vectors, see `Retriever`.
 
-    The candidates' vectors are kept in `place`, and reused for the same model and texts.
+    Args:
+        encoders: folders or names; the vectors of several stand side by side.
+        candidates: the columns COLUMNS.
+        queries: Q texts.
+        place: the folder to keep the candidates' vectors in; those of the same model and texts are not made again.
+        depth: how many to find.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first; −1 for a query without a known word: its vector is 0.
+        Row numbers (Q, min(depth, candidates)), best first; −1 for a query whose vector is 0, for want of a known word.
 
     Raises:
         ValueError: for no candidates, or an encoder that cannot be loaded, naming it.
     """
     retriever = Retriever(encoders, COLUMNS)
     vectors = retriever.candidates(candidates, place / folder_name("+".join(encoders)))
-    query_vectors = retriever.queries(queries)
-    rows = search_exact(vectors, query_vectors, depth)[1]
-    rows[~query_vectors.any(axis=1)] = NOTHING
+    asked = retriever.queries(queries)
+    rows = search_exact(vectors, asked, depth)[1]
+    rows[~asked.any(axis=1)] = NOTHING
     return rows
 
 
 def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """Variant → its nDCG@10 and, but for BM25, the difference to BM25's: mean and 95 % interval over queries.
+    """Variant → its nDCG@10 and, of all but BM25, how far that is above BM25's: mean and 95 % interval over queries.
 
-    `table` has variant, seed, query_id and COMPARED of each query; several seeds are averaged.
+    Args:
+        table: variant, seed, query_id and COMPARED of each query; that of several seeds is their mean.
     """
     values = table.groupby(["variant", "query_id"], sort=False)[COMPARED].mean().unstack("variant")
-    result = {}
+    found = {}
     for variant in values.columns:
-        result[variant] = {COMPARED: with_interval(values[variant])}
+        found[variant] = {COMPARED: with_interval(values[variant])}
         if variant != BM25:
-            result[variant]["over_bm25"] = with_interval(values[variant] - values[BM25])
-    return result
+            found[variant]["over_bm25"] = with_interval(values[variant] - values[BM25])
+    return found
 
 
 def with_interval(values: pd.Series) -> list[float]:
-    """The mean of the queries' values, and the ends of its 95 % interval."""
+    """The mean of a value a query, and the ends of its 95 % interval."""
     return [float(values.mean()), *interval(values)]
