@@ -3,19 +3,19 @@
 from contexture.tasks.examples import to_read
 
 
-def row(place: int) -> dict[str, str]:
-    return {"question": f"q{place}"}
+def make_row(number: int) -> dict[str, str]:
+    return {"question": f"q{number}"}
 
 
 def test_some_of_either_kind_are_shown() -> None:
-    right = [place % 2 == 0 for place in range(20)]
-    shown = to_read("ict", "frozen", right, row)
-    assert [one["question"] for one in shown["answered"]] == ["q0", "q8", "q18"]
-    assert [one["question"] for one in shown["missed"]] == ["q1", "q9", "q19"]
-    assert (shown["variant"], shown["protocol"]) == ("ict", "frozen")
+    right = [number % 2 == 0 for number in range(20)]
+    fact = to_read("ict", "frozen", right, make_row)
+    assert [row["question"] for row in fact["answered"]] == ["q0", "q8", "q18"]
+    assert [row["question"] for row in fact["missed"]] == ["q1", "q9", "q19"]
+    assert (fact["variant"], fact["protocol"]) == ("ict", "frozen")
 
 
 def test_few_questions_are_all_shown() -> None:
-    shown = to_read("ict", "frozen", [True, True], row)
-    assert [one["question"] for one in shown["answered"]] == ["q0", "q1"] and shown["missed"] == []
-    assert to_read("ict", "frozen", [], row)["answered"] == []
+    fact = to_read("ict", "frozen", [True, True], make_row)
+    assert [row["question"] for row in fact["answered"]] == ["q0", "q1"] and fact["missed"] == []
+    assert to_read("ict", "frozen", [], make_row)["answered"] == []

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from contexture.encoders.base import Encoder
+from contexture.encoders.config import LayoutConfig
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import Ints
 from contexture.folders import UNFINISHED
@@ -134,12 +135,14 @@ def load_start(contestant: Contestant) -> Encoder:
     return load_encoder(Path(contestant.encoders[0]), head=False)
 
 
-def load_joint_start(task: str, settings: JointSettings, contestant: Contestant, pairwise: bool) -> Encoder:
-    """`load_start`, with room for joint inputs, or for pairs. ValueError, too, if the settings have no layout."""
+def load_joint_start(
+    task: str, settings: JointSettings, contestant: Contestant, pairwise: bool
+) -> tuple[Encoder, LayoutConfig]:
+    """`load_start`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
     layout = settings.require_layout(task)
     encoder = load_start(contestant)
     encoder.make_room(layout.width, 2 if pairwise else layout.candidates + 1)
-    return encoder
+    return encoder, layout
 
 
 def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestant, folder: Path) -> float:

@@ -8,5 +8,3 @@ class BenchmarkMissing(FileNotFoundError):  # noqa: N818 - a state of the machin
 
     def __init__(self, benchmark: str, looked_for: Path, remedy: str) -> None:
         super().__init__(f"{benchmark} is not here: looked for {looked_for}. {remedy}")
-        self.benchmark = benchmark
-        self.looked_for = looked_for

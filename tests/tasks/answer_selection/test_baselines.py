@@ -57,8 +57,8 @@ def test_wikiqa(shared_data: Path, tmp_path: Path) -> None:
     test = answers[answers["split"] == "test"].reset_index(drop=True)
     scores = {"overlap": word_overlap(test, idf_of(answers["candidate"])), "file": file_order(test)}
     run = {"seed": 0, "protocol": "frozen"}
-    found = {
+    maps = {
         name: question_metrics(test.assign(variant=name, score=score, **run))["map"].mean()
         for name, score in scores.items()
     }
-    assert found == pytest.approx({"overlap": 0.547, "file": 0.633}, abs=0.001)
+    assert maps == pytest.approx({"overlap": 0.547, "file": 0.633}, abs=0.001)

@@ -183,14 +183,14 @@ def test_rows_from_files_are_those_in_memory_however_they_come(
     """Tables may be of any length, none included, and a question may go on from one to the next."""
     loaded = load_encoder(encoder)
     tables = [TRAIN[first:last] for first, last in pairwise([0, *sorted(cuts), len(TRAIN)])]
-    found = AnswerRows.on_disk(tables, loaded, size, tmp_path_factory.mktemp("rows") / "tokens")
+    mapped = AnswerRows.on_disk(tables, loaded, size, tmp_path_factory.mktemp("rows") / "tokens")
     known = AnswerRows.in_memory(TRAIN, loaded, size)
-    assert all(isinstance(column, np.memmap) for column in vars(found).values())
-    assert found.labels.tolist() == TRAIN["label"].tolist() and found.lengths.tolist() == known.lengths.tolist()
+    assert all(isinstance(column, np.memmap) for column in vars(mapped).values())
+    assert mapped.labels.tolist() == TRAIN["label"].tolist() and mapped.lengths.tolist() == known.lengths.tolist()
     groups = consecutive_groups(TRAIN, size)
-    assert [found.group(number).tolist() for number in range(len(found.starts))] == [rows.tolist() for rows in groups]
-    for rows, column in ((found.questions, "question"), (found.candidates, "candidate")):
-        texts = [found.text(number).tolist() for number in rows]
+    assert [mapped.group(number).tolist() for number in range(len(mapped.starts))] == [rows.tolist() for rows in groups]
+    for rows, column in ((mapped.questions, "question"), (mapped.candidates, "candidate")):
+        texts = [mapped.text(number).tolist() for number in rows]
         assert loaded.vocabulary.tokenizer.decode_batch(texts) == TRAIN[column].tolist()
 
 

@@ -78,6 +78,6 @@ def test_rerank_for_any_k(pairwise: pd.DataFrame, k: int, seed: int) -> None:
         assert len(chosen) == min(k, question.sum())
         assert all(merged["score"].iloc[rest] < merged["score"].iloc[chosen].min())
         for part, source in ((chosen, joint), (rest, pairwise["score"].to_numpy())):
-            own, new = pd.Series(source[part]), pd.Series(merged["score"].to_numpy()[part])
+            before, after = pd.Series(source[part]), pd.Series(merged["score"].to_numpy()[part])
             # same order and same ties as in the model's own scores
-            assert own.rank(method="dense").tolist() == new.rank(method="dense").tolist()
+            assert before.rank(method="dense").tolist() == after.rank(method="dense").tolist()

@@ -12,11 +12,11 @@ LABELS = {"a": [0, 1, 0], "b": [1, 0, 0], "c": [0, 1, 0], "d": [0, 1, 0]}
 PAIRS = {"a": [3, 2, 1], "b": [3, 2, 1], "c": [3, 1, 2], "d": [2, 2, 1]}
 
 
-def scores(variant: str, protocol: str, of: dict[str, list[int]], seed: int = 0) -> pd.DataFrame:
+def scores(variant: str, protocol: str, values: dict[str, list[int]], seed: int = 0) -> pd.DataFrame:
     rows = [
-        (variant, seed, protocol, question, str(place), label, score)
-        for question, found in of.items()
-        for place, (label, score) in enumerate(zip(LABELS[question], found, strict=True))
+        (variant, seed, protocol, question, str(number), label, score)
+        for question, numbers in values.items()
+        for number, (label, score) in enumerate(zip(LABELS[question], numbers, strict=True))
     ]
     columns = ["variant", "seed", "protocol", "question_id", "candidate_id", "label", "score"]
     return pd.DataFrame(rows, columns=columns)
@@ -34,24 +34,24 @@ def test_by_hand(answers: pd.DataFrame) -> None:
     other = PAIRS | {"a": [2, 3, 1]}
     runs = [scores("pairwise", "grouped", PAIRS), scores("other", "reranked", other), scores("ours", "reranked", ours)]
     later = scores("other", "reranked", {question: [0, 1, 0] for question in LABELS}, seed=1)
-    found: dict[str, Any] = rescued(pd.concat([*runs, later]), answers)
-    assert (found["variant"], found["count"], found["lost"]) == ("ours", 2, 1)
-    assert [one["question"] for one in found["questions"]] == ["a?", "d?"]
-    assert found["questions"][0]["candidates"] == [
+    result: dict[str, Any] = rescued(pd.concat([*runs, later]), answers)
+    assert (result["variant"], result["count"], result["lost"]) == ("ours", 2, 1)
+    assert [question["question"] for question in result["questions"]] == ["a?", "d?"]
+    assert result["questions"][0]["candidates"] == [
         {"candidate": "a0", "right": False, "chosen": False},
         {"candidate": "a1", "right": True, "chosen": True},
         {"candidate": "a2", "right": False, "chosen": False},
     ]
-    assert [one["candidate"] for one in found["questions"][1]["candidates"]] == ["d0", "d1", "d2"]
+    assert [row["candidate"] for row in result["questions"][1]["candidates"]] == ["d0", "d1", "d2"]
 
 
 def test_neither_the_order_of_rows_nor_another_pairwise_model_changes_it(answers: pd.DataFrame) -> None:
     tied = {"a": [1, 1, 1], "b": [3, 2, 1], "c": [1, 1, 1], "d": [1, 1, 1]}
     runs = [scores("pairwise", "grouped", tied), scores("ours", "reranked", PAIRS | {"a": [2, 3, 1]})]
-    found = rescued(pd.concat(runs), answers)
-    assert [row["candidate"] for row in found["questions"][0]["candidates"]] == ["a0", "a2", "a1"]
-    assert rescued(pd.concat([run[::-1] for run in runs]), answers[::-1]) == found
-    assert rescued(pd.concat([runs[0], scores("second", "grouped", PAIRS), runs[1]]), answers) == found
+    result = rescued(pd.concat(runs), answers)
+    assert [row["candidate"] for row in result["questions"][0]["candidates"]] == ["a0", "a2", "a1"]
+    assert rescued(pd.concat([run[::-1] for run in runs]), answers[::-1]) == result
+    assert rescued(pd.concat([runs[0], scores("second", "grouped", PAIRS), runs[1]]), answers) == result
 
 
 def test_without_a_joint_or_a_pairwise_model(answers: pd.DataFrame) -> None:

@@ -18,7 +18,7 @@ SPLITS = ("train", "dev", "test")
 
 
 @pytest.mark.parametrize(
-    ("there", "chosen"),
+    ("names", "chosen"),
     [
         (
             ["train-less-than-40.manual-edit.xml", "train2393.cleanup.xml.gz", "dev-less-than-40.manual-edit.xml",
@@ -43,8 +43,8 @@ SPLITS = ("train", "dev", "test")
          ["WikiQA-train.tsv", "WikiQA-dev.tsv.gz", "WikiQA-test.tsv"]),
     ],
 )  # fmt: skip
-def test_which_file_is_which_split(there: list[str], chosen: list[str], tmp_path: Path) -> None:
-    for name in there:
+def test_which_file_is_which_split(names: list[str], chosen: list[str], tmp_path: Path) -> None:
+    for name in names:
         write(tmp_path / name, "")
     parts = find_parts("trecqa", tmp_path)
     assert {split: part.path.name for split, part in parts.items()} == dict(zip(SPLITS, chosen, strict=True))
@@ -63,8 +63,10 @@ def write_asnq(folder: Path, halves: bool = True) -> Path:
 
 def test_asnqs_development_questions_are_split_as_published(tmp_path: Path) -> None:
     counts = write_set("mine", write_asnq(tmp_path / "asnq"), tmp_path / "mine")
-    asked = {split: set(pd.read_parquet(tmp_path / f"mine/{split}.parquet")["question"]) for split in ("dev", "test")}
-    assert asked == {"dev": {"where do gulls nest"}, "test": {"when do they sleep"}}
+    questions = {
+        split: set(pd.read_parquet(tmp_path / f"mine/{split}.parquet")["question"]) for split in ("dev", "test")
+    }
+    assert questions == {"dev": {"where do gulls nest"}, "test": {"when do they sleep"}}
     assert (counts["train_questions"], counts["train_candidates"]) == (2, 4)
     assert (counts["dev_questions"], counts["dev_questions_left_out"], counts["dev_without_right"]) == (1, 1, 1)
     assert counts["dev_in_train"] == 1 and "test_in_train" not in counts
@@ -76,7 +78,7 @@ def test_asnqs_development_questions_are_split_as_published(tmp_path: Path) -> N
 )
 def test_what_is_missing_is_named_with_what_to_get(name: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(BenchmarkMissing, match=said):
-        find_parts(name, write_asnq(tmp_path / "there", halves=False))
+        find_parts(name, write_asnq(tmp_path / "names", halves=False))
     with pytest.raises(BenchmarkMissing, match="nowhere"):
         find_parts(name, tmp_path / "nowhere")
 
@@ -132,8 +134,8 @@ def test_what_can_be_ranked_is_kept_and_train_as_it_is(
         table = pq.read_table(folder / f"mine/{split}.parquet")
         kept = [(i, j, int(label)) for i, row in enumerate(labels) for j, label in enumerate(row)
                 if split == "train" or len(set(row)) == 2]  # fmt: skip
-        found = table.select(["question", "position", "label"]).to_pylist()
-        assert [(int(r["question"][1:]), r["position"], r["label"]) for r in found] == kept
+        rows = table.select(["question", "position", "label"]).to_pylist()
+        assert [(int(r["question"][1:]), r["position"], r["label"]) for r in rows] == kept
         assert counts[f"{split}_candidates"] == len(kept)
 
 

@@ -41,13 +41,13 @@ def new_encoder(folder: Path, needs: Needs | None = None, heads: tuple[str, ...]
     return folder
 
 
-def settings(**others: Any) -> AnswerSelectionSettings:
-    given = {
+def settings(**changed: Any) -> AnswerSelectionSettings:
+    settings = {
         "batch_size": 8, "epochs": 3, "patience": 2, "precision": "fp32",
         "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
         "layout": {"candidates": K, "sentence_tokens": TOKENS}, "finetune": ["toys"],
     }  # fmt: skip
-    return TypeAdapter(AnswerSelectionSettings).validate_python(given | others)
+    return TypeAdapter(AnswerSelectionSettings).validate_python(settings | changed)
 
 
 def answers() -> pd.DataFrame:
@@ -106,9 +106,9 @@ def tune_all(task: Task, settings: Any, contestants: Sequence[Contestant], data:
             task.finetune(settings, option, replace(contestant, encoders=encoders), data, model_dir)
 
 
-def ready(name: str, folder: Path, place: Path) -> pd.DataFrame:
+def ready(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:
     """The questions of a set as they are ranked: those of dev and test with a right and a wrong candidate."""
-    sets.write_set(name, folder, place)
+    sets.write_set(name, folder, set_dir)
     return pd.concat(
-        [pd.read_parquet(place / f"{split}.parquet").assign(split=split) for split in SPLITS], ignore_index=True
+        [pd.read_parquet(set_dir / f"{split}.parquet").assign(split=split) for split in SPLITS], ignore_index=True
     )

@@ -56,9 +56,9 @@ def test_texts(tmp_path: Path) -> None:
 def test_the_release_names_sentences_once_and_in_order(tmp_path: Path) -> None:
     claims, form = read_claims(put(tmp_path / "a.jsonl", RELEASE, UNDECIDED))
     assert form == "release"
-    places = (Evidence("Soul_Food_-LRB-film-RRB-", 0, None), Evidence("Fox", 3, None))
+    evidence = (Evidence("Soul_Food_-LRB-film-RRB-", 0, None), Evidence("Fox", 3, None))
     assert claims == [
-        Claim("7", "Soul Food is a film.", "SUPPORTS", places), Claim("8", "No.", "NOT ENOUGH INFO", ())
+        Claim("7", "Soul Food is a film.", "SUPPORTS", evidence), Claim("8", "No.", "NOT ENOUGH INFO", ())
     ]  # fmt: skip
 
 

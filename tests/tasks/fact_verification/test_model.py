@@ -64,7 +64,7 @@ def slowly(model: Verifier, claim: str, evidence: list[str]) -> Tensor:
     else:
         pairs = [states(pair_layout, claim, text)[0] for text in evidence]
         if head.weight is None:
-            pooled = torch.tensor([max(float(pair[place]) for pair in pairs) for place in range(16)])
+            pooled = torch.tensor([max(float(pair[column]) for pair in pairs) for column in range(16)])
         else:
             weights = [float(torch.exp(head.weight(pair))) for pair in pairs]
             pooled = sum((w / sum(weights) * pair for w, pair in zip(weights, pairs, strict=True)), torch.zeros(16))
@@ -78,20 +78,20 @@ def test_claims_are_judged_as_one_by_one(head: LabelHeadKind, encoder: Path) -> 
     found = model.probabilities(model.inputs(DEV))
     for row, (claim, evidence) in enumerate(zip(DEV["claim"], DEV["evidence"], strict=True)):
         torch.testing.assert_close(found[row], slowly(model, claim, evidence), atol=1e-5, rtol=1e-4)
-        told = model.judge(claim, evidence)
-        assert [*told] == [*LABELS] and [*told.values()] == pytest.approx(found[row].tolist(), abs=1e-5)
+        judged = model.judge(claim, evidence)
+        assert [*judged] == [*LABELS] and [*judged.values()] == pytest.approx(found[row].tolist(), abs=1e-5)
     assert found.std(dim=0).max() > 1e-3  # they are not all alike
 
 
 def test_texts_become_joint_inputs_and_pairs(encoder: Path) -> None:
     loaded = load_encoder(encoder)
     rows = pd.DataFrame({"claim": ["kana", "love midi"], "evidence": [["rudi sena", "topo"], ["toga"]], "label": "a"})
-    places = np.array([1, 0])
-    joint = ClaimInputs(rows, ["a"], "ie_1", loaded, LAYOUT).batch(places)
+    order = np.array([1, 0])
+    joint = ClaimInputs(rows, ["a"], "ie_1", loaded, LAYOUT).batch(order)
     assert joint["present"].tolist() == [[True, True, False], [True, True, True]]
     read = loaded.vocabulary.tokenizer.decode_batch(joint["input_ids"].tolist(), skip_special_tokens=True)
     assert [text.split() for text in read] == [["love", "midi", "toga"], ["kana", "rudi", "sena", "topo"]]
-    pairs = ClaimInputs(rows, ["a"], "max_pool", loaded, LAYOUT).batch(places)
+    pairs = ClaimInputs(rows, ["a"], "max_pool", loaded, LAYOUT).batch(order)
     assert pairs["present"].tolist() == [[True, False], [True, True]]
     assert (pairs["pair_rows"].tolist(), pairs["pair_slots"].tolist()) == ([0, 1, 1], [0, 0, 1])
     read = loaded.vocabulary.tokenizer.decode_batch(pairs["input_ids"].tolist(), skip_special_tokens=True)

@@ -22,11 +22,11 @@ TRAIN = [Claim("1", "a b", S, texts("one", "", "two", "three")), Claim("2", "c",
 
 def test_evidence_is_cut_and_what_has_none_gets_a_placeholder(caplog: pytest.LogCaptureFixture) -> None:
     splits = {"train": TRAIN, "dev": [Claim("4", "e", S, texts("four"))]}
-    found = claim_set(splits, VerificationConfig(evidence=2))
-    assert found.rows["split"].tolist() == ["train"] * 3 + ["dev"]
-    assert found.rows["evidence"].tolist() == [["one", "two"], [PLACEHOLDER], [PLACEHOLDER], ["four"]]
-    assert found.rows["pages"].tolist() == [["Page (x)"] * 2, [""], [""], ["Page (x)"]]
-    assert found.counts == {
+    result = claim_set(splits, VerificationConfig(evidence=2))
+    assert result.rows["split"].tolist() == ["train"] * 3 + ["dev"]
+    assert result.rows["evidence"].tolist() == [["one", "two"], [PLACEHOLDER], [PLACEHOLDER], ["four"]]
+    assert result.rows["pages"].tolist() == [["Page (x)"] * 2, [""], [""], ["Page (x)"]]
+    assert result.counts == {
         "train": {
             "claims": 3, S: 1, R: 1, N: 1, "evidence_sentences": 2, "without_evidence": {R: 1, N: 1},
             "evidence_cut": 1, "evidence_empty": 2, "repeated_in_it": 0, "also_in_a_later_split": 0,
@@ -45,21 +45,21 @@ def test_repeated_claims_are_counted_and_kept_out_of_earlier_splits() -> None:
         "dev": [again, again, Claim("8", "F", S, ())],
         "test": [Claim("9", "f", R, ())],
     }
-    found = claim_set(splits, VerificationConfig())
-    assert found.rows["claim_id"].tolist() == ["2", "3", "6", "5", "5", "9"]
+    result = claim_set(splits, VerificationConfig())
+    assert result.rows["claim_id"].tolist() == ["2", "3", "6", "5", "5", "9"]
     counts = {
-        split: (found.counts[split]["repeated_in_it"], found.counts[split]["also_in_a_later_split"])
+        split: (result.counts[split]["repeated_in_it"], result.counts[split]["also_in_a_later_split"])
         for split in ("train", "dev", "test")
     }
     assert counts == {"train": (1, 2), "dev": (1, 1), "test": (0, 0)}
-    # What became of the evidence is told of those that are left: claim 1, of which two sentences would be cut, is not.
+    # Evidence is counted for the claims that are left, without claim 1, of which two sentences would be cut.
     cut = claim_set(splits, VerificationConfig(evidence=1)).counts["train"]
     assert "evidence_cut" not in cut and cut["evidence_empty"] == 1
 
 
 def test_two_labels_make_a_task_of_two_and_it_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    found = claim_set({"train": TRAIN[:2], "dev": [Claim("4", "e", R, ())]}, VerificationConfig())
-    assert found.counts["labels"] == "SUPPORTS and REFUTES alone" and labels_of(found.rows) == [S, R]
+    result = claim_set({"train": TRAIN[:2], "dev": [Claim("4", "e", R, ())]}, VerificationConfig())
+    assert result.counts["labels"] == "SUPPORTS and REFUTES alone" and labels_of(result.rows) == [S, R]
     assert "a task of 2 labels" in caplog.text
 
 
@@ -68,9 +68,9 @@ def test_named_sentences_are_looked_up_or_counted(tmp_path: Path) -> None:
     splits = {"train": [Claim("1", "a", S, named), TRAIN[1]], "dev": [Claim("2", "b", S, named[:1])]}
     lines = "0\tIt is -LRB- so -RRB- .\n1\t"
     (tmp_path / "wiki-001.jsonl").write_text(json.dumps({"id": "A_-LRB-b-RRB-", "lines": lines}))
-    found = claim_set(splits, VerificationConfig(wiki_pages=str(tmp_path), titles=True))
-    assert found.rows["evidence"].tolist() == [["A (b). It is ( so ) ."], [PLACEHOLDER], ["A (b). It is ( so ) ."]]
-    assert (found.counts["train"]["evidence_not_found"], found.counts["train"]["evidence_empty"]) == (1, 1)
+    result = claim_set(splits, VerificationConfig(wiki_pages=str(tmp_path), titles=True))
+    assert result.rows["evidence"].tolist() == [["A (b). It is ( so ) ."], [PLACEHOLDER], ["A (b). It is ( so ) ."]]
+    assert (result.counts["train"]["evidence_not_found"], result.counts["train"]["evidence_empty"]) == (1, 1)
     with pytest.raises(BenchmarkMissing, match=r"text of 3 sentences of evidence .* Set fact_verification\.wiki_pages"):
         claim_set(splits, VerificationConfig())
 
@@ -88,8 +88,8 @@ def test_real_files(shared_data: Path) -> None:
     """Halves of FEVER's development and test claims, of two labels; some have more than five sentences."""
     folder = shared_data / "fact_verification" / "fever" / "athnlp_with_evidence"
     splits = {"train": read_claims(folder / "test.jsonl")[0], "dev": read_claims(folder / "validation.jsonl")[0]}
-    found = claim_set(splits, VerificationConfig())
-    assert found.counts["dev"]["claims"] == 6_666 and found.counts["dev"][S] == 3_333
-    train = found.counts["train"]
+    result = claim_set(splits, VerificationConfig())
+    assert result.counts["dev"]["claims"] == 6_666 and result.counts["dev"][S] == 3_333
+    train = result.counts["train"]
     assert train["claims"] + train["also_in_a_later_split"] == 6_666 and train["evidence_cut"] > 0
-    assert "without_evidence" not in train and found.counts["labels"]
+    assert "without_evidence" not in train and result.counts["labels"]

@@ -15,13 +15,13 @@ from tests.tasks.answer_selection.toys import TOKENS, WORDS, K
 TOLD, NOT = WORDS[:24], WORDS[24]
 
 
-def settings(**others: Any) -> FactVerificationSettings:
-    given = {
+def settings(**changed: Any) -> FactVerificationSettings:
+    settings = {
         "batch_size": 8, "epochs": 2, "patience": 2, "precision": "fp32",
         "optimizer": {"learning_rate": 2e-3, "warmup_steps": 2},
         "layout": {"candidates": K, "sentence_tokens": TOKENS},
     }  # fmt: skip
-    return TypeAdapter(FactVerificationSettings).validate_python(given | others)
+    return TypeAdapter(FactVerificationSettings).validate_python(settings | changed)
 
 
 def claims(labels: tuple[str, ...] = LABELS) -> pd.DataFrame:

@@ -44,8 +44,7 @@ def finetune_answers(
     """
     if dev.empty:
         raise ValueError("answer selection: there is no question of split 'dev'")
-    encoder = load_joint_start(NAME, settings, contestant, pairwise=contestant.head == "ie_1")
-    layout = settings.require_layout(NAME)
+    encoder, layout = load_joint_start(NAME, settings, contestant, pairwise=contestant.head == "ie_1")
     model = AnswerModel.new(encoder, head=contestant.head, head_style=settings.head_style, layout=layout)
     has_trained_head = start_head(model.task, Path(contestant.encoders[0]))
     held_out, groups = inputs_of(model, dev)

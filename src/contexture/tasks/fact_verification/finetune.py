@@ -17,8 +17,8 @@ def finetune_claims(
     settings: FactVerificationSettings, head: str, contestant: Contestant, claims: pd.DataFrame, folder: Path
 ) -> float:
     """Fine-tune an encoder with a new head; return the best accuracy on dev. See `finetune`."""
-    encoder = load_joint_start(NAME, settings, contestant, pairwise=head in PAIRWISE)
-    layout, classes = settings.require_layout(NAME), labels_of(claims)
+    encoder, layout = load_joint_start(NAME, settings, contestant, pairwise=head in PAIRWISE)
+    classes = labels_of(claims)
     model = Verifier.new(encoder, head=head, head_style=settings.head_style, layout=layout, classes=classes)
     train, dev = (model.inputs(claims[claims["split"] == split]) for split in ("train", "dev"))
 
