@@ -58,7 +58,7 @@ def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
         assert set(system.pretrain.runs) <= set(whole.systems[name].pretrain.runs)
 
 
-CONTIGUOUS = {"uni/quick_thoughts.window": 1, "pretrain.optimizer.schedule": "constant", "lengths.query": 50}
+CONTIGUOUS = {"pretrain.optimizer.schedule": "constant", "lengths.query": 50}
 OWN_RECIPE = {
     "ct_1_64/cross_thought.probability": 0.5, "streams.sequence_samples.maskable": "shared",
     "ct_1_64.streams": {"sequence_samples": {"documents": 2}},

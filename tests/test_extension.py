@@ -25,8 +25,8 @@ LINES = {
         '    "toy": "toy.config:ToyStreamConfig",\n',
     ),
     "objectives/config.py": (
-        '    "tsdae": resolve("contexture.objectives.tsdae.config:TsdaeConfig"),\n',
-        '    "toy": resolve("contexture.objectives.toy.config:ToyConfig"),\n',
+        '    "tsdae": "settings:TsdaeConfig",\n',
+        '    "toy": "toy.config:ToyConfig",\n',
     ),
 }
 #: The system whose page is the league's, with nothing but the toys.

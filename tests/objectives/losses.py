@@ -9,9 +9,9 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import Sentences, select
 from contexture.objectives.bitext import BitextRetrieval
-from contexture.objectives.config import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
+from contexture.objectives.settings import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
 from contexture.streams.base import TextStream, both_sides
 from contexture.streams.bitext.batches import Bitext
 from contexture.streams.pairs.batches import pair_batch

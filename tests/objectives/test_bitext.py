@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from contexture.objectives.bitext import BitextRetrieval, additive_margin
-from contexture.objectives.config import BitextObjectiveConfig
+from contexture.objectives.settings import BitextObjectiveConfig
 from tests.encoders.toys import build
 from tests.objectives.losses import bitext_loss, bitext_pairs, towers
 

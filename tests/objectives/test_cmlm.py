@@ -12,9 +12,9 @@ from contexture.encoders.config import GruConfig, Lengths, Needs, TransformerCon
 from contexture.encoders.layout import row_lengths, text_layout
 from contexture.encoders.projections import Projections
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
-from contexture.objectives.config import CmlmConfig, MlmConfig
 from contexture.objectives.masking import IGNORED
 from contexture.objectives.mlm import MaskedLanguageModel
+from contexture.objectives.settings import CmlmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
 
 LENGTHS = Lengths(query=12, document=12)

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
-from contexture.objectives.config import CrossThoughtConfig, MlmConfig
 from contexture.objectives.cross_thought import CrossThought, masked_places
-from contexture.objectives.masking import IGNORED
+from contexture.objectives.masking import IGNORED, Positions
 from contexture.objectives.mlm import MaskedLanguageModel
-from contexture.objectives.positions import Positions
+from contexture.objectives.settings import CrossThoughtConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
 
 LENGTHS = Lengths(query=12, document=12)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.simcse.objective import contrast
+from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
 from tests.objectives.losses import bitext_loss, bitext_pairs, in_batch_loss, neighbour_loss, neighbours, pairs, towers
 from tests.objectives.two_ranks import VIEWS, cross_thought, cross_thought_batch

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives, in_batch_scores
+from contexture.objectives.settings import InBatchNegativesConfig
 from tests.encoders.toys import build
 from tests.objectives.losses import in_batch_loss, pairs, towers
 

@@ -9,8 +9,8 @@ from transformers import BertConfig, BertLMHeadModel
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import text_layout
-from contexture.objectives.config import LmConfig, MlmConfig
 from contexture.objectives.lm import LanguageModel
+from contexture.objectives.settings import LmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
 
 LENGTHS = Lengths(query=12, document=12)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.layout import text_layout
-from contexture.objectives.config import MlmConfig
 from contexture.objectives.masking import IGNORED, mask_tokens
 from contexture.objectives.mlm import MaskedLanguageModel
+from contexture.objectives.settings import MlmConfig
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
 
 VOCABULARY, MASK = 200, 4

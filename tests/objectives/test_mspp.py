@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from contexture.encoders.config import TransformerConfig
-from contexture.objectives.config import MsppConfig
 from contexture.objectives.mspp import MultiSentencesInParagraph
+from contexture.objectives.settings import MsppConfig
 from tests.encoders.toys import build
 
 ENCODER = build(TransformerConfig(hidden_size=2, layers=1, heads=1, intermediate_size=2))

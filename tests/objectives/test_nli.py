@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from contexture.objectives.config import NliConfig
 from contexture.objectives.nli import NaturalLanguageInference
+from contexture.objectives.settings import NliConfig
 from tests.objectives.losses import towers
 
 

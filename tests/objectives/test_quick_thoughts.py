@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from contexture.objectives.config import QuickThoughtsConfig
 from contexture.objectives.quick_thoughts import QuickThoughts, context_of
+from contexture.objectives.settings import QuickThoughtsConfig
 from tests.encoders.toys import build, contiguous
 
 ENCODER = build("gru")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from contexture.encoders.base import Encoder
-from contexture.objectives.config import SkipThoughtConfig
+from contexture.objectives.settings import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from tests.encoders.toys import TOKENS, TRAINED, build, contiguous
 from tests.objectives.losses import vectors

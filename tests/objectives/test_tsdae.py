@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.objectives.tsdae.config import TsdaeConfig
-from contexture.objectives.tsdae.objective import Tsdae, delete
+from contexture.objectives.settings import TsdaeConfig
+from contexture.objectives.tsdae import Tsdae, delete
 from contexture.streams.sentences.batches import sentence_batch
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences
 

@@ -14,7 +14,7 @@ from contexture.encoders.base import Encoder
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.devices import first_row, gathered, several
 from contexture.objectives.masking import IGNORED
-from contexture.objectives.simcse.objective import contrast
+from contexture.objectives.simcse import contrast
 from tests.encoders.toys import build
 from tests.objectives.losses import (
     bitext_loss,

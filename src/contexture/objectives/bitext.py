@@ -8,8 +8,11 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import BitextObjectiveConfig
 from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.settings import BitextObjectiveConfig
+
+#: m, by which the score of the right translation is lowered before it must win (CMLM, section 4).
+MARGIN = 0.3
 
 
 class BitextRetrieval(Objective):
@@ -17,7 +20,7 @@ class BitextRetrieval(Objective):
 
     def __init__(self, config: BitextObjectiveConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.margin, self.scale, self.size = config.margin, config.scale, encoder.document.size
+        self.scale, self.size = config.scale, encoder.document.size
 
     def flops(self, batch: StreamBatch) -> float:
         """The products of all sentences with all translations of this device, both ways."""
@@ -25,7 +28,7 @@ class BitextRetrieval(Objective):
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """The loss of both ways together; also the share of sentences whose translation scores highest."""
-        return additive_margin(states["source"], states["target"], batch["ids"], self.margin, self.scale)
+        return additive_margin(states["source"], states["target"], batch["ids"], MARGIN, self.scale)
 
 
 def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float, scale: float | None = None) -> Loss:

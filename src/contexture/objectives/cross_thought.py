@@ -13,10 +13,9 @@ from contexture.encoders.first_states import BERT_LIKE, attend
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.attended import attended_sequences
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import CrossThoughtConfig
 from contexture.objectives.devices import mean_of_all
-from contexture.objectives.masking import IGNORED, Masking
-from contexture.objectives.positions import Positions
+from contexture.objectives.masking import IGNORED, Masking, Positions
+from contexture.objectives.settings import CrossThoughtConfig
 
 
 class CrossThought(Objective):
@@ -34,7 +33,7 @@ class CrossThought(Objective):
             raise ValueError(
                 f"cross_thought has a last layer like those of {sorted(BERT_LIKE)}, not of {model.model_type}"
             )
-        self.config, self.masking = config, Masking(config, encoder)
+        self.masking = Masking(config.probability, encoder)
         self.positions, self.leaders = Positions(config.starts, encoder), network.leaders
         assert encoder.cross is not None
         self.last: Any = new_layer(network.base.encoder.layer[-1], encoder.config.scales_weights, encoder.cross.start)

@@ -5,8 +5,8 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.settings import InBatchNegativesConfig
 
 
 class InBatchNegatives(Objective):

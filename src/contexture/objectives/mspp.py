@@ -6,7 +6,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import MsppConfig
+from contexture.objectives.settings import MsppConfig
 
 
 class MultiSentencesInParagraph(Objective):

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import NliConfig
+from contexture.objectives.settings import NliConfig
 
 #: Entailment, neutral, contradiction.
 CLASSES = 3

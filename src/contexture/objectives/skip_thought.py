@@ -9,7 +9,7 @@ from contexture.encoders.gru import initialise_gru
 from contexture.encoders.packed_gru import run_gru
 from contexture.encoders.words import known
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import SkipThoughtConfig
+from contexture.objectives.settings import SkipThoughtConfig
 
 
 class SkipThought(Objective):

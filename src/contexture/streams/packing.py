@@ -1,8 +1,8 @@
 """Documents to passages: whole sentences of a section, as many as a document's tokens hold."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, groupby, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from contexture.streams.tokens import offsets
+from contexture.streams.tokens import list_array
 
 PASSAGES = (
     "passage_id string, doc_id string, section_index int, title string, heading string, text string, "
@@ -65,15 +65,17 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
     )
     # A merge of sorted partitions needs no memory, and leaves the rows in order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
-    return pages.select("doc_id", "title", "title_tokens", "paragraphs", "texts").mapInArrow(
-        _packer(document_tokens), PASSAGES
-    )
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (_pack(batch, document_tokens) for batch in batches)
+
+    return pages.select("doc_id", "title", "title_tokens", "paragraphs", "texts").mapInArrow(pack, PASSAGES)
 
 
 class _Run(NamedTuple):
     """A passage: the row of its page, its number there, its section, and where its sentences end in the batch.
 
-    `paragraph` is the place of the section's first paragraph in the batch.
+    `paragraph` is the index of the section's first paragraph in the batch.
     """
 
     row: int
@@ -81,14 +83,6 @@ class _Run(NamedTuple):
     section_index: int
     end: int
     paragraph: int
-
-
-def _packer(document_tokens: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield _pack(batch, document_tokens)
-
-    return pack
 
 
 def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
@@ -109,8 +103,8 @@ def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
         "heading": pa.array(_headings(batch, runs), pa.string()),
         "text": pa.array([" ".join(said[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
-        "tokens": pa.ListArray.from_arrays(offsets(token_bounds[bounds]), sentences.values),
-        "sentence_lengths": pa.ListArray.from_arrays(offsets(bounds), pa.array(lengths)),
+        "tokens": list_array(token_bounds[bounds], sentences.values),
+        "sentence_lengths": list_array(bounds, lengths),
         "links": _links(batch, bounds.tolist(), [doc_ids[run.row] for run in runs]),
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -125,8 +119,8 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
     titles = np.diff(batch.column("title_tokens").offsets.to_numpy()).tolist()
     for row, title in enumerate(titles):
         number = 0
-        for section, places in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
-            of_section = list(places)
+        for section, paragraphs_of in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
+            of_section = list(paragraphs_of)
             end = sentence_bounds[of_section[0]]
             section_lengths = lengths[end : sentence_bounds[of_section[-1] + 1]]
             for count in pack_sentences(section_lengths, max(1, document_tokens - OVERHEAD - title)):
@@ -181,11 +175,10 @@ def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str])
     firsts = paragraphs.field("sentences").offsets.to_numpy()
     links = paragraphs.field("links")
     counts = np.diff(links.offsets.to_numpy())
-    places = np.repeat(firsts[:-1], counts) + links.values.field("sentence_index").to_numpy()
-    found: list[dict[str, None]] = [{} for _ in doc_ids]
-    for place, target in zip(places.tolist(), links.values.field("doc_id").to_pylist(), strict=True):
-        passage = bisect_right(bounds, place) - 1
+    sentences = np.repeat(firsts[:-1], counts) + links.values.field("sentence_index").to_numpy()
+    targets: list[dict[str, None]] = [{} for _ in doc_ids]
+    for sentence, target in zip(sentences.tolist(), links.values.field("doc_id").to_pylist(), strict=True):
+        passage = bisect_right(bounds, sentence) - 1
         if target != doc_ids[passage]:
-            found[passage][target] = None
-    ends = np.cumsum([0, *map(len, found)])
-    return pa.ListArray.from_arrays(offsets(ends), pa.array(list(chain.from_iterable(found)), pa.string()))
+            targets[passage][target] = None
+    return pa.array([list(of_passage) for of_passage in targets], pa.list_(pa.string()))

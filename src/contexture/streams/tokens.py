@@ -136,12 +136,12 @@ def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:
     """Lists of token ids as an Arrow array of int32 lists, far faster than `pa.array`."""
     bounds = np.fromiter(accumulate(map(len, lists), initial=0), dtype=np.int64, count=len(lists) + 1)
     tokens = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(bounds[-1]))
-    return pa.ListArray.from_arrays(offsets(bounds), pa.array(tokens))
+    return list_array(bounds, tokens)
 
 
-def offsets(bounds: np.ndarray | Sequence[int]) -> pa.Array:
-    """Bounds of lists as Arrow wants them."""
-    return pa.array(bounds, pa.int32())
+def list_array(bounds: np.ndarray | Sequence[int], values: np.ndarray | pa.Array) -> pa.ListArray:
+    """The lists of values between bounds."""
+    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(values))
 
 
 def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary: Path) -> DataFrame:
@@ -175,7 +175,7 @@ def _encoder(tokenizer_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterat
                 "title_tokens": _encode_once(batch.column("title"), tokenizer),
                 "paragraph_index": batch.column("paragraph_index"),
                 "section_index": batch.column("section_index"),
-                "sentences": pa.ListArray.from_arrays(offsets(kept_before[bounds]), sentences.filter(pa.array(kept))),
+                "sentences": list_array(kept_before[bounds], sentences.filter(pa.array(kept))),
                 "links": _place_links(batch, kept_before),
                 "left_out": _left_out(kept, bounds, kept_before),
             }
@@ -204,18 +204,17 @@ def _encode_once(titles: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
 
 
 def _left_out(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """For each paragraph the places of its sentences that are not kept."""
-    found = np.flatnonzero(~kept)
-    paragraphs = np.searchsorted(bounds, found, side="right") - 1
-    places = pa.array((found - bounds[paragraphs]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets(bounds - kept_before[bounds]), places)
+    """For each paragraph the positions of its sentences that are not kept."""
+    left_out = np.flatnonzero(~kept)
+    paragraphs = np.searchsorted(bounds, left_out, side="right") - 1
+    return list_array(bounds - kept_before[bounds], (left_out - bounds[paragraphs]).astype(np.int32))
 
 
 def _place_links(batch: pa.RecordBatch, kept_before: np.ndarray) -> pa.ListArray:
     """For each paragraph its links, by the sentence that they start in; `kept_before` counts sentences with tokens."""
     sentences, links = batch.column("sentences"), batch.column("links")
     bounds, link_bounds = sentences.offsets.to_numpy().tolist(), links.offsets.to_numpy().tolist()
-    said, before = sentences.values.to_pylist(), kept_before.tolist()
+    texts, before = sentences.values.to_pylist(), kept_before.tolist()
     link_starts = links.values.field("start").to_numpy().tolist()
     targets = links.values.field("doc_id").to_pylist()
     placed: list[tuple[int, str]] = []
@@ -223,24 +222,23 @@ def _place_links(batch: pa.RecordBatch, kept_before: np.ndarray) -> pa.ListArray
     for row, text in enumerate(batch.column("text").to_pylist()):
         if link_bounds[row] < link_bounds[row + 1]:
             first = bounds[row]
-            starts = _starts(text, said[first : bounds[row + 1]])
+            starts = _starts(text, texts[first : bounds[row + 1]])
             if starts is None:
                 doc_id, index = batch.column("doc_id")[row], batch.column("paragraph_index")[row]
                 raise ValueError(
                     f"page {doc_id}, paragraph {index}: a sentence is not in the paragraph's text; "
                     "write the paragraphs table anew"
                 )
-            found: dict[tuple[int, str], None] = {}
+            unique: dict[tuple[int, str], None] = {}
             for link in range(link_bounds[row], link_bounds[row + 1]):
-                place = first + bisect_right(starts, link_starts[link]) - 1
-                if place >= first and before[place] < before[place + 1]:
-                    found[before[place] - before[first], targets[link]] = None
-            placed += found
+                sentence = first + bisect_right(starts, link_starts[link]) - 1
+                if sentence >= first and before[sentence] < before[sentence + 1]:
+                    unique[before[sentence] - before[first], targets[link]] = None
+            placed += unique
         placed_bounds.append(len(placed))
-    places = pa.array([place for place, _ in placed], pa.int32())
+    indices = pa.array([index for index, _ in placed], pa.int32())
     doc_ids = pa.array([doc_id for _, doc_id in placed], pa.string())
-    structs = pa.StructArray.from_arrays([places, doc_ids], ["sentence_index", "doc_id"])
-    return pa.ListArray.from_arrays(offsets(placed_bounds), structs)
+    return list_array(placed_bounds, pa.StructArray.from_arrays([indices, doc_ids], ["sentence_index", "doc_id"]))
 
 
 def _starts(text: str, sentences: Sequence[str]) -> list[int] | None:

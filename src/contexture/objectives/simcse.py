@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.devices import first_row, gathered, products
-from contexture.objectives.simcse.config import SimcseConfig
+from contexture.objectives.settings import SimcseConfig
 
 
 class Simcse(Objective):

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Batch
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.tsdae.config import TsdaeConfig
+from contexture.objectives.settings import TsdaeConfig
 
 
 class Tsdae(Objective):
