@@ -164,7 +164,7 @@ def test_two_towers_of_the_paper() -> None:
     config = checked("paper").systems["two_tower"]
     retrieval, pairs = config.tasks["retrieval"], config.streams["pairs"]
     assert (config.lengths.query, config.lengths.document) == (64, 288)
-    assert (pairs.sampler(config.lengths).document_tokens, pairs.sampling.remove_probability) == (288, 1.0)
+    assert (config.lengths.document, pairs.sampling.remove_probability) == (288, 1.0)
     assert retrieval.shares == [1, 5, 80] and retrieval.open_domain_pairs == 1_000_000
     assert (retrieval.batch_size, retrieval.steps, config.pretrain.batch_size) == (512, 2000, 8192)
     assert config.encoders["transformer"].initialization == "bert"  # type: ignore[union-attr]

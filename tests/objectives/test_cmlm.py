@@ -132,7 +132,7 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     batch = corrupted(objective, pairs(encoder))
 
     def loss(pooled: Tensor) -> Tensor:
-        return nn.functional.cross_entropy(*objective._guesses(encoder, pooled, batch))
+        return nn.functional.cross_entropy(*objective._predict(encoder, pooled, batch))
 
     pooled = encoder.pooled(batch["texts"])
     vectors = pooled.detach().requires_grad_()
@@ -233,9 +233,8 @@ def test_projections_are_the_vector_itself_and_three_layers_of_it(count: int) ->
         assert torch.equal(views[:, 0], vectors)
     for place, perceptron in enumerate(projections.perceptrons, start=1):
         one, two, three = (layer for layer in perceptron if isinstance(layer, nn.Linear))
-        inner = (two.weight @ (one.weight @ vectors.T + one.bias[:, None]).clamp(min=0) + two.bias[:, None]).clamp(
-            min=0
-        )
+        hidden = (one.weight @ vectors.T + one.bias[:, None]).clamp(min=0)
+        inner = (two.weight @ hidden + two.bias[:, None]).clamp(min=0)
         assert torch.allclose(views[:, place], (three.weight @ inner + three.bias[:, None]).T, atol=1e-6)
 
 

@@ -82,12 +82,12 @@ def test_ranks_and_passes_share_out_the_rows_of_a_step(
 
     def parts() -> Iterator[dict[str, torch.Tensor]]:
         for rank in range(ranks):
-            one = stream(examples, encoder, passes=passes, rank=rank, ranks=ranks)
+            mine = stream(examples, encoder, passes=passes, rank=rank, ranks=ranks)
             for part in range(passes):
-                found = one.batch(1, part)
-                told = stream(examples, encoder, passes=passes, ranks=ranks).batch(1, part, rank)
-                torch.testing.assert_close(told, found, rtol=0, atol=0)
-                yield found
+                batch = mine.batch(1, part)
+                of_rank = stream(examples, encoder, passes=passes, ranks=ranks).batch(1, part, rank)
+                torch.testing.assert_close(of_rank, batch, rtol=0, atol=0)
+                yield batch
 
     assert all(len(part["labels"]) == 12 // (ranks * passes) for part in parts())
     assert sorted(row for part in parts() for row in labelled(part)) == whole

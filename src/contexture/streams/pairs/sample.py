@@ -212,7 +212,9 @@ def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
         return ExampleTable(f"pairs/{task}", pairs, ("passages", "documents"))
 
     def count(*tables: DataFrame) -> dict[str, dict[str, float]]:
-        counts = {task: count_pairs(table) for task, table in zip(sampling.tasks, tables, strict=False)}
+        counts: dict[str, dict[str, float]] = {
+            task: count_pairs(table) for task, table in zip(sampling.tasks, tables, strict=False)
+        }
         if not any(counted["pairs"] for counted in counts.values()):
             raise ValueError("no pair could be sampled from this corpus: its passages have one sentence each")
         return counts
