@@ -16,6 +16,7 @@ from contexture.objectives.masking import IGNORED
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import CmlmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
+from tests.objectives.losses import only_logit
 
 LENGTHS = Lengths(query=12, document=12)
 FIRST = [[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30], [32]]
@@ -50,6 +51,10 @@ def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str,
     return found
 
 
+def loss_of(encoder: Encoder, objective: Any, batch: dict[str, Any]) -> Any:
+    return objective(encoder, encoder.pooled(batch["texts"]), batch)
+
+
 def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: list[list[int]], pooling: str) -> Tensor:
     """One pair at a time: `BertModel` twice by its public interface, and Hugging Face's loss over all logits."""
     model, losses, count = encoder.document.model, [], 0
@@ -82,7 +87,7 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
 def test_loss_is_that_of_one_pair_at_a_time(pooling: str, skip: bool) -> None:
     encoder, objective = made(pooling, {"dropout": 0.0}, skip=skip)
     batch = corrupted(objective, pairs(encoder, second=[one[:6] for one in SECOND]))
-    loss = objective(encoder, encoder.pooled(batch["texts"]), batch).value
+    loss = loss_of(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, pooling).item(), rel=1e-5)
 
 
@@ -90,7 +95,7 @@ def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
     encoder, objective = made("projections")
     assert objective.projections is None and not list(objective.parameters())
     batch = corrupted(objective, pairs(encoder, second=[one[:6] for one in SECOND]))
-    loss = objective(encoder, encoder.pooled(batch["texts"]), batch).value
+    loss = loss_of(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, "mean").item(), rel=1e-5)
     assert encoder.projections is not None
     views = encoder.projections(encoder.pooled(batch["texts"]))
@@ -100,18 +105,12 @@ def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
 def test_a_case_by_hand() -> None:
     """Every logit is 0 but that of token 22, log 2: it has 2 of V + 1 parts of the probability, any other token 1."""
     encoder, objective = made(probability=0.99)
-    head = encoder.document.model.cls.predictions.decoder
-    with torch.no_grad():
-        head.weight.zero_()
-        head.bias.zero_()
-        head.bias[22] = math.log(2)
+    parts = only_logit(encoder, 22, math.log(2)) + 1
     batch = corrupted(objective, pairs(encoder, [[20], [21]], [[22, 23, 24], [22, 26]]))
     guessed = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED].tolist()
     assert 22 in guessed and len({*guessed}) > 1
-    parts = subwords().tokens.vocab_size + 1
     expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in guessed) / len(guessed)
-    found = objective(encoder, encoder.pooled(batch["texts"]), batch)
-    assert found.value.item() == pytest.approx(expected, rel=1e-5)
+    assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_without_projections_it_is_masked_language_modelling_of_the_second() -> None:
@@ -122,7 +121,7 @@ def test_without_projections_it_is_masked_language_modelling_of_the_second() -> 
     theirs = mlm.corrupt(batch["second"], torch.Generator().manual_seed(3))
     assert torch.equal(own["cmlm_targets"], theirs["mlm_targets"])
     alone = mlm(encoder, encoder.states(dict(theirs)), theirs).value
-    assert objective(encoder, encoder.pooled(batch["texts"]), own).value.item() == pytest.approx(alone.item(), rel=1e-6)
+    assert loss_of(encoder, objective, own).value.item() == pytest.approx(alone.item(), rel=1e-6)
 
 
 def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -> None:
@@ -156,7 +155,7 @@ def test_logits_of_masked_tokens_alone() -> None:
     batch = corrupted(objective, pairs(encoder))
     seen: list[int] = []
     hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-    objective(encoder, encoder.pooled(batch["texts"]), batch)
+    loss_of(encoder, objective, batch)
     hook.remove()
     assert seen == [(batch["cmlm_targets"] != IGNORED).sum().item()]
 
@@ -182,7 +181,7 @@ def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> N
     for watched in (False, True):
         objective.watched = watched
         torch.manual_seed(5)
-        loss = objective(encoder, encoder.pooled(batch["texts"]), batch)
+        loss = loss_of(encoder, objective, batch)
         found.append((loss.value.item(), torch.rand(1).item(), set(loss.metrics)))
     assert found[0] == (found[1][0], found[1][1], set())
     assert found[1][2] == {"accuracy", "conditioning_gain"}
@@ -202,7 +201,7 @@ def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vecto
         words = torch.randint(20, 40, (64, 4), generator=draw)
         words[:, 1:] = words[:, :1]
         batch = pairs(encoder, words.tolist(), words[:, :1].repeat(1, 2).tolist())
-        loss = objective(encoder, encoder.pooled(batch["texts"]), objective.corrupt(batch, draw))
+        loss = loss_of(encoder, objective, objective.corrupt(batch, draw))
         optimizer.zero_grad()
         loss.value.backward()
         optimizer.step()

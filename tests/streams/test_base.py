@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.base import Steps, TextStream, TokenStream, dealt, needs_of, numbers, parts_of
+from contexture.streams.base import Steps, dealt, needs_of, numbers, parts_of
 from contexture.streams.joint.config import JointConfig
 from contexture.streams.pairs.config import PassagesConfig
 from contexture.streams.sentences.batches import Contiguous, ShuffledSentences
@@ -119,14 +119,6 @@ def test_shuffled_sentences_come_once_an_epoch_in_an_order_of_the_seed(corpus: A
     assert read_by(other.batch(2, 0)) != epochs[0][20:]
 
 
-@pytest.mark.parametrize("open_stream", [contiguous, shuffled])
-def test_some_tokens_are_there_to_be_counted(open_stream: Any, corpus: Any, encoder: Encoder) -> None:
-    folder, rows = corpus
-    stream = open_stream(folder, encoder)
-    assert sorted(stream.sample(1000)) == sorted(token for row in rows for token in row["tokens"])
-    assert sum(token >= 100 for token in stream.sample(7)) == 7
-
-
 @pytest.mark.parametrize("kind", ["gru", "transformer_cls"])
 @pytest.mark.parametrize("shared", [True, False])
 def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
@@ -143,12 +135,6 @@ def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
     assert len(words) == 12 and all(len(text) <= LIMIT for text in words)
     if kind == "transformer_cls":  # with [CLS] and [SEP]
         assert [text[1:-1] for text in read_by(batch)] == [text[: LIMIT - 2] for text in words]
-
-
-def test_texts_that_are_negatives_stay_whole_and_tokens_are_split() -> None:
-    assert (TokenStream.splits, TextStream.splits, Contiguous.splits, ShuffledSentences.splits) == (
-        True, False, False, False,
-    )  # fmt: skip
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 8))

@@ -41,7 +41,7 @@ def test_any_stretch_is_the_same_stretch_of_the_stream(examples: Path) -> None:
 
 
 def test_rows_in_their_order_begin_anew_at_the_end(examples: Path) -> None:
-    rows = OrderedRows(examples / "sentences", ["document", "position"])
+    rows = OrderedRows(examples / "sentences", ["document", "position"], 0)
     own = [(f"d{document}", place) for document, size in enumerate(DOCUMENTS) for place in range(size)]
     for start, count in ((0, 90), (3, 20), (85, 12), (89, 100), (360, 5)):
         found = rows.take(start, count)
@@ -54,7 +54,7 @@ def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
         ShuffledRows(tmp_path, ["labels"], seed=0)
     write_sentences([], tmp_path / "none")
     with pytest.raises(NothingToReadError, match="none: no examples in these files"):
-        OrderedRows(tmp_path / "none", ["tokens"])
+        OrderedRows(tmp_path / "none", ["tokens"], 0)
 
 
 #: A run that reads two streams whose rows are independent of one another, and two whose texts are negatives.
@@ -80,23 +80,6 @@ def texts(batch: dict[str, Any]) -> list[Ids]:
         return sorted(rows_of(batch))
     sides = [texts_of(batch[role]) for role in ("query", "document", "texts") if role in batch]
     return sorted(sum(parts, ()) for parts in zip(*sides, strict=True))
-
-
-@pytest.mark.parametrize("name", ["joint", "pairs", "contiguous", "sentences"])
-def test_ranks_and_passes_share_out_the_rows_of_a_step(name: str, examples: Path, tokenizer: Path) -> None:
-    config = system(devices=2, micro_batch_size=2)
-    whole, _ = streams(system(), examples, tokenizer)
-    for step in (0, 3):
-        parts = []
-        for rank in range(2):
-            mine, passes = streams(config, examples, tokenizer, rank)
-            assert passes == 3
-            seen = [mine[name].batch(step, part) for part in range(passes if mine[name].splits else 1)]
-            assert {len(texts(batch)) for batch in seen} == ({2} if mine[name].splits else {6})
-            parts += [row for batch in seen for row in texts(batch)]
-            other = streams(config, examples, tokenizer, 1 - rank)[0][name]
-            assert texts(other.batch(step, 0, rank)) == texts(seen[0])
-        assert sorted(parts) == texts(whole[name].batch(step, 0))
 
 
 def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(examples: Path, tokenizer: Path) -> None:

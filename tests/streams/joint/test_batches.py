@@ -1,6 +1,5 @@
 """Joint batches: what they hold, and that a batch is a function of (seed, step) alone."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,42 +71,6 @@ def test_a_batch_holds_whole_examples(examples: Path, encoder: Encoder, rows: li
     batch = stream(examples, encoder).batch(0, 0)
     assert batch["labels"].shape == (12, 2) and batch["pooling"].shape[:2] == (12, 3)
     assert stream(examples, encoder).encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)
-
-
-@pytest.mark.parametrize(("ranks", "passes"), [(1, 1), (2, 3), (3, 2), (1, 12), (4, 1)])
-def test_ranks_and_passes_share_out_the_rows_of_a_step(
-    examples: Path, encoder: Encoder, ranks: int, passes: int
-) -> None:
-    whole = labelled(stream(examples, encoder).batch(1, 0))
-
-    def parts() -> Iterator[dict[str, torch.Tensor]]:
-        for rank in range(ranks):
-            mine = stream(examples, encoder, passes=passes, rank=rank, ranks=ranks)
-            for part in range(passes):
-                batch = mine.batch(1, part)
-                of_rank = stream(examples, encoder, passes=passes, ranks=ranks).batch(1, part, rank)
-                torch.testing.assert_close(of_rank, batch, rtol=0, atol=0)
-                yield batch
-
-    assert all(len(part["labels"]) == 12 // (ranks * passes) for part in parts())
-    assert sorted(row for part in parts() for row in labelled(part)) == whole
-
-
-def test_a_batch_is_a_function_of_seed_and_step(examples: Path, encoder: Encoder) -> None:
-    one = stream(examples, encoder)
-    expected = [one.batch(step, 0) for step in range(9)]
-    for step in (7, 2, 8, 0):
-        torch.testing.assert_close(stream(examples, encoder).batch(step, 0), expected[step], rtol=0, atol=0)
-    other = [labelled(stream(examples, encoder, seed=2).batch(step, 0)) for step in range(9)]
-    assert other != [labelled(batch) for batch in expected]
-
-
-def test_the_tokens_of_some_examples_are_there_to_be_counted(
-    examples: Path, encoder: Encoder, rows: list[dict[str, Any]]
-) -> None:
-    every = sorted(token for row in rows for text in row["sentences"] for token in text)
-    assert sorted(stream(examples, encoder).sample(10_000)) == every
-    assert sum(token >= 100 for token in stream(examples, encoder).sample(7)) == 7
 
 
 def test_examples_of_another_layout_are_refused(rows: list[dict[str, Any]], encoder: Encoder, tmp_path: Path) -> None:

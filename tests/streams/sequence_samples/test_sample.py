@@ -1,7 +1,9 @@
 """The Spark side of Cross-Thought: contiguous samples, whatever the partitions, and no token lost."""
 
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,14 @@ from pyspark.sql import DataFrame, SparkSession
 from contexture.encoders.config import Lengths
 from contexture.streams.sequence_samples.batches import cut_samples, frequent_tokens, shared_tokens
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
-from contexture.streams.sequence_samples.sample import _sampler, count_samples, group_runs, sequence_samples, tables
+from contexture.streams.sequence_samples.sample import (
+    Sample,
+    contiguous_samples,
+    count_samples,
+    group_runs,
+    sequence_samples,
+    tables,
+)
 from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
 from tests.streams.make import WORDS, Made, table, the_same_however_cut
 
@@ -83,36 +92,33 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     assert counts["sequences_padded"] == 3 and counts["documents_per_sample_max"] >= 2
 
 
-def test_samples_of_a_file_by_hand() -> None:
-    """Pages of 5, 1 and 7 tokens in this order, in batches of whatever size."""
+def ids(tokens: list[int]) -> np.ndarray:
+    return np.array(tokens, np.int32)
+
+
+def plain(samples: Iterable[Sample]) -> list[tuple[str, int, list[list[int]]]]:
+    """Name, number of documents and pieces of each sample."""
+    return [(one.name, len(one.documents), [piece.tolist() for piece in one.pieces]) for one in samples]
+
+
+def test_contiguous_samples_by_hand() -> None:
+    """Pages of 5, 1 and 7 tokens in this order."""
     pages = {"a": [1, 2, 3, 4, 5], "b": [6], "c": [11, 12, 13, 14, 15, 16, 17]}
 
-    def run(boundaries: str, at_once: int) -> list[tuple[str, int, list[list[int]]]]:
-        config = SampleSampling(sequences=3, tokens=2, boundaries=boundaries)  # type: ignore[arg-type]
-        names = list(pages)
-        batches = [
-            pa.RecordBatch.from_pydict(
-                {
-                    "doc_id": pa.array(names[i : i + at_once]),
-                    "tokens": pa.array([pages[name] for name in names[i : i + at_once]], pa.list_(pa.int32())),
-                }
-            )
-            for i in range(0, 3, at_once)
-        ]
-        made = pa.Table.from_batches(_sampler(config)(iter(batches)))
-        return [(row["sample"], row["documents"], row["pieces"]) for row in made.to_pylist()]
+    def run(boundaries: Any) -> list[tuple[str, int, list[list[int]]]]:
+        config = SampleSampling(sequences=3, tokens=2, boundaries=boundaries)
+        return plain(contiguous_samples(((name, ids(tokens)) for name, tokens in pages.items()), config))
 
-    for at_once in (1, 2, 3):
-        assert run("documents", at_once) == [
-            ("a@0", 1, [[1, 2, 3, 4, 5]]),
-            ("b@0", 2, [[6], [11, 12, 13, 14]]),
-            ("c@4", 1, [[15, 16, 17]]),
-        ]
-        assert run("cross", at_once) == [
-            ("a@0", 2, [[1, 2, 3, 4, 5, 6]]),
-            ("c@0", 1, [[11, 12, 13, 14, 15, 16]]),
-            ("c@6", 1, [[17]]),
-        ]
+    assert run("documents") == [
+        ("a@0", 1, [[1, 2, 3, 4, 5]]),
+        ("b@0", 2, [[6], [11, 12, 13, 14]]),
+        ("c@4", 1, [[15, 16, 17]]),
+    ]
+    assert run("cross") == [
+        ("a@0", 2, [[1, 2, 3, 4, 5, 6]]),
+        ("c@0", 1, [[11, 12, 13, 14, 15, 16]]),
+        ("c@6", 1, [[17]]),
+    ]
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
@@ -136,7 +142,7 @@ def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 4))
 def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owners: list[int], documents: int) -> None:
-    runs = [(str(owner), start, np.array([start], np.int32)) for start, owner in enumerate(owners)]
+    runs = [(str(owner), ids([start]), start) for start, owner in enumerate(owners)]
     samples = list(group_runs(runs, documents))
     names = [(sample, owners[int(piece[0])]) for sample, one in enumerate(samples) for piece in one.pieces]
     assert sorted(int(piece[0]) for one in samples for piece in one.pieces) == list(range(len(owners)))
@@ -147,15 +153,17 @@ def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owne
     # without a document that both have, or too many runs.
     for first, one in enumerate(samples):
         for other in samples[first + 1 :]:
-            assert len(one.pieces) == documents or other.names & one.names
+            assert len(one.pieces) == documents or other.documents & one.documents
 
 
 def test_runs_of_a_file_by_hand() -> None:
     """Documents a, b and c with three, two and one run, two documents a sample."""
-    runs = [("a", 0, [1]), ("a", 8, [2]), ("b", 0, [3]), ("a", 16, [4]), ("c", 0, [5]), ("b", 8, [6])]
-    samples = group_runs([(name, start, np.array(tokens, np.int32)) for name, start, tokens in runs], 2)
-    rows = [(name, count, [piece.tolist() for piece in pieces]) for name, count, pieces in (s.row() for s in samples)]
-    assert rows == [("a@0", 2, [[1], [3]]), ("a@8", 2, [[2], [5]]), ("a@16", 2, [[4], [6]])]
+    runs = [("a", 1, 0), ("a", 2, 8), ("b", 3, 0), ("a", 4, 16), ("c", 5, 0), ("b", 6, 8)]
+    assert plain(group_runs([(name, ids([token]), start) for name, token, start in runs], 2)) == [
+        ("a@0", 2, [[1], [3]]),
+        ("a@8", 2, [[2], [5]]),
+        ("a@16", 2, [[4], [6]]),
+    ]
 
 
 def test_runs_are_of_different_documents_and_do_not_depend_on_partitions(documents: DataFrame) -> None:
