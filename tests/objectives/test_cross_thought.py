@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
-from contexture.objectives.cross_thought import CrossThought, masked_places
+from contexture.objectives.cross_thought import CrossThought, masked_positions
 from contexture.objectives.masking import IGNORED, Positions
 from contexture.objectives.mlm import MaskedLanguageModel
 from contexture.objectives.settings import CrossThoughtConfig, MlmConfig
@@ -210,9 +210,9 @@ def test_one_start_is_that_of_short_and_long_sequences() -> None:
     assert len(begins) > 10 and max(begins) <= 40 - 13
 
 
-def test_masked_places_come_first() -> None:
+def test_masked_positions_come_first() -> None:
     targets = torch.tensor([[IGNORED, 5, IGNORED, 7], [IGNORED] * 4, [1, IGNORED, IGNORED, IGNORED]])
-    chosen, places = masked_places(targets)
+    chosen, places = masked_positions(targets)
     assert chosen.tolist() == [[True, True], [False, False], [True, False]]
     assert places[chosen].tolist() == [1, 3, 0]
     assert targets.gather(1, places)[chosen].tolist() == [5, 7, 1]

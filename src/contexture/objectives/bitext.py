@@ -40,15 +40,17 @@ def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float
     """
     if scale is not None:
         sources, targets = (nn.functional.normalize(side.float(), dim=1) for side in (sources, targets))
-    own = torch.arange(len(sources), device=sources.device)
-    right = own + first_row(len(sources))
-    there = gathered(ids)
-    again = torch.stack([one[:, None] == other for one in ids.T for other in there.T]).any(dim=0)
-    again[own, right] = False
+    rows = torch.arange(len(sources), device=sources.device)
+    right = rows + first_row(len(sources))
+    all_ids = gathered(ids)
+    repeated = torch.stack([one_side[:, None] == other_side for one_side in ids.T for other_side in all_ids.T]).any(
+        dim=0
+    )
+    repeated[rows, right] = False
     losses, hits = [], []
-    for asked, others in ((sources, targets), (targets, sources)):
-        scores = products(asked, gathered(others)).masked_fill(again, -torch.inf)
+    for queries, candidates in ((sources, targets), (targets, sources)):
+        scores = products(queries, gathered(candidates)).masked_fill(repeated, -torch.inf)
         hits.append((scores.argmax(dim=1) == right).float().mean())
-        lowered = scores.index_put((own, right), scores[own, right] - margin)
+        lowered = scores.index_put((rows, right), scores[rows, right] - margin)
         losses.append(nn.functional.cross_entropy(lowered if scale is None else scale * lowered, right))
     return Loss(losses[0] + losses[1], {"accuracy": (hits[0] + hits[1]) / 2})

@@ -51,17 +51,17 @@ class ConditionalMaskedLanguageModel(Objective):
         return self.layer_flops(lengths + self.views) + heads
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens; also, now and then, what share is guessed, and how much of it the vectors bring.
+        """Mean over the masked tokens; if watched also the share of right predictions, and what vectors add to it.
 
-        `conditioning_gain` is the share of masked tokens guessed rightly less that with another sequence's vector.
+        `conditioning_gain` is the share of masked tokens predicted rightly less that with another sequence's vector.
         """
         logits, truth = self._predict(encoder, states, batch)
         metrics = {}
         if self.watched and len(states) > 1 and len(truth):
             right = (logits.argmax(-1) == truth).float().mean()
             with torch.no_grad(), torch.random.fork_rng([states.device] if states.is_cuda else []):
-                others, _ = self._predict(encoder, states.roll(1, 0), batch)
-            metrics = {"accuracy": right, "conditioning_gain": right - (others.argmax(-1) == truth).float().mean()}
+                swapped, _ = self._predict(encoder, states.roll(1, 0), batch)
+            metrics = {"accuracy": right, "conditioning_gain": right - (swapped.argmax(-1) == truth).float().mean()}
         return Loss(prediction_loss(logits, truth), metrics)
 
     def _predict(self, encoder: Encoder, pooled: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
@@ -73,5 +73,5 @@ class ConditionalMaskedLanguageModel(Objective):
         if self.join is None:
             return masked_logits(encoder, states, targets)
         chosen = targets != IGNORED
-        beside = views.flatten(1)[chosen.nonzero()[:, 0]]
-        return encoder.token_logits(self.join(torch.cat([states[chosen], beside], dim=1))), targets[chosen]
+        conditions = views.flatten(1)[chosen.nonzero()[:, 0]]
+        return encoder.token_logits(self.join(torch.cat([states[chosen], conditions], dim=1))), targets[chosen]

@@ -29,7 +29,7 @@ class MaskingConfig(ObjectiveConfig):
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
         if encoder.reads_forward:
-            raise ValueError("guesses tokens from both sides, which an encoder with pooling: last does not read")
+            raise ValueError("predicts tokens from both sides, which an encoder with pooling: last does not read")
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -40,7 +40,7 @@ class MlmConfig(MaskingConfig):
     implementation: ClassVar[str] = "contexture.objectives.mlm:MaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("joint", "passages", "sequences", "short_sequences")
     title: ClassVar[str] = "MLM"
-    explained: ClassVar[str] = "guesses masked words"
+    explained: ClassVar[str] = "predicts masked words"
 
     @property
     def readable(self) -> tuple[str, ...]:
@@ -61,15 +61,15 @@ class CmlmConfig(MaskingConfig):
     implementation: ClassVar[str] = "contexture.objectives.cmlm:ConditionalMaskedLanguageModel"
     streams: ClassVar[tuple[str, ...]] = ("sequence_pairs",)
     title: ClassVar[str] = "CMLM"
-    explained: ClassVar[str] = "guesses masked words with the help of its neighbour's vector"
+    explained: ClassVar[str] = "predicts masked words with the help of its neighbour's vector"
     measures: ClassVar[dict[str, str]] = {
-        "conditioning_gain": "guessed right by its neighbour's vector, above another's",
+        "conditioning_gain": "predicted right by its neighbour's vector, above another's",
     }
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
-        room, own = lengths.document - 2, getattr(encoder, "projections", None)
+        room, mean_of = lengths.document - 2, getattr(encoder, "projections", None)
         if self.projections > room:
             raise ValueError(
                 f"puts {self.projections} projections before sequences of at most {room} tokens: lower projections, or "
@@ -80,11 +80,11 @@ class CmlmConfig(MaskingConfig):
                 "reads the pooled state among the embeddings of the same network: the encoder must be shared, without "
                 "embedding_size"
             )
-        if own is not None and own != self.projections:
-            raise ValueError(f"trains {self.projections} projections, the encoder is the mean of {own}")
+        if mean_of is not None and mean_of != self.projections:
+            raise ValueError(f"trains {self.projections} projections, the encoder is the mean of {mean_of}")
         if self.skip and not self.projections:
             raise ValueError("has skip, but no projections to put beside the states")
-        if own is not None and self.skip:
+        if mean_of is not None and self.skip:
             raise ValueError("has skip, which goes without an encoder of projections: the paper tries one or the other")
 
 
@@ -96,7 +96,7 @@ class CrossThoughtConfig(MaskingConfig):
     implementation: ClassVar[str] = "contexture.objectives.cross_thought:CrossThought"
     streams: ClassVar[tuple[str, ...]] = ("sequence_samples",)
     title: ClassVar[str] = "Cross-Thought"
-    explained: ClassVar[str] = "guesses masked words with the help of the other sequences' vectors"
+    explained: ClassVar[str] = "predicts masked words with the help of the other sequences' vectors"
     measures: ClassVar[dict[str, str]] = {
         "own_share": "attention to other sequences of the same document",
         "own_chance": "the same if attention were uniform",
@@ -114,11 +114,11 @@ class CrossThoughtConfig(MaskingConfig):
             raise ValueError(
                 "trains layers across sequences, which the encoder does not have: give it cross: {tokens: 1}"
             )
-        most = min(lengths.query, lengths.document) - 2
-        if cross.tokens > most:
+        limit = min(lengths.query, lengths.document) - 2
+        if cross.tokens > limit:
             raise ValueError(
-                f"{cross.tokens} special tokens, a word and a [SEP] do not fit into {most + 2} tokens: lower "
-                f"cross.tokens to at most {most}, or raise lengths"
+                f"{cross.tokens} special tokens, a word and a [SEP] do not fit into {limit + 2} tokens: lower "
+                f"cross.tokens to at most {limit}, or raise lengths"
             )
         if not encoder.shared:
             raise ValueError("reads all sequences with one network: the encoder must be shared")
@@ -135,20 +135,20 @@ class LmConfig(ObjectiveConfig):
     predicts_tokens: ClassVar[bool] = True
     title: ClassVar[str] = "LM"
     unit: ClassVar[str] = "nats per token"
-    explained: ClassVar[str] = "guesses every next word"
+    explained: ClassVar[str] = "predicts every next word"
 
     def check(self, encoder: EncoderConfig, lengths: Lengths) -> None:
         """See `ObjectiveConfig.check`."""
         super().check(encoder, lengths)
         if not encoder.reads_forward:
-            raise ValueError("guesses the next token, which the encoder would see: set its pooling to last")
+            raise ValueError("predicts the next token, which the encoder would see: set its pooling to last")
 
 
 @dataclass(config=STRICT, frozen=True)
 class MsppConfig(ObjectiveConfig):
     """How the k predictions are made."""
 
-    # ie_k reads each candidate's state, ae_k the question's state beside it.
+    # ie_k reads each candidate's state, ae_k and the state of the question.
     head: Literal["ie_k", "ae_k"] = "ie_k"
     # linear (paper) or released (dropout, dense, tanh, dropout, linear).
     style: HeadStyle = "linear"

@@ -144,10 +144,10 @@ def _said(batch: pa.RecordBatch) -> list[str]:
     left_bounds, left = left_out.offsets.to_numpy().tolist(), left_out.values.to_pylist()
     kept: list[str] = []
     for row, doc_id in enumerate(batch.column("doc_id").to_pylist()):
-        places = {text_indices[i]: i for i in range(text_bounds[row], text_bounds[row + 1])}
+        by_index = {text_indices[i]: i for i in range(text_bounds[row], text_bounds[row + 1])}
         for paragraph in range(bounds[row], bounds[row + 1]):
-            place = places.get(indices[paragraph])
-            sentences = [] if place is None else said[said_bounds[place] : said_bounds[place + 1]]
+            text = by_index.get(indices[paragraph])
+            sentences = [] if text is None else said[said_bounds[text] : said_bounds[text + 1]]
             without = left[left_bounds[paragraph] : left_bounds[paragraph + 1]]
             if len(sentences) != counts[paragraph] + len(without):
                 raise ValueError(
@@ -155,7 +155,7 @@ def _said(batch: pa.RecordBatch) -> list[str]:
                     f"the documents table, {len(sentences)} in the paragraphs table: write the documents anew from "
                     "these paragraphs"
                 )
-            kept += [text for i, text in enumerate(sentences) if i not in without] if without else sentences
+            kept += [sentence for i, sentence in enumerate(sentences) if i not in without] if without else sentences
     return kept
 
 

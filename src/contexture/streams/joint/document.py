@@ -1,6 +1,6 @@
 """Examples for Multi-Sentences in Paragraph Prediction within one document (section 3.4). Knows no Spark.
 
-Sentences are told apart by their text (their token ids): within an example no sentence text occurs twice, and a
+Sentences are distinguished by their text (their token ids): within an example no sentence text occurs twice, and a
 negative never has the text of a sentence of s0's own paragraph.
 """
 
@@ -110,14 +110,14 @@ def _draw(sources: "_Sources", number: int, s0: int, rng: Random) -> tuple[list[
 
 def _take(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
     """Take the first `count` candidates whose text is not used yet, and mark their texts as used."""
-    taken: list[Candidate] = []
+    chosen: list[Candidate] = []
     for candidate in candidates if count else ():
         if candidate.sentence not in used:
             used.add(candidate.sentence)
-            taken.append(candidate)
-            if len(taken) == count:
+            chosen.append(candidate)
+            if len(chosen) == count:
                 break
-    return taken
+    return chosen
 
 
 def _text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
@@ -155,8 +155,8 @@ class _Sources:
     def hard_negatives(self, number: int, s0: int, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
         if self.config.hard_rule == "other_paragraphs":
             return _foreign(shuffled(self.flat, rng, self.bounds[number], self.bounds[number + 1]), texts)
-        others = [other for other in range(len(self.bounds) - 1) if other != number]
-        chosen = rng.sample(others, min(len(others), 2 * self.config.hard_negatives))
+        paragraphs = [other for other in range(len(self.bounds) - 1) if other != number]
+        chosen = rng.sample(paragraphs, min(len(paragraphs), 2 * self.config.hard_negatives))
         candidates = list(_foreign((c for other in chosen for c in self.paragraph(other)), texts))
         if s0 > 0:
             candidates.append(self.paragraph(number)[rng.randrange(s0)])

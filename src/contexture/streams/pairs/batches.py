@@ -36,7 +36,7 @@ class PairStream:
             raise NothingToReadError(
                 f"{', '.join(map(str, folders))}: no pairs in these files; see the examples stage's counts"
             )
-        self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_before`
+        self.streams = sorted(streams, key=lambda stream: stream.rows)  # the largest last, see `_counts_at`
         weights = [stream.rows if mixture == "pooled" else 1 for stream in self.streams]
         self.shares = [Fraction(weight, sum(weights)) for weight in weights]
         self.rows = sum(stream.rows for stream in streams)
@@ -45,7 +45,7 @@ class PairStream:
         """Pairs start … start+count−1, two or more; `log_q` is the log of the probability of its task and document."""
         tables = []
         for stream, share, first, end in zip(
-            self.streams, self.shares, self._before(start), self._before(start + count), strict=True
+            self.streams, self.shares, self._counts_at(start), self._counts_at(start + count), strict=True
         ):
             if end > first:
                 table = stream.take(first, end - first)
@@ -54,7 +54,7 @@ class PairStream:
                 tables.append(table.append_column("log_q", pa.array(np.log(probability), pa.float32())))
         return pa.concat_tables(tables, promote_options="default")
 
-    def _before(self, position: int) -> list[int]:
+    def _counts_at(self, position: int) -> list[int]:
         """Pairs of each task before a position of the stream: its share, rounded; the largest task has the rest.
 
         Each is rounded at another fraction, so that tasks take turns.

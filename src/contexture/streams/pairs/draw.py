@@ -62,8 +62,8 @@ def neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> 
     the sentence itself; a page of one passage gives no pair.
     """
     for number, passage in enumerate(passages):
-        beside = [*passages[max(number - 1, 0) : number], *passages[number + 1 : number + 2]]
-        near = [sentence for other in beside for sentence in other.sentences]
+        adjacent = [*passages[max(number - 1, 0) : number], *passages[number + 1 : number + 2]]
+        near = [sentence for other in adjacent for sentence in other.sentences]
         yield from _ask("neighbours", passage, near, config, seed)
 
 

@@ -42,7 +42,7 @@ def sample_pairs(
     if task == "wlp":
         pairs = _linked(passages, documents, seed)
     else:
-        pages = _alone(passages) if task == "ict" else _pages(passages)
+        pages = _single_passages(passages) if task == "ict" else _pages(passages)
         pairs = _draw(pages, _DRAWS[task], config, seed)
     return _ready(pairs, config, lengths, seed)
 
@@ -132,7 +132,7 @@ def _first_sections(documents: DataFrame) -> DataFrame:
     return lead.where("count > 0").select("target", F.flatten(F.slice("sentences", 1, F.col("count"))).alias("first"))
 
 
-def _alone(passages: DataFrame) -> DataFrame:
+def _single_passages(passages: DataFrame) -> DataFrame:
     """One row for each passage, in the form of a page that holds no other."""
     return passages.select("title_tokens", F.array(F.struct(*_PASSAGE)).alias("passages"))
 

@@ -105,7 +105,7 @@ class SequenceSamples(_Samples):
             maskable = self.maskable(cut, max(widths))[rows.argsort()]
             tables = torch.split(maskable, [len(chunk["input_ids"]) for chunk in chunks])
             chunks = [
-                chunk | {"maskable": one[:, :width]} for chunk, one, width in zip(chunks, tables, widths, strict=True)
+                chunk | {"maskable": part[:, :width]} for chunk, part, width in zip(chunks, tables, widths, strict=True)
             ]
         return {
             "sequences": {"chunks": chunks, "rows": rows},

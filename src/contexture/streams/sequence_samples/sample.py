@@ -55,8 +55,8 @@ def sequence_samples(documents: DataFrame, config: SampleSampling, seed: int) ->
             samples = contiguous_samples(rows, config)
         else:
             samples = group_runs(rows, config.sequences // config.run_length)
-        while some := list(islice(samples, SAMPLES_AT_ONCE)):
-            yield _table(some)
+        while full := list(islice(samples, SAMPLES_AT_ONCE)):
+            yield _table(full)
 
     return shuffled_files(ordered.mapInArrow(sample, COLUMNS), config.files, seed, "sample")
 
@@ -171,22 +171,23 @@ def tables(config: ShortSequencesConfig, lengths: Lengths, seed: int) -> Example
 
     def count(examples: DataFrame, documents: DataFrame) -> dict[str, int]:
         counts = count_samples(examples, documents, sampling)
-        longest, most = counts.pop("longest_document"), counts.pop("most_sequences")
+        longest, fullest = counts.pop("longest_document"), counts.pop("most_sequences")
         if sampling.boundaries == "documents" and longest < sampling.tokens:
             raise ValueError(
                 f"no document fills a sequence of {sampling.tokens} tokens, the longest has {longest}: lower "
                 f"sampling.tokens to at most {longest}, or set sampling.boundaries to cross"
             )
         if sampling.run_length is not None and counts["documents_per_sample_max"] < _full(sampling):
-            most = counts["documents_per_sample_max"]
+            fullest = counts["documents_per_sample_max"]
             raise ValueError(
-                f"no sample has runs of {_full(sampling)} documents, the fullest has {most}: lower sampling.sequences "
-                f"to at most {most * sampling.run_length}, or sampling.files"
+                f"no sample has runs of {_full(sampling)} documents, the fullest has {fullest}: lower "
+                f"sampling.sequences to at most {fullest * sampling.run_length}, or sampling.files"
             )
-        if sampling.run_length is None and most < sampling.sequences:
+        if sampling.run_length is None and fullest < sampling.sequences:
             raise ValueError(
                 f"the corpus does not fill a sample of {sampling.sequences} sequences, the fullest of its "
-                f"{sampling.files} files has {most}: lower sampling.sequences to at most {most}, or sampling.files"
+                f"{sampling.files} files has {fullest}: lower sampling.sequences to at most "
+                f"{fullest}, or sampling.files"
             )
         return counts
 
@@ -198,8 +199,8 @@ def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
     tokens = batch.column("tokens")
     values = tokens.values.to_numpy()
     pieces = [values[begin:end] for begin, end in pairwise(tokens.offsets.to_numpy())]
-    others = [batch.column(name).to_pylist() for name in batch.schema.names if name not in ("doc_id", "tokens")]
-    return zip(batch.column("doc_id").to_pylist(), pieces, *others, strict=True)
+    starts = [batch.column(name).to_pylist() for name in batch.schema.names if name not in ("doc_id", "tokens")]
+    return zip(batch.column("doc_id").to_pylist(), pieces, *starts, strict=True)
 
 
 def _table(samples: Sequence[Sample]) -> pa.RecordBatch:
