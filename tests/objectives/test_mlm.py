@@ -140,8 +140,8 @@ def test_words_begin_anywhere_in_the_table_of_positions() -> None:
         positions = objective.corrupt(batch, torch.Generator().manual_seed(0))["position_ids"]
         assert (positions[:, 0] == 0).all() and (positions[:, 2:] - positions[:, 1:-1] == 1).all()
         begins[starts] = set(positions[:, 1].tolist())
-    assert begins["fixed"] == {1} and len(begins["one"]) == 1 and len(begins["each"]) > 20
-    assert min(begins["each"]) >= 1 and max(begins["each"]) <= 40 - 4
+    assert begins["fixed"] == {1} and len(begins["one"]) == 1
+    assert len(begins["each"]) > 20 and begins["each"] <= set(range(1, 40 - 3))
 
 
 def test_words_that_begin_elsewhere_need_short_sequences() -> None:

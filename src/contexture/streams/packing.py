@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -54,14 +55,12 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
 
     The job that uses the table raises ValueError where the two tables do not belong together.
     """
+    index = F.col("paragraph_index").cast("int")
     texts = (
-        paragraphs.select("doc_id", "title", F.col("paragraph_index").cast("int"), "section", "sentences")
+        paragraphs.select("doc_id", "title", F.struct(index, F.struct("section", "sentences")).alias("text"))
         .repartition(files, "doc_id")
         .groupBy("doc_id")
-        .agg(
-            F.min("title").alias("title"),
-            F.sort_array(F.collect_list(F.struct("paragraph_index", "section", "sentences"))).alias("texts"),
-        )
+        .agg(F.min("title").alias("title"), F.map_from_entries(F.collect_list("text")).alias("texts"))
     )
     # A merge of sorted partitions needs no memory, and leaves the rows in order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
@@ -69,7 +68,9 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return (_pack(batch, document_tokens) for batch in batches)
 
-    return pages.select("doc_id", "title", "title_tokens", "paragraphs", "texts").mapInArrow(pack, PASSAGES)
+    text_of_each = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
+    columns = ("doc_id", "title", "title_tokens", "paragraphs", text_of_each.alias("texts"))
+    return pages.select(*columns).mapInArrow(pack, PASSAGES)
 
 
 class _Run(NamedTuple):
@@ -90,7 +91,8 @@ def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
-    said = _said(batch)
+    texts = _texts(batch)
+    sections = pc.struct_field(batch.column("texts").values, "section")
     runs = list(_runs(batch, lengths.tolist(), document_tokens))
     bounds = np.array([0, *(run.end for run in runs)])
     doc_ids = batch.column("doc_id").to_pylist()
@@ -100,8 +102,8 @@ def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
         "doc_id": batch.column("doc_id").take(rows),
         "section_index": pa.array([run.section_index for run in runs], pa.int32()),
         "title": batch.column("title").take(rows),
-        "heading": pa.array(_headings(batch, runs), pa.string()),
-        "text": pa.array([" ".join(said[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
+        "heading": sections.take(pa.array([run.paragraph for run in runs], pa.int32())).fill_null(""),
+        "text": pa.array([" ".join(texts[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
         "tokens": list_array(token_bounds[bounds], sentences.values),
         "sentence_lengths": list_array(bounds, lengths),
@@ -129,44 +131,24 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
                 number += 1
 
 
-def _said(batch: pa.RecordBatch) -> list[str]:
+def _texts(batch: pa.RecordBatch) -> list[str]:
     """The texts of the sentences that have tokens, in the order of their tokens."""
-    texts = batch.column("texts")
-    text_bounds = texts.offsets.to_numpy().tolist()
-    text_indices = texts.values.field("paragraph_index").to_numpy().tolist()
-    lists = texts.values.field("sentences")
-    said_bounds, said = lists.offsets.to_numpy().tolist(), lists.values.to_pylist()
     paragraphs = batch.column("paragraphs")
-    bounds = paragraphs.offsets.to_numpy().tolist()
-    indices = paragraphs.values.field("paragraph_index").to_numpy().tolist()
-    counts = np.diff(paragraphs.values.field("sentences").offsets.to_numpy()).tolist()
-    left_out = paragraphs.values.field("left_out")
-    left_bounds, left = left_out.offsets.to_numpy().tolist(), left_out.values.to_pylist()
-    kept: list[str] = []
-    for row, doc_id in enumerate(batch.column("doc_id").to_pylist()):
-        by_index = {text_indices[i]: i for i in range(text_bounds[row], text_bounds[row + 1])}
-        for paragraph in range(bounds[row], bounds[row + 1]):
-            text = by_index.get(indices[paragraph])
-            sentences = [] if text is None else said[said_bounds[text] : said_bounds[text + 1]]
-            without = left[left_bounds[paragraph] : left_bounds[paragraph + 1]]
-            if len(sentences) != counts[paragraph] + len(without):
-                raise ValueError(
-                    f"page {doc_id}, paragraph {indices[paragraph]}: {counts[paragraph] + len(without)} sentences in "
-                    f"the documents table, {len(sentences)} in the paragraphs table: write the documents anew from "
-                    "these paragraphs"
-                )
-            kept += [sentence for i, sentence in enumerate(sentences) if i not in without] if without else sentences
-    return kept
-
-
-def _headings(batch: pa.RecordBatch, runs: Sequence[_Run]) -> list[str]:
-    """For each passage the heading of its section."""
-    texts = batch.column("texts")
-    bounds = texts.offsets.to_numpy().tolist()
-    indices, sections = (texts.values.field(name).to_pylist() for name in ("paragraph_index", "section"))
-    wanted = batch.column("paragraphs").values.field("paragraph_index").to_numpy().tolist()
-    pages = [dict(zip(indices[a:b], sections[a:b], strict=True)) for a, b in pairwise(bounds)]
-    return [pages[run.row][wanted[run.paragraph]] or "" for run in runs]
+    texts, left_out = pc.struct_field(batch.column("texts").values, "sentences"), paragraphs.values.field("left_out")
+    sizes = pc.list_value_length(texts).fill_null(0).to_numpy()
+    without_tokens = pc.list_value_length(left_out).to_numpy()
+    expected = np.diff(paragraphs.values.field("sentences").offsets.to_numpy()) + without_tokens
+    for paragraph in np.flatnonzero(sizes != expected).tolist():
+        page = np.searchsorted(paragraphs.offsets.to_numpy(), paragraph, side="right") - 1
+        raise ValueError(
+            f"page {batch.column('doc_id')[page]}, paragraph {paragraphs.values.field('paragraph_index')[paragraph]}: "
+            f"{expected[paragraph]} sentences in the documents table, {sizes[paragraph]} in the paragraphs table: "
+            "write the documents anew from these paragraphs"
+        )
+    kept = np.ones(sizes.sum(), np.bool_)
+    kept[np.repeat(np.cumsum(sizes) - sizes, without_tokens) + left_out.flatten().to_numpy()] = False
+    kept_texts: list[str] = texts.flatten().filter(pa.array(kept)).to_pylist()
+    return kept_texts
 
 
 def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
