@@ -40,7 +40,7 @@ def test_loss_and_gradient_are_those_of_the_whole_batch(name: str, ranks: list[d
     """Negatives, neighbours and further translations may be on the other rank; the ranks' losses are averaged."""
     encoder = CASES[name].encoder()
     loss, expected = CASES[name].gradients(encoder, 10_000)
-    parts = [found[name] for found in ranks]
+    parts = [result[name] for result in ranks]
     assert float(parts[0]["loss"] + parts[1]["loss"]) / 2 == pytest.approx(loss.item(), abs=1e-5)
     torch.testing.assert_close(parts[0]["gradient"], expected, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(parts[1]["gradient"], parts[0]["gradient"], atol=0, rtol=0)
@@ -51,25 +51,25 @@ def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: li
     encoder, objective = cross_thought()
     batch = cross_thought_batch(encoder, objective, 0, 1)
     whole = objective(encoder, encoder.sequence_states(batch["sequences"]["chunks"]), batch).value
-    assert float(sum(found["cross_thought"] for found in ranks)) / 2 == pytest.approx(whole.item(), abs=1e-5)
+    assert float(sum(result["cross_thought"] for result in ranks)) / 2 == pytest.approx(whole.item(), abs=1e-5)
 
 
 def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
     views = VIEWS.clone().requires_grad_()
     whole = contrast(views[0], views[1], 0.1)
     whole.value.backward()
-    parts = [found["views"] for found in ranks]
+    parts = [gradient["views"] for gradient in ranks]
     assert float(sum(part["loss"] for part in parts)) / 2 == pytest.approx(whole.value.item(), abs=1e-5)
     assert float(sum(part["accuracy"] for part in parts)) / 2 == pytest.approx(float(whole.metrics["accuracy"]))
-    found = torch.cat([part["gradient"] for part in parts], dim=1) / 2
-    torch.testing.assert_close(found, views.grad, atol=1e-5, rtol=1e-4)
+    gradient = torch.cat([part["gradient"] for part in parts], dim=1) / 2
+    torch.testing.assert_close(gradient, views.grad, atol=1e-5, rtol=1e-4)
 
 
 def test_values_of_all_ranks_come_in_their_order(ranks: list[dict[str, Any]]) -> None:
-    for rank, found in enumerate(ranks):
-        assert found["several"] and found["first_row"] == 5 * rank
-        assert found["gathered"].tolist() == [[1, 2], [3, 4], [11, 12], [13, 14]]
-        assert found["numbers"].tolist() == [0, 7, 1, 7]
-        assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5], [10, 13], [11, 14], [12, 15]]
+    for rank, result in enumerate(ranks):
+        assert result["several"] and result["first_row"] == 5 * rank
+        assert result["gathered"].tolist() == [[1, 2], [3, 4], [11, 12], [13, 14]]
+        assert result["numbers"].tolist() == [0, 7, 1, 7]
+        assert result["turned"].tolist() == [[0, 3], [1, 4], [2, 5], [10, 13], [11, 14], [12, 15]]
         # Both ranks read this one's values: the first once, the second twice as strongly.
-        assert found["gathered_gradient"].tolist() == (3 * torch.arange(8.0).view(4, 2)[2 * rank :][:2]).tolist()
+        assert result["gathered_gradient"].tolist() == (3 * torch.arange(8.0).view(4, 2)[2 * rank :][:2]).tolist()

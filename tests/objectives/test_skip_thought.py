@@ -94,8 +94,8 @@ def test_a_device_writes_the_neighbours_that_it_has() -> None:
         "positions": torch.tensor([0, 1, 0, 1]),
         "first": torch.tensor(2),
     }
-    expected, found = (objective(encoder, vectors(encoder, batch), batch).value for batch in (whole, part))
-    assert float(found) == pytest.approx(float(expected), rel=1e-6) and float(found) > 0
+    expected, actual = (objective(encoder, vectors(encoder, batch), batch).value for batch in (whole, part))
+    assert float(actual) == pytest.approx(float(expected), rel=1e-6) and float(actual) > 0
 
 
 def test_parameters_and_flops_by_hand() -> None:

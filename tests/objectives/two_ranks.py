@@ -67,22 +67,24 @@ def trained(case: Case, rank: int) -> dict[str, Any]:
 
 
 def found_by(rank: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"several": several(), "first_row": first_row(5)}
+    results: dict[str, Any] = {"several": several(), "first_row": first_row(5)}
     mine = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).add_(10 * rank).requires_grad_()
     everything = gathered(mine)
     ((rank + 1) * everything * torch.arange(8.0).view(4, 2)).sum().backward()
-    found["gathered"], found["gathered_gradient"] = everything.detach(), mine.grad
-    found["numbers"] = gathered(torch.tensor([rank, 7]))
-    found["turned"] = gathered(torch.arange(6).view(2, 3).T + 10 * rank)  # not contiguous
-    found |= {name: trained(case, rank) for name, case in CASES.items()}
+    results["gathered"], results["gathered_gradient"] = everything.detach(), mine.grad
+    results["numbers"] = gathered(torch.tensor([rank, 7]))
+    results["turned"] = gathered(torch.arange(6).view(2, 3).T + 10 * rank)  # not contiguous
+    results |= {name: trained(case, rank) for name, case in CASES.items()}
     cross, objective = cross_thought()
     batch = cross_thought_batch(cross, objective, rank)
-    found["cross_thought"] = objective(cross, cross.sequence_states(batch["sequences"]["chunks"]), batch).value.detach()
+    results["cross_thought"] = objective(
+        cross, cross.sequence_states(batch["sequences"]["chunks"]), batch
+    ).value.detach()
     views = VIEWS[:, rank * 3 : rank * 3 + 3].clone().requires_grad_()
     loss = contrast(views[0], views[1], 0.1)
     loss.value.backward()
-    found["views"] = {"loss": loss.value.detach(), "gradient": views.grad, "accuracy": loss.metrics["accuracy"]}
-    return found
+    results["views"] = {"loss": loss.value.detach(), "gradient": views.grad, "accuracy": loss.metrics["accuracy"]}
+    return results
 
 
 def main(rank: int, port: str, folder: Path) -> None:

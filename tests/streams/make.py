@@ -62,11 +62,11 @@ def made_up_paragraphs(documents: int = 24, seed: int = 3) -> list[Made]:
 def settings(spark: SparkSession, **values: str) -> Iterator[None]:
     """Spark settings for a while; "__" in a name stands for "."."""
     names = {key: key.replace("__", ".") for key in values}
-    before = {name: spark.conf.get(name) for name in names.values()}
+    previous = {name: spark.conf.get(name) for name in names.values()}
     for key, value in values.items():
         spark.conf.set(names[key], value)
     yield
-    for name, old in before.items():
+    for name, old in previous.items():
         if old is not None:
             spark.conf.set(name, old)
 

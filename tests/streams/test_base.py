@@ -69,7 +69,7 @@ def test_contiguous_batches_are_the_corpus_in_its_order_again_and_again(corpus: 
     stream = contiguous(folder, encoder)
     for step in (0, 1, 2, 7, 4):
         batch = stream.batch(step, 0)
-        expected = [rows[(step * 12 + place) % 30] for place in range(12)]
+        expected = [rows[(step * 12 + offset) % 30] for offset in range(12)]
         assert read_by(batch) == words_of(batch) == [row["tokens"][:LIMIT] for row in expected]
         assert batch["positions"].tolist() == [row["position"] for row in expected]
         names = dict(zip(batch["document_numbers"].tolist(), (row["document"] for row in expected), strict=True))
@@ -138,11 +138,11 @@ def test_sentences_are_encoded_for_both_roles_once_where_one_network_plays_both(
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=40), st.integers(1, 8))
-def test_rows_are_dealt_out_with_lengths_alike(lengths: list[int], places: int) -> None:
-    found = [dealt(np.array(lengths), place, places) for place in range(places)]
-    assert sorted(row for part in found for row in part.tolist()) == list(range(len(lengths)))
-    assert all(part.tolist() == sorted(part.tolist()) for part in found)
-    sums = [sum(lengths[row] for row in part.tolist()) for part in found]
+def test_rows_are_dealt_out_with_lengths_alike(lengths: list[int], count: int) -> None:
+    parts = [dealt(np.array(lengths), number, count) for number in range(count)]
+    assert sorted(row for part in parts for row in part.tolist()) == list(range(len(lengths)))
+    assert all(part.tolist() == sorted(part.tolist()) for part in parts)
+    sums = [sum(lengths[row] for row in part.tolist()) for part in parts]
     assert max(sums) - min(sums) <= max(lengths)
 
 
@@ -152,10 +152,10 @@ def test_columns_become_parts_also_of_a_slice_and_of_several_chunks() -> None:
     whole = pa.Table.from_pylist(rows, schema)
     pieces = pa.concat_tables([whole.slice(1, 1), whole.slice(2, 2)])
     for table in (whole.slice(1), pieces):
-        found = parts_of(table, "a", "b")
-        assert (found.tokens.tolist(), found.lengths.tolist()) == ([4, 5, 6, 7, 8, 9], [[0, 2], [1, 0], [1, 2]])
-        one = parts_of(table, "b")
-        assert (one.tokens.tolist(), one.lengths.tolist()) == ([4, 5, 8, 9], [[2], [0], [2]])
+        both = parts_of(table, "a", "b")
+        assert (both.tokens.tolist(), both.lengths.tolist()) == ([4, 5, 6, 7, 8, 9], [[0, 2], [1, 0], [1, 2]])
+        single = parts_of(table, "b")
+        assert (single.tokens.tolist(), single.lengths.tolist()) == ([4, 5, 8, 9], [[2], [0], [2]])
     assert numbers(pa.chunked_array([["x", "y"], ["x", "z", "y"]])).tolist() == [0, 1, 0, 2, 1]
 
 

@@ -93,9 +93,11 @@ def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, pa
             size = len(row["tokens"]) + len(row["title_tokens"]) + 3
             assert size <= TOKENS or len(row["sentence_lengths"]) == 1
             assert len(row["links"]) == len(set(row["links"]))
-            own = [(row["section_index"], sentence) for sentence in sentences_of(row)]
-            assert {target for *rest, target in linked if tuple(rest) in own} - {row["doc_id"]} == set(row["links"])
-            packed += own
+            of_passage = [(row["section_index"], sentence) for sentence in sentences_of(row)]
+            assert {target for *rest, target in linked if tuple(rest) in of_passage} - {row["doc_id"]} == set(
+                row["links"]
+            )
+            packed += of_passage
         assert packed == said
 
 

@@ -21,11 +21,11 @@ from tests.streams.make import saved
 @pytest.mark.slow
 def test_a_real_export_gives_pairs_for_every_task(spark: SparkSession, shared_data: Path, tmp_path: Path) -> None:
     config = CorpusConfig(input=str(shared_data / "wikipedia" / "elwiki-truncated-100k.xml.xz"))
-    found = saved(paragraphs(read_pages(spark, find_sources(config), config), config), tmp_path / "paragraphs")
+    pages = saved(paragraphs(read_pages(spark, find_sources(config), config), config), tmp_path / "paragraphs")
     train_tokenizer(paragraph_texts(tmp_path / "paragraphs"), VocabularyConfig(), tmp_path / "vocabulary")
-    documents = saved(tokenize_paragraphs(found, tmp_path / "vocabulary"), tmp_path / "documents")
+    documents = saved(tokenize_paragraphs(pages, tmp_path / "vocabulary"), tmp_path / "documents")
     sampling, lengths = PairSampling(files=2), Lengths(query=64, document=288)
-    passages = saved(pack_passages(documents, found, lengths.document, sampling.files), tmp_path / "passages")
+    passages = saved(pack_passages(documents, pages, lengths.document, sampling.files), tmp_path / "passages")
 
     total = F.size("title_tokens") + F.size("tokens") + 3
     assert passages.where((total > lengths.document) & (F.size("sentence_lengths") > 1)).count() == 0
@@ -34,7 +34,7 @@ def test_a_real_export_gives_pairs_for_every_task(spark: SparkSession, shared_da
     assert tuple(packed)[:2] == tuple(said.agg(F.count("*"), F.sum(F.size("sentence"))).collect()[0])
     assert packed[2] > 4_000
     characters = F.sum(F.length(F.translate("text", " ", "")))
-    assert passages.agg(characters).collect() == found.agg(characters).collect()
+    assert passages.agg(characters).collect() == pages.agg(characters).collect()
 
     least = {"ict": 3_400, "bfs": 3_600, "wlp": 2_500}
     for task in PAIR_TASKS:

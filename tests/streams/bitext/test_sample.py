@@ -34,18 +34,18 @@ def test_sides_are_tokenized_cut_and_counted(bitext: DataFrame, vocabulary: Path
     assert (bitext_table.name, bitext_table.reads) == ("bitext", ("bitext", "tokenizer"))
     files = written(bitext_table.make(bitext, vocabulary), tmp_path / "table")
     assert len(files) == FILES and all(files)
-    found = {(row["set"], row["number"]): row for rows in files for row in rows}
+    pairs = {(row["set"], row["number"]): row for rows in files for row in rows}
     tokenizer = load_tokenizer(vocabulary)[0]
     for name, number, source_lang, target_lang, *texts in ROWS:
-        row = found[name, number]
+        row = pairs[name, number]
         assert (row["source_lang"], row["target_lang"]) == (source_lang, target_lang)
         for side, text in zip(("source", "target"), texts, strict=True):
             assert row[side] == tokenizer.encode(text, add_special_tokens=False).ids[:6]
-    ids = [{row[f"{side}_id"] for row in found.values()} for side in ("source", "target")]
+    ids = [{row[f"{side}_id"] for row in pairs.values()} for side in ("source", "target")]
     assert len(ids[0]) == len({row[4] for row in ROWS}) < len(ids[1]) == 40 and not ids[0] & ids[1]
-    assert all(found["a", n]["source_id"] == found["b", n]["source_id"] for n in range(20))
+    assert all(pairs["a", n]["source_id"] == pairs["b", n]["source_id"] for n in range(20))
     documents = bitext.sparkSession.createDataFrame([("en:0:1",), ("deu:0:2",)], "doc_id string")
-    lengths = [len(row[side]) for row in found.values() for side in ("source", "target")]
+    lengths = [len(row[side]) for row in pairs.values() for side in ("source", "target")]
     assert made.count(bitext.sparkSession.read.parquet(str(tmp_path / "table")), documents) == {
         "without_text": "fr",
         "pairs": 40,

@@ -66,8 +66,8 @@ def test_a_batch_holds_whole_examples(examples: Path, encoder: Encoder, rows: li
         texts = [[specials.cls, *text[:6], specials.sep] for text in row["sentences"]]
         return (*(token for text in texts for token in text), *row["labels"])
 
-    found = [row for step in range(5) for row in labelled(stream(examples, encoder).batch(step, 0))]
-    assert sorted(found) == sorted(map(expected, rows))  # an epoch holds each once
+    actual = [row for step in range(5) for row in labelled(stream(examples, encoder).batch(step, 0))]
+    assert sorted(actual) == sorted(map(expected, rows))  # an epoch holds each once
     batch = stream(examples, encoder).batch(0, 0)
     assert batch["labels"].shape == (12, 2) and batch["pooling"].shape[:2] == (12, 3)
     assert stream(examples, encoder).encode(encoder, batch).shape == (*batch["input_ids"].shape, 8)

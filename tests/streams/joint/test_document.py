@@ -55,13 +55,13 @@ def pool_of(documents: Sequence[Document], config: JointSampling) -> Pool:
 
 def parts(tokens: Sentence) -> list[Sentence]:
     """Take a candidate apart into its sentences."""
-    found, start = [], 0
-    for place, token in enumerate(tokens):
+    sentences, start = [], 0
+    for position, token in enumerate(tokens):
         if token == END:
-            found.append(tokens[start : place + 1])
-            start = place + 1
+            sentences.append(tokens[start : position + 1])
+            start = position + 1
     assert start == len(tokens)
-    return found
+    return sentences
 
 
 def starts(paragraph: Sequence[Sentence], run: Sequence[Sentence]) -> list[int]:
@@ -131,10 +131,12 @@ def check_example(example: Example, document: Document, documents: list[Document
         assert 1 <= len(run) <= config.candidate_sentences
         if label:
             first = s0 + 1 if config.positive_rule == "following" else 0
-            assert any(place >= first for place in starts(home, run)), "a positive is not in s0's paragraph"
+            assert any(position >= first for position in starts(home, run)), "a positive is not in s0's paragraph"
         elif set(run) & set(home):
             assert config.hard_rule == "also_preceding"
-            assert any(place + len(run) <= s0 for place in starts(home, run)), "a negative says what the paragraph says"
+            assert any(position + len(run) <= s0 for position in starts(home, run)), (
+                "a negative says what the paragraph says"
+            )
             preceding += 1
         else:
             assert any(
@@ -154,14 +156,14 @@ def test_negatives_come_from_where_they_should_and_all_is_counted(
     pool = pool_of(documents, config)
     for document in documents:
         examples, counts = sample_document(document, pool, config, seed)
-        own = {text for p in document.paragraphs for text in p.sentences}
-        elsewhere = sum(candidate.sentence not in own for candidate in pool.candidates)
+        said = {text for p in document.paragraphs for text in p.sentences}
+        elsewhere = sum(candidate.sentence not in said for candidate in pool.candidates)
         filled_in_all = 0
         for example in examples:
             paragraph, s0 = place_of(example, document)
             candidates = zip(example.sentences[1:], example.labels, strict=True)
             negatives = [parts(tokens)[0] for tokens, label in candidates if not label]
-            hard = sum(text in own for text in negatives)
+            hard = sum(text in said for text in negatives)
             available = sum(map(len, (p.sentences for p in document.paragraphs))) - len(paragraph.sentences)
             available += config.hard_rule == "also_preceding" and s0 > 0
             filled = config.hard_negatives - min(config.hard_negatives, available)
@@ -179,7 +181,7 @@ def test_negatives_come_from_where_they_should_and_all_is_counted(
             documents_too_short=not any(eligible),
             paragraphs=len(document.paragraphs),
             paragraphs_too_short=eligible.count(0),
-            sentences=len(own),
+            sentences=len(said),
             examples=len(examples),
             examples_incomplete=wanted - len(examples),
             hard_filled_with_easy=filled_in_all,
@@ -293,11 +295,18 @@ def test_a_paragraph_gives_different_s0_and_more_of_them_change_none() -> None:
     documents = corpus([[[1, 3, 5, 7], [9, 11]], [[21, 23, 25, 27], [29, 31, 33]]])
     few, many = JointSampling(examples_per_paragraph=2), JointSampling(examples_per_paragraph=9)
     for seed in range(20):
-        some = sample_document(documents[0], pool_of(documents, few), few, seed)[0]
-        every = sample_document(documents[0], pool_of(documents, many), many, seed)[0]
-        assert len(some) == 4
-        assert [e.example_id for e in every] == ["en:0:0:0", "en:0:0:1", "en:0:0:2", "en:0:0:3", "en:0:2:0", "en:0:2:1"]
-        assert all(example in every for example in some)
+        two_each = sample_document(documents[0], pool_of(documents, few), few, seed)[0]
+        all_of_them = sample_document(documents[0], pool_of(documents, many), many, seed)[0]
+        assert len(two_each) == 4
+        assert [e.example_id for e in all_of_them] == [
+            "en:0:0:0",
+            "en:0:0:1",
+            "en:0:0:2",
+            "en:0:0:3",
+            "en:0:2:0",
+            "en:0:2:1",
+        ]
+        assert all(example in all_of_them for example in two_each)
 
 
 def test_a_document_alone_in_the_corpus_gives_nothing_but_a_count() -> None:
@@ -336,8 +345,8 @@ def test_shuffled_yields_each_item_outside_the_range_once(size: int, data: st.Da
 
 def test_shuffled_draws_all_orders_equally_often() -> None:
     orders = Counter(tuple(shuffled("abcd", generator("orders", seed))) for seed in range(4800))
-    places = sorted(permutations("abcd"))
-    assert chi_square(Counter({bisect_left(places, order): n for order, n in orders.items()}), 24) < CRITICAL[23]
+    orders_sorted = sorted(permutations("abcd"))
+    assert chi_square(Counter({bisect_left(orders_sorted, order): n for order, n in orders.items()}), 24) < CRITICAL[23]
 
 
 def test_generators_of_different_keys_differ() -> None:

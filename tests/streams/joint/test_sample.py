@@ -53,7 +53,7 @@ def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -
     """With one bucket the pool is the whole corpus, so that plain Python can do the same."""
     config = CONFIGS["paper"]
     examples, observation = sample_mspp(documents, config, MAX_TOKENS, 5)
-    found = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
+    actual = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
     read = read_documents(sentences_alone(documents).toArrow(), MAX_TOKENS)
     pool = Pool([], [])
     for document in read:
@@ -67,7 +67,7 @@ def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -
         expected |= {e.example_id: ([list(tokens) for tokens in e.sentences], e.labels) for e in sampled}
         for name in COUNTS:
             counts[name] += counted[name]
-    assert found == expected
+    assert actual == expected
     assert count_mspp(observation) == counts
     rows = made_up_paragraphs()
     whole = len({row.doc_id for row in rows}), len(rows), sum(len(row.sentences) for row in rows)

@@ -33,15 +33,15 @@ def nli(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFr
 
 
 @pytest.mark.parametrize(("per_pair", "taken"), [(1, 1), (9, 6)])
-def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, taken: int) -> None:
+def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, choices: int) -> None:
     made = tables(NliStreamConfig(per_pair=per_pair, files=FILES), Lengths(query=3, document=6), 0)
     (nli_table,) = made.tables
     assert (nli_table.name, nli_table.reads) == ("nli", ("nli", "tokenizer"))
     pairs = nli_table.make(nli, vocabulary).cache()
     rows, tokenizer = pairs.collect(), load_tokenizer(vocabulary)[0]
     chosen = {(row["number"], row["premise_lang"], row["hypothesis_lang"]) for row in rows}
-    assert len(chosen) == len(rows) == PAIRS * taken
-    assert Counter(row["number"] for row in rows) == dict.fromkeys(range(PAIRS), taken)
+    assert len(chosen) == len(rows) == PAIRS * choices
+    assert Counter(row["number"] for row in rows) == dict.fromkeys(range(PAIRS), choices)
     for row in rows:
         assert row["premise_lang"] != row["hypothesis_lang"] and row["label"] == row["number"] % 3
         for side in ("premise", "hypothesis"):
@@ -57,8 +57,8 @@ def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_
 
 def test_every_choice_of_languages_is_as_likely(nli: DataFrame, vocabulary: Path) -> None:
     rows = [row for seed in range(3) for row in nli_pairs(nli, vocabulary, 6, 2, 1, seed).collect()]
-    found = Counter((row["premise_lang"], row["hypothesis_lang"]) for row in rows)
-    assert len(found) == 6 and all(abs(count - 30) < 18 for count in found.values())  # ±4 standard deviations
+    counts = Counter((row["premise_lang"], row["hypothesis_lang"]) for row in rows)
+    assert len(counts) == 6 and all(abs(count - 30) < 18 for count in counts.values())  # ±4 standard deviations
 
 
 def test_the_seed_draws_and_nothing_else_does(

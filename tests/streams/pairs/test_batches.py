@@ -85,8 +85,8 @@ def test_uniform_gives_as_many_pairs_of_each_task_wherever_one_looks(tables: Pat
 
 @pytest.mark.parametrize("epoch", range(3))
 def test_pooled_gives_each_pair_as_often_as_any_other(tables: Path, epoch: int) -> None:
-    found = stream(tables, "pooled").take(epoch * ROWS, ROWS)["query"].to_pylist()
-    assert len(set(map(tuple, found))) == ROWS
+    queries = stream(tables, "pooled").take(epoch * ROWS, ROWS)["query"].to_pylist()
+    assert len(set(map(tuple, queries))) == ROWS
 
 
 @pytest.mark.parametrize("mixture", ["uniform", "pooled"])
@@ -120,11 +120,11 @@ def test_numbers_of_documents_mean_the_same_on_every_rank(tables: Path, encoder:
     whole = batches(tables, encoder)
     parts = [batches(tables, encoder, rank=rank, ranks=ranks) for rank in range(ranks)]
     for step in range(9):
-        expected, found = whole.batch(step, 0), [part.batch(step, 0) for part in parts]
+        expected, of_ranks = whole.batch(step, 0), [part.batch(step, 0) for part in parts]
         names = dict(zip(content(expected), expected["document_ids"].tolist(), strict=True))
-        for part in found:
+        for part in of_ranks:
             assert [names[pair] for pair in content(part)] == part["document_ids"].tolist()
-        tokens = [int(row_lengths(part["document"]).sum()) for part in found]
+        tokens = [int(row_lengths(part["document"]).sum()) for part in of_ranks]
         assert max(tokens) <= min(tokens) + LENGTHS.document  # the ranks have like work
 
 

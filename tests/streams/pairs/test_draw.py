@@ -35,11 +35,11 @@ def test_ict_takes_a_sentence_out_of_its_passage(passages: list[list[int]], conf
     pairs = list(inverse_cloze(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
-        own = [pair for pair in pairs if pair.document == passage.passage_id]
+        of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
         texts = len(set(passage.sentences))
-        assert len(own) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
-        assert len({pair.query for pair in own}) == len(own)
-        for pair in own:
+        assert len(of_passage) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
+        assert len({pair.query for pair in of_passage}) == len(of_passage)
+        for pair in of_passage:
             rest = [sentence for sentence in passage.sentences if sentence != pair.query]
             assert len(rest) < len(passage.sentences)
             assert parts(pair.passage) == rest != []
@@ -54,10 +54,10 @@ def test_bfs_asks_each_passage_with_a_sentence_of_the_first_section_that_it_does
     pairs = list(body_first(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
-        own = [pair for pair in pairs if pair.document == passage.passage_id]
-        assert len(own) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
-        assert len({pair.query for pair in own}) == len(own)
-        for pair in own:
+        of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
+        assert len(of_passage) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
+        assert len({pair.query for pair in of_passage}) == len(of_passage)
+        for pair in of_passage:
             assert pair.query in first - set(passage.sentences)
             assert pair.passage == list(chain.from_iterable(passage.sentences))
 

@@ -39,19 +39,19 @@ def candidates(task: PairTask, passages: dict[str, Row], documents: DataFrame) -
         row["doc_id"]: [s for p in row["paragraphs"] if p["section_index"] == 0 for s in p["sentences"]]
         for row in documents.collect()
     }
-    found = {}
+    queries_by_id = {}
     for name, row in passages.items():
-        own = sentences_of(row)
+        said = sentences_of(row)
         if task == "wlp":
-            found |= {f"wlp:{name}:{target}": (row, lead[target]) for target in row["links"] if lead[target]}
+            queries_by_id |= {f"wlp:{name}:{target}": (row, lead[target]) for target in row["links"] if lead[target]}
             continue
         page, _, number = name.rpartition("#")
-        beside = [f"{page}#{int(number) + step}" for step in (-1, 1)]
-        near = [sentence for other in beside if other in passages for sentence in sentences_of(passages[other])]
-        queries = {"ict": own, "bfs": lead[row["doc_id"]], "neighbours": near}[task]
-        if len({tuple(s) for s in own}) > 1 if task == "ict" else any(query not in own for query in queries):
-            found[f"{task}:{name}"] = row, queries
-    return found
+        adjacent = [f"{page}#{int(number) + step}" for step in (-1, 1)]
+        near = [sentence for other in adjacent if other in passages for sentence in sentences_of(passages[other])]
+        queries = {"ict": said, "bfs": lead[row["doc_id"]], "neighbours": near}[task]
+        if len({tuple(s) for s in said}) > 1 if task == "ict" else any(query not in said for query in queries):
+            queries_by_id[f"{task}:{name}"] = row, queries
+    return queries_by_id
 
 
 @pytest.mark.parametrize("task", DRAWN)
@@ -60,11 +60,11 @@ def test_pairs_are_those_that_the_pages_allow(task: PairTask, passages: DataFram
     pairs = sample(task, passages, documents).collect()
     assert len({pair["pair_id"] for pair in pairs}) == len(pairs) > 20
     times = Counter(pair["document"] for pair in pairs)
-    found = set()
+    starts = set()
     for pair in pairs:
         start, _, number = (pair["pair_id"], "", "") if task == "wlp" else pair["pair_id"].rpartition(":")
         row, queries = expected[start]
-        found.add(start)
+        starts.add(start)
         query = next((q for q in queries if q[:10] == pair["query"]), None) if task == "wlp" else queries[int(number)]
         assert pair["query"] == query[:10] != []
         said = sentences_of(row)
@@ -73,7 +73,7 @@ def test_pairs_are_those_that_the_pages_allow(task: PairTask, passages: DataFram
         assert pair["passage"] == rest[: 32 - 3 - len(pair["title"])] != []
         assert (pair["document"], pair["title"]) == (row["passage_id"], row["title_tokens"])
         assert pair["document_pairs"] == times[pair["document"]]
-    assert found == expected.keys()
+    assert starts == expected.keys()
 
 
 def test_headings_ask_for_what_stands_below_them(spark: SparkSession, vocabulary: Path, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path, tmp_path: Path) ->
     documents = saved(tokenize_paragraphs(paragraphs, vocabulary), tmp_path / "documents")
     passages = saved(pack_passages(documents, paragraphs, 12, 1), tmp_path / "passages")
     tokenizer, _ = load_tokenizer(vocabulary)
-    found = {
+    pairs = {
         task: {
             (tokenizer.decode(row["query"]), tokenizer.decode(row["passage"]), row["document"])
             for row in sample_pairs(task, passages, documents, BY_HAND, SHORT, 3).collect()
@@ -142,13 +142,13 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path, tmp_path: Path) ->
         for task in PAIR_TASKS
     }
     body = "birch heath delta birch cedar"
-    assert found["wlp"] == {("knoll " * 5 + "knoll", body, "en:1#1"), ("larch", "inlet jetty ember", "en:3#0")}
-    assert len(found["bfs"]) == 1
-    assert found["bfs"] <= {(query, body, "en:1#1") for query in ("amber amber amber", "grove")}
-    assert sorted(document for *_, document in found["ict"]) == ["en:1#0", "en:1#1", "en:3#0"]
+    assert pairs["wlp"] == {("knoll " * 5 + "knoll", body, "en:1#1"), ("larch", "inlet jetty ember", "en:3#0")}
+    assert len(pairs["bfs"]) == 1
+    assert pairs["bfs"] <= {(query, body, "en:1#1") for query in ("amber amber amber", "grove")}
+    assert sorted(document for *_, document in pairs["ict"]) == ["en:1#0", "en:1#1", "en:3#0"]
     halves = {"en:1#0": ("amber amber amber", "grove"), "en:1#1": ("birch heath", "delta birch cedar"),
               "en:3#0": ("inlet jetty", "ember")}  # fmt: skip
-    assert found["ict"] <= {(*order, name) for name, (a, b) in halves.items() for order in ((a, b), (b, a))}
+    assert pairs["ict"] <= {(*order, name) for name, (a, b) in halves.items() for order in ((a, b), (b, a))}
 
 
 @pytest.mark.parametrize("task", DRAWN)
@@ -174,9 +174,9 @@ def test_a_page_linked_from_everywhere_gets_each_of_its_sentences_asked(spark: S
     documents = tokenize_paragraphs(paragraphs, vocabulary)
     pairs = sample("wlp", pack_passages(documents, paragraphs, 32, 1), documents).collect()
     assert len({pair["document"] for pair in pairs}) == len(pairs) == 600
-    asked = Counter(tuple(pair["query"]) for pair in pairs)
-    assert len(asked) == len(WORDS)
-    assert all(22 < count < 78 for count in asked.values())  # 50, ±4 standard deviations
+    queries = Counter(tuple(pair["query"]) for pair in pairs)
+    assert len(queries) == len(WORDS)
+    assert all(22 < count < 78 for count in queries.values())  # 50, ±4 standard deviations
 
 
 def test_counts_are_those_of_table_1(spark: SparkSession) -> None:
@@ -200,9 +200,9 @@ def test_the_stage_makes_passages_and_a_table_for_each_task(
     assert sorted(packed.drop("held_out").collect()) == sorted(passages.collect())
     assert packed.where("held_out").count() == 0
     pairs = [table.make(packed, documents).cache() for table in made.tables[1:]]
-    for task, found in zip(PAIR_TASKS, pairs, strict=True):
-        assert found.collect() == sample(task, passages, documents).collect()
-    counts = {task: count_pairs(found) for task, found in zip(PAIR_TASKS, pairs, strict=True)}
+    for task, of_task in zip(PAIR_TASKS, pairs, strict=True):
+        assert of_task.collect() == sample(task, passages, documents).collect()
+    counts = {task: count_pairs(of_task) for task, of_task in zip(PAIR_TASKS, pairs, strict=True)}
     assert made.count(*pairs, documents) == counts
     with pytest.raises(ValueError, match="no pair could be sampled from this corpus"):
-        made.count(*(found.limit(0) for found in pairs), documents)
+        made.count(*(of_task.limit(0) for of_task in pairs), documents)

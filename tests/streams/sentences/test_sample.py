@@ -48,17 +48,17 @@ def written(sentences: DataFrame, folder: Path) -> Files:
 
 def expected(texts: Texts, max_words: int) -> tuple[dict[str, list[tuple[int, list[int]]]], dict[str, int]]:
     """The sentences of each document, and the counts, the plain way."""
-    found, counts = {}, Counter(dict.fromkeys(COUNTS, 0))
+    rows, counts = {}, Counter(dict.fromkeys(COUNTS, 0))
     for document, paragraphs in texts.items():
         flat = [sentence for paragraph in paragraphs for sentence in paragraph]
         counts["documents_of_one_sentence"] += len(flat) == 1
         if len(flat) > 1:
-            found[document] = [(position, sentence[:max_words]) for position, sentence in enumerate(flat)]
+            rows[document] = [(position, sentence[:max_words]) for position, sentence in enumerate(flat)]
             counts["documents"] += 1
             counts["sentences"] += len(flat)
             counts["words"] += sum(min(len(sentence), max_words) for sentence in flat)
             counts["sentences_cut"] += sum(len(sentence) > max_words for sentence in flat)
-    return found, dict(counts)
+    return rows, dict(counts)
 
 
 def grouped(files: Files) -> list[tuple[str, list[tuple[int, list[int]]]]]:
@@ -90,14 +90,14 @@ def test_the_stage_makes_one_table_whatever_the_partitioning(
 
 def test_documents_are_whole_and_their_sentences_in_order(documents: DataFrame, files: Files) -> None:
     texts = texts_of(documents)
-    found = grouped(files)
-    assert len({name for name, _ in found}) == len(found)  # each in one piece, hence in one file
-    assert dict(found) == expected(texts, 9)[0]
+    actual = grouped(files)
+    assert len({name for name, _ in actual}) == len(actual)  # each in one piece, hence in one file
+    assert dict(actual) == expected(texts, 9)[0]
     assert len(files) == FILES and all(files)
     lengths = [len(words) for file in files for _, _, words in file]
     assert max(lengths) == 9 and min(lengths) < 9  # some are cut, some are not
-    alone = {name for name, paragraphs in texts.items() if sum(map(len, paragraphs)) == 1}
-    assert alone and not alone & {name for name, _ in found}
+    single = {name for name, paragraphs in texts.items() if sum(map(len, paragraphs)) == 1}
+    assert single and not single & {name for name, _ in actual}
 
 
 def test_the_seed_draws_the_order_of_the_documents(documents: DataFrame, files: Files, tmp_path: Path) -> None:
@@ -128,10 +128,10 @@ def test_counts_and_rows_of_documents_of_any_shape(spark: SparkSession, max_word
 
 def test_a_corpus_without_neighbours_is_refused(spark: SparkSession) -> None:
     assert count_sentences(table_of(spark, {}), 5) == dict.fromkeys(COUNTS, 0)
-    alone = table_of(spark, {"a": [[[1, 2, 3]]], "b": [[], [[4] * 9]]})
+    single = table_of(spark, {"a": [[[1, 2, 3]]], "b": [[], [[4] * 9]]})
     made = tables(ContiguousConfig(), Lengths(9, 9), 0)
-    assert not made.tables[0].make(alone).head(1)
+    assert not made.tables[0].make(single).head(1)
     with pytest.raises(
         ValueError, match=r"no document of the corpus has two sentences.*'documents_of_one_sentence': 2"
     ):
-        made.count(None, alone)
+        made.count(None, single)

@@ -19,13 +19,13 @@ LENGTH, FILES = 22, 3
 
 def sequences_of(documents: DataFrame, unit: str, room: int) -> dict[str, list[list[int]]]:
     """Page → its sequences, in plain Python."""
-    found = {}
+    sequences = {}
     for row in sentences_alone(documents).collect():
         sentences = [list(sentence) for paragraph in row["sentences"] for sentence in paragraph]
         counts = [1] * len(sentences) if unit == "sentences" else pack_sentences([*map(len, sentences)], room)
         ends = [0, *accumulate(counts)]
-        found[row["doc_id"]] = [list(chain.from_iterable(sentences[a:b]))[:room] for a, b in pairwise(ends)]
-    return found
+        sequences[row["doc_id"]] = [list(chain.from_iterable(sentences[a:b]))[:room] for a, b in pairwise(ends)]
+    return sequences
 
 
 @pytest.mark.parametrize("unit", ["packed", "sentences"])
@@ -36,10 +36,10 @@ def test_every_two_consecutive_sequences_are_a_pair(unit: str, documents: DataFr
     assert len(pairs) == len(rows) > 20
     swapped = 0
     for document, sequences in sequences_of(documents, unit, LENGTH - 2).items():
-        for position, (before, after) in enumerate(pairwise(sequences)):
+        for position, (left, right) in enumerate(pairwise(sequences)):
             pair = pairs.pop((document, position))
-            assert pair in ((before, after), (after, before))
-            swapped += pair != (before, after)
+            assert pair in ((left, right), (right, left))
+            swapped += pair != (left, right)
             assert all(0 < len(sequence) <= LENGTH - 2 for sequence in pair)
     assert not pairs
     assert abs(swapped / len(rows) - 0.5) < 4 * (0.25 / len(rows)) ** 0.5
@@ -83,9 +83,9 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
 def test_counts_are_those_of_the_rows(spark: SparkSession, vocabulary: Path) -> None:
     lengths = [[1], [3, 12, 9], [8, 10], [2, 2, 7, 11]]
     made = [
-        Made(f"en:{page}", place, [" ".join(WORDS[:size])])
+        Made(f"en:{page}", index, [" ".join(WORDS[:size])])
         for page, sizes in enumerate(lengths)
-        for place, size in enumerate(sizes)
+        for index, size in enumerate(sizes)
     ]
     documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
     pairs = sequence_pairs(documents, SequenceSampling(unit="sentences", files=2), 10, 3).cache()

@@ -49,8 +49,8 @@ def test_samples_hold_all_text_once_and_in_order(boundaries: str, documents: Dat
     for row in rows:
         name, begin = row["sample"].rsplit("@", 1)
         first = list(row["pieces"][0])
-        there = texts[name][int(begin) :]
-        assert first[: len(there)] == there[: len(first)] and first
+        text = texts[name][int(begin) :]
+        assert first[: len(text)] == text[: len(first)] and first
         sequences = sum(-(-len(piece) // 7) for piece in row["pieces"])
         assert sequences <= 4
         full += sequences == 4
@@ -98,7 +98,7 @@ def ids(tokens: list[int]) -> np.ndarray:
 
 def plain(samples: Iterable[Sample]) -> list[tuple[str, int, list[list[int]]]]:
     """Name, number of documents and pieces of each sample."""
-    return [(one.name, len(one.documents), [piece.tolist() for piece in one.pieces]) for one in samples]
+    return [(filled.name, len(filled.documents), [piece.tolist() for piece in filled.pieces]) for filled in samples]
 
 
 def test_contiguous_samples_by_hand() -> None:
@@ -127,15 +127,15 @@ def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: 
     samples = [[[next(tokens) for _ in range(size)] for size in of_sample] for of_sample in sizes]
     config = ShortSequencesConfig(sampling=SampleSampling(sequences=8, tokens=length))
     cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
-    found, sample, piece = cut.sequences, cut.samples, cut.documents
+    sequences, sample, piece = cut.sequences, cut.samples, cut.documents
     expected = [
-        (number, one[i : i + length])
+        (number, part[i : i + length])
         for number, of_sample in enumerate(samples)
-        for one in of_sample
-        for i in range(0, len(one), length)
+        for part in of_sample
+        for i in range(0, len(part), length)
     ]
-    assert found.lengths[:, 0].tolist() == [len(one) for _, one in expected]
-    assert found.tokens.tolist() == list(chain.from_iterable(one for _, one in expected))
+    assert sequences.lengths[:, 0].tolist() == [len(part) for _, part in expected]
+    assert sequences.tokens.tolist() == list(chain.from_iterable(part for _, part in expected))
     assert sample.tolist() == [number for number, _ in expected]
     assert piece.max() + 1 == sum(map(len, sizes)) and (np.diff(piece) >= 0).all()
 
@@ -144,16 +144,16 @@ def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: 
 def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owners: list[int], documents: int) -> None:
     runs = [(str(owner), ids([start]), start) for start, owner in enumerate(owners)]
     samples = list(group_runs(runs, documents))
-    names = [(sample, owners[int(piece[0])]) for sample, one in enumerate(samples) for piece in one.pieces]
-    assert sorted(int(piece[0]) for one in samples for piece in one.pieces) == list(range(len(owners)))
+    names = [(sample, owners[int(piece[0])]) for sample, filled in enumerate(samples) for piece in filled.pieces]
+    assert sorted(int(piece[0]) for filled in samples for piece in filled.pieces) == list(range(len(owners)))
     assert len(set(names)) == len(names)
-    sizes = [len(one.pieces) for one in samples]
+    sizes = [len(filled.pieces) for filled in samples]
     assert max(sizes, default=1) <= documents and min(sizes, default=1) >= 1
     # A sample that is not full lacks no document that a later sample has twice over: no two could be merged into one
     # without a document that both have, or too many runs.
-    for first, one in enumerate(samples):
+    for first, filled in enumerate(samples):
         for other in samples[first + 1 :]:
-            assert len(one.pieces) == documents or other.documents & one.documents
+            assert len(filled.pieces) == documents or other.documents & filled.documents
 
 
 def test_runs_of_a_file_by_hand() -> None:
@@ -197,7 +197,7 @@ def test_shared_tokens_and_parts_are_those_of_a_loop(
     config = SequenceSamplesConfig(sampling=sampling, documents=documents)
     cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
     size = documents or 6
-    parts = [one[i : i + size] for one in samples for i in range(0, len(one), size)]
+    parts = [filled[i : i + size] for filled in samples for i in range(0, len(filled), size)]
     sequences = [[p[i : i + length] for p in part for i in range(0, len(p), length)] for part in parts]
     assert cut.samples.tolist() == [number for number, part in enumerate(sequences) for _ in part]
     expected = [
@@ -258,6 +258,6 @@ def test_samples_that_the_corpus_does_not_fill_are_refused_with_what_fits(
     made = [Made("en:1", 0, ["amber birch cedar", "delta ember"]), Made("en:2", 0, ["fjord"])]
     documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
     config = SequenceSamplesConfig(sampling=SampleSampling(**sampling, files=1))
-    every = tables(config, Lengths(query=64, document=64), 0)
+    tables_made = tables(config, Lengths(query=64, document=64), 0)
     with pytest.raises(ValueError, match=said):
-        every.count(every.tables[0].make(documents).cache(), documents)
+        tables_made.count(tables_made.tables[0].make(documents).cache(), documents)
