@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.streams.sequence_samples.batches import cut_samples, frequent_tokens, shared_tokens
@@ -39,33 +40,14 @@ def texts_of(documents: DataFrame) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("boundaries", ["documents", "cross"])
-def test_samples_hold_all_text_once_and_in_order(boundaries: str, documents: DataFrame) -> None:
-    config = SampleSampling(sequences=4, tokens=7, boundaries=boundaries, files=FILES)  # type: ignore[arg-type]
-    rows = sequence_samples(documents, config, 5).collect()
+def test_samples_are_those_of_the_documents_in_a_drawn_order(boundaries: Any, documents: DataFrame) -> None:
+    config = SampleSampling(sequences=4, tokens=7, boundaries=boundaries, files=1)
     texts = texts_of(documents)
-    assert len({row["sample"] for row in rows}) == len(rows) > 5
-    assert sum(len(piece) for row in rows for piece in row["pieces"]) == sum(map(len, texts.values()))
-    full = 0
-    for row in rows:
-        name, begin = row["sample"].rsplit("@", 1)
-        first = list(row["pieces"][0])
-        text = texts[name][int(begin) :]
-        assert first[: len(text)] == text[: len(first)] and first
-        sequences = sum(-(-len(piece) // 7) for piece in row["pieces"])
-        assert sequences <= 4
-        full += sequences == 4
-        if boundaries == "documents":
-            assert row["documents"] == len(row["pieces"])
-            assert all(list(piece) == texts_with(texts, list(piece)) for piece in row["pieces"][1:])
-        else:
-            assert len(row["pieces"]) == 1
-    assert full >= len(rows) - FILES
-    assert any(row["documents"] > 1 for row in rows) and any(row["documents"] == 1 for row in rows)
-
-
-def texts_with(texts: dict[str, list[int]], piece: list[int]) -> list[int]:
-    """The piece, if a page begins with it: what follows in a sample begins at the top of its page."""
-    return next((text[: len(piece)] for text in texts.values() if text[: len(piece)] == piece), [])
+    order = [row["doc_id"] for row in documents.orderBy(F.xxhash64(F.lit(5), "doc_id")).select("doc_id").collect()]
+    expected = plain(contiguous_samples(((name, ids(texts[name])) for name in order), config))
+    rows = sequence_samples(documents, config, 5).collect()
+    assert sorted(map(tuple, rows)) == sorted(expected) and len(rows) > 5
+    assert len({name for name, *_ in expected}) == len(expected)
 
 
 def test_samples_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
@@ -101,24 +83,30 @@ def plain(samples: Iterable[Sample]) -> list[tuple[str, int, list[list[int]]]]:
     return [(filled.name, len(filled.documents), [piece.tolist() for piece in filled.pieces]) for filled in samples]
 
 
-def test_contiguous_samples_by_hand() -> None:
-    """Pages of 5, 1 and 7 tokens in this order."""
-    pages = {"a": [1, 2, 3, 4, 5], "b": [6], "c": [11, 12, 13, 14, 15, 16, 17]}
+PAGES = st.lists(st.integers(0, 20), max_size=6)
 
-    def run(boundaries: Any) -> list[tuple[str, int, list[list[int]]]]:
-        config = SampleSampling(sequences=3, tokens=2, boundaries=boundaries)
-        return plain(contiguous_samples(((name, ids(tokens)) for name, tokens in pages.items()), config))
 
-    assert run("documents") == [
-        ("a@0", 1, [[1, 2, 3, 4, 5]]),
-        ("b@0", 2, [[6], [11, 12, 13, 14]]),
-        ("c@4", 1, [[15, 16, 17]]),
+@given(PAGES, st.integers(1, 4), st.integers(1, 5))
+def test_contiguous_samples_are_those_of_a_slow_loop(sizes: list[int], sequences: int, length: int) -> None:
+    """Cut into sequences, which follow one another: those of a page stay together, or all text is one."""
+    texts = {f"d{number}": [100 * number + token for token in range(size)] for number, size in enumerate(sizes)}
+    tokens = [(name, start, token) for name, text in texts.items() for start, token in enumerate(text)]
+    cells = [
+        [(name, start, token) for start, token in enumerate(text)][begin : begin + length]
+        for name, text in texts.items()
+        for begin in range(0, len(text), length)
     ]
-    assert run("cross") == [
-        ("a@0", 2, [[1, 2, 3, 4, 5, 6]]),
-        ("c@0", 1, [[11, 12, 13, 14, 15, 16]]),
-        ("c@6", 1, [[17]]),
-    ]
+    running_on = [tokens[i : i + length] for i in range(0, len(tokens), length)]
+    for boundaries, parts in (("documents", cells), ("cross", running_on)):
+        config = SampleSampling(sequences=sequences, tokens=length, boundaries=boundaries)  # type: ignore[arg-type]
+        expected = []
+        for sample in (parts[i : i + sequences] for i in range(0, len(parts), sequences)):
+            text = list(chain.from_iterable(sample))
+            by_page = {name: [token for other, _, token in text if other == name] for name, *_ in text}
+            pieces = list(by_page.values()) if boundaries == "documents" else [[token for *_, token in text]]
+            expected.append((f"{text[0][0]}@{text[0][1]}", len(by_page), pieces))
+        rows = ((name, ids(text)) for name, text in texts.items())
+        assert plain(contiguous_samples(rows, config)) == expected
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
