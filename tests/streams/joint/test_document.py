@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 from random import Random
 from typing import Any
 
@@ -14,19 +14,11 @@ from hypothesis import strategies as st
 from contexture.encoders.config import Lengths, Needs
 from contexture.streams.draws import generator, shuffled
 from contexture.streams.joint.config import JointConfig, JointSampling
-from contexture.streams.joint.document import Candidate, Example, Pool
-from contexture.streams.joint.document import sample_document as sample_cut_document
+from contexture.streams.joint.document import Candidate, Example, Pool, sample_document
 from contexture.streams.tokens import Document, Paragraph, Sentence
 
 #: What the authors' code does, for all that it is not the paper's.
 RELEASED_CODE = JointSampling(positive_rule="following", hard_rule="also_preceding", candidate_sentences=2)
-
-
-def sample_document(
-    document: Document, pool: Pool, config: JointSampling, seed: int
-) -> tuple[list[Example], Counter[str]]:
-    """With room for any two sentences."""
-    return sample_cut_document(document, pool, config, 62, seed)
 
 
 END = 0  # closes each made-up sentence, so that a candidate of two can be taken apart
@@ -53,15 +45,19 @@ def pool_of(documents: Sequence[Document], config: JointSampling) -> Pool:
     return Pool([doc_id for doc_id, _ in rows], [candidate for _, candidate in rows])
 
 
+def sampled(
+    words: list[list[list[int]]], seed: int, config: JointSampling | None = None, max_tokens: int = 62
+) -> list[Example]:
+    """The examples of the first document of a corpus."""
+    documents, config = corpus(words), config or JointSampling()
+    return sample_document(documents[0], pool_of(documents, config), config, max_tokens, seed)[0]
+
+
 def parts(tokens: Sentence) -> list[Sentence]:
     """Take a candidate apart into its sentences."""
-    sentences, start = [], 0
-    for position, token in enumerate(tokens):
-        if token == END:
-            sentences.append(tokens[start : position + 1])
-            start = position + 1
-    assert start == len(tokens)
-    return sentences
+    ends = [position + 1 for position, token in enumerate(tokens) if token == END]
+    assert ends[-1] == len(tokens)
+    return [tokens[start:end] for start, end in pairwise([0, *ends])]
 
 
 def starts(paragraph: Sequence[Sentence], run: Sequence[Sentence]) -> list[int]:
@@ -107,7 +103,7 @@ def test_every_example_keeps_the_rules_though_texts_recur(
     documents = corpus(words)
     pool = pool_of(documents, config)
     for document in documents:
-        examples, _ = sample_document(document, pool, config, seed)
+        examples, _ = sample_document(document, pool, config, 62, seed)
         assert len({example.example_id for example in examples}) == len(examples)
         per_paragraph = Counter(example.example_id.rsplit(":", 1)[0] for example in examples)
         assert all(count <= config.examples_per_paragraph for count in per_paragraph.values())
@@ -155,7 +151,7 @@ def test_negatives_come_from_where_they_should_and_all_is_counted(
 ) -> None:
     pool = pool_of(documents, config)
     for document in documents:
-        examples, counts = sample_document(document, pool, config, seed)
+        examples, counts = sample_document(document, pool, config, 62, seed)
         said = {text for p in document.paragraphs for text in p.sentences}
         elsewhere = sum(candidate.sentence not in said for candidate in pool.candidates)
         filled_in_all = 0
@@ -207,12 +203,9 @@ def test_each_sentence_is_equally_likely() -> None:
         [[31, 33], [35, 37, 39]],
         [[41], [43, 45, 47, 49, 51, 53]],
     ]
-    documents = corpus(words)
-    config = JointSampling()
-    pool = pool_of(documents, config)
     seen: dict[str, Counter[int]] = {name: Counter() for name in ("s0", "positive", "hard", "easy", "place")}
-    for seed in range(3000):
-        example = sample_document(documents[0], pool, config, seed)[0][0]
+    for seed in range(2000):
+        example = sampled(words, seed)[0]
         seen["s0"][example.sentences[0][0]] += 1
         seen["place"][example.labels.index(1)] += 1
         for (word, *_), label in zip(example.sentences[1:], example.labels, strict=True):
@@ -222,25 +215,23 @@ def test_each_sentence_is_equally_likely() -> None:
 
 
 def test_following_rule_takes_every_later_sentence_and_never_the_last_as_s0() -> None:
-    documents = corpus([[[1, 3, 5, 7]], [[9, 11, 13, 15, 17]]])
     config = JointSampling(positive_rule="following")
     pairs: Counter[tuple[int, int]] = Counter()
     for seed in range(600):
-        example = sample_document(documents[0], pool_of(documents, config), config, seed)[0][0]
+        example = sampled([[[1, 3, 5, 7]], [[9, 11, 13, 15, 17]]], seed, config)[0]
         pairs[example.sentences[0][0], example.sentences[1 + example.labels.index(1)][0]] += 1
     assert set(pairs) == {(1, 3), (1, 5), (1, 7), (3, 5), (3, 7), (5, 7)}
     assert chi_square(Counter({s: sum(n for (a, _), n in pairs.items() if a == s) for s in (1, 3, 5)}), 3) < CRITICAL[2]
 
 
 def test_released_code_takes_one_or_two_sentences_and_one_before_s0_as_negative() -> None:
-    documents = corpus([[[1, 3, 5, 7, 9], [11, 13, 15]], [[21, 23, 25, 27], [29, 31, 33]]])
-    pool = pool_of(documents, RELEASED_CODE)
+    words = [[[1, 3, 5, 7, 9], [11, 13, 15]], [[21, 23, 25, 27], [29, 31, 33]]]
     lengths: Counter[int] = Counter()
     preceding: Counter[int] = Counter()
     for seed in range(1000):
-        for example in sample_document(documents[0], pool, RELEASED_CODE, seed)[0]:
+        for example in sampled(words, seed, RELEASED_CODE):
             assert len(example.sentences) == 6
-            paragraph, s0 = place_of(example, documents[0])
+            paragraph, s0 = place_of(example, corpus(words)[0])
             for tokens, label in zip(example.sentences[1:], example.labels, strict=True):
                 run = parts(tokens)
                 lengths[len(run)] += 1
@@ -255,15 +246,9 @@ def test_released_code_takes_one_or_two_sentences_and_one_before_s0_as_negative(
 
 
 def test_two_sentences_are_cut_at_max_tokens() -> None:
-    documents = corpus([[[1, 3, 5, 7]], [[9, 11, 13, 15, 17, 19]]])
-    config = JointSampling(candidate_sentences=2)
-    pool = pool_of(documents, config)
-    lengths = {
-        len(tokens)
-        for seed in range(50)
-        for example in sample_cut_document(documents[0], pool, config, 4, seed)[0]
-        for tokens in example.sentences
-    }
+    words, config = [[[1, 3, 5, 7]], [[9, 11, 13, 15, 17, 19]]], JointSampling(candidate_sentences=2)
+    examples = [example for seed in range(50) for example in sampled(words, seed, config, max_tokens=4)]
+    lengths = {len(tokens) for example in examples for tokens in example.sentences}
     assert lengths == {3, 4}
 
 
@@ -273,31 +258,23 @@ def test_two_sentences_never_make_the_text_of_another_candidate() -> None:
     config = JointSampling(hard_negatives=0, easy_negatives=1, candidate_sentences=2)
     pool = Pool(["en:1"], [Candidate((1, 2, 3), None)])
     for seed in range(50):
-        [example] = sample_document(home, pool, config, seed)[0]
+        [example] = sample_document(home, pool, config, 62, seed)[0]
         assert len(set(example.sentences)) == 3
 
 
 def test_a_paragraph_gives_different_s0_and_more_of_them_change_none() -> None:
-    documents = corpus([[[1, 3, 5, 7], [9, 11]], [[21, 23, 25, 27], [29, 31, 33]]])
-    few, many = JointSampling(examples_per_paragraph=2), JointSampling(examples_per_paragraph=9)
+    words = [[[1, 3, 5, 7], [9, 11]], [[21, 23, 25, 27], [29, 31, 33]]]
     for seed in range(20):
-        two_each = sample_document(documents[0], pool_of(documents, few), few, seed)[0]
-        all_of_them = sample_document(documents[0], pool_of(documents, many), many, seed)[0]
+        two_each, all_of_them = (sampled(words, seed, JointSampling(examples_per_paragraph=count)) for count in (2, 9))
         assert len(two_each) == 4
-        assert [e.example_id for e in all_of_them] == [
-            "en:0:0:0",
-            "en:0:0:1",
-            "en:0:0:2",
-            "en:0:0:3",
-            "en:0:2:0",
-            "en:0:2:1",
-        ]
+        ids = [f"en:0:{paragraph}:{s0}" for paragraph, size in ((0, 4), (2, 2)) for s0 in range(size)]
+        assert [example.example_id for example in all_of_them] == ids
         assert all(example in all_of_them for example in two_each)
 
 
 def test_a_document_alone_in_the_corpus_gives_nothing_but_a_count() -> None:
     documents = corpus([[[1, 3], [5, 7]]])
-    examples, counts = sample_document(documents[0], pool_of(documents, JointSampling()), JointSampling(), 0)
+    examples, counts = sample_document(documents[0], pool_of(documents, JointSampling()), JointSampling(), 62, 0)
     assert examples == []
     assert (counts["examples"], counts["examples_incomplete"], counts["documents_too_short"]) == (0, 2, 0)
 
