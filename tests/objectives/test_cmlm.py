@@ -188,7 +188,7 @@ def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> N
 
 @pytest.mark.slow
 def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vector() -> None:
-    """Random words can be guessed from nowhere else: with another sequence's vector it is at chance."""
+    """Random words can be predicted from nothing else: with another sequence's vector it is at chance."""
     torch.manual_seed(0)
     config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
     encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()

@@ -221,10 +221,10 @@ def test_one_start_is_that_of_short_and_long_sequences() -> None:
 
 def test_masked_positions_come_first() -> None:
     targets = torch.tensor([[IGNORED, 5, IGNORED, 7], [IGNORED] * 4, [1, IGNORED, IGNORED, IGNORED]])
-    chosen, places = masked_positions(targets)
+    chosen, positions = masked_positions(targets)
     assert chosen.tolist() == [[True, True], [False, False], [True, False]]
-    assert places[chosen].tolist() == [1, 3, 0]
-    assert targets.gather(1, places)[chosen].tolist() == [5, 7, 1]
+    assert positions[chosen].tolist() == [1, 3, 0]
+    assert targets.gather(1, positions)[chosen].tolist() == [5, 7, 1]
 
 
 def test_a_batch_without_a_masked_token_has_a_loss_of_nothing() -> None:
