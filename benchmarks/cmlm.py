@@ -33,7 +33,7 @@ from contexture.encoders.base import TextBatch, build_encoder
 from contexture.encoders.config import Lengths, Needs
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
-from contexture.objectives.config import CmlmConfig
+from contexture.objectives.settings import CmlmConfig
 from contexture.streams.base import Steps
 from contexture.streams.sequence_pairs.batches import SequencePairs
 from contexture.streams.sequence_pairs.config import SequencePairsConfig

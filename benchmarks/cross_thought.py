@@ -40,9 +40,9 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import CrossConfig, Lengths, Needs
 from contexture.encoders.layout import row_lengths
-from contexture.objectives.config import CrossThoughtConfig
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.masking import IGNORED
+from contexture.objectives.settings import CrossThoughtConfig
 from contexture.streams.base import Steps
 from contexture.streams.sequence_samples.batches import SequenceSamples
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig

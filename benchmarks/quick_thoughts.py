@@ -35,8 +35,8 @@ from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import GruConfig, Lengths, TransformerConfig
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import Objective
-from contexture.objectives.config import QuickThoughtsConfig, SkipThoughtConfig
 from contexture.objectives.quick_thoughts import QuickThoughts
+from contexture.objectives.settings import QuickThoughtsConfig, SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from contexture.streams.base import Steps
 from contexture.streams.sentences.batches import Contiguous

@@ -43,8 +43,8 @@ from contexture.encoders.config import Lengths as Limits
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import row_lengths
-from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
+from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.retrieval.bm25 import Bm25, write_bm25
 from contexture.retrieval.config import IndexConfig
 from contexture.retrieval.search_index import compare_indexes

@@ -58,7 +58,7 @@ def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
         assert set(system.pretrain.runs) <= set(whole.systems[name].pretrain.runs)
 
 
-CONTIGUOUS = {"uni/quick_thoughts.window": 1, "pretrain.optimizer.schedule": "constant", "lengths.query": 50}
+CONTIGUOUS = {"pretrain.optimizer.schedule": "constant", "lengths.query": 50}
 OWN_RECIPE = {
     "ct_1_64/cross_thought.probability": 0.5, "streams.sequence_samples.maskable": "shared",
     "ct_1_64.streams": {"sequence_samples": {"documents": 2}},
@@ -164,7 +164,7 @@ def test_two_towers_of_the_paper() -> None:
     config = checked("paper").systems["two_tower"]
     retrieval, pairs = config.tasks["retrieval"], config.streams["pairs"]
     assert (config.lengths.query, config.lengths.document) == (64, 288)
-    assert (pairs.sampler(config.lengths).document_tokens, pairs.sampling.remove_probability) == (288, 1.0)
+    assert (config.lengths.document, pairs.sampling.remove_probability) == (288, 1.0)
     assert retrieval.shares == [1, 5, 80] and retrieval.open_domain_pairs == 1_000_000
     assert (retrieval.batch_size, retrieval.steps, config.pretrain.batch_size) == (512, 2000, 8192)
     assert config.encoders["transformer"].initialization == "bert"  # type: ignore[union-attr]

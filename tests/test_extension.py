@@ -25,8 +25,8 @@ LINES = {
         '    "toy": "toy.config:ToyStreamConfig",\n',
     ),
     "objectives/config.py": (
-        '    "tsdae": resolve("contexture.objectives.tsdae.config:TsdaeConfig"),\n',
-        '    "toy": resolve("contexture.objectives.toy.config:ToyConfig"),\n',
+        '    "tsdae": "settings:TsdaeConfig",\n',
+        '    "toy": "toy.config:ToyConfig",\n',
     ),
 }
 #: The system whose page is the league's, with nothing but the toys.
@@ -83,21 +83,21 @@ def python(project: Path, *arguments: str) -> str:
 
 
 def files(folder: Path) -> dict[str, str]:
-    found = [file for file in folder.rglob("*") if file.suffix in (".py", ".yml", ".md") and file.is_file()]
-    return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in found}
+    paths = [file for file in folder.rglob("*") if file.suffix in (".py", ".yml", ".md") and file.is_file()]
+    return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in paths}
 
 
 def test_each_is_one_folder_and_one_line(project: Path) -> None:
-    before, after = files(PROJECT / "src/contexture"), files(project / "src/contexture")
-    assert {file.rpartition("/")[0] for file in set(after) - set(before)} == {
+    original, changed = files(PROJECT / "src/contexture"), files(project / "src/contexture")
+    assert {file.rpartition("/")[0] for file in set(changed) - set(original)} == {
         "tasks/toy",
         "streams/toy",
         "objectives/toy",
     }
     changes = {
-        file: [line for line in ndiff(text.splitlines(), after[file].splitlines()) if line[:1] in "+-"]
-        for file, text in before.items()
-        if after[file] != text
+        file: [line for line in ndiff(text.splitlines(), changed[file].splitlines()) if line[:1] in "+-"]
+        for file, text in original.items()
+        if changed[file] != text
     }
     assert changes == {file: [f"+ {line.rstrip()}"] for file, (_, line) in LINES.items()}
 

@@ -15,8 +15,8 @@ from contexture.encoders.config import EncoderConfig, GruConfig, LayoutConfig, L
 from contexture.encoders.heads import EvidenceHead
 from contexture.encoders.transformer import Transformer, check_fits, resize_token_types
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
-from contexture.objectives.config import SkipThoughtConfig
 from contexture.objectives.cross_thought import CrossThought
+from contexture.objectives.settings import SkipThoughtConfig
 from contexture.objectives.skip_thought import SkipThought
 from contexture.reporting.published import read_published
 from contexture.streams.base import needs_of

@@ -1,17 +1,20 @@
 """Losses over the texts of a batch, of which some or all may be on this device."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import Sentences, select
+from contexture.objectives.base import Objective
 from contexture.objectives.bitext import BitextRetrieval
-from contexture.objectives.config import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
 from contexture.objectives.quick_thoughts import QuickThoughts
+from contexture.objectives.settings import BitextObjectiveConfig, InBatchNegativesConfig, QuickThoughtsConfig
 from contexture.streams.base import TextStream, both_sides
 from contexture.streams.bitext.batches import Bitext
 from contexture.streams.pairs.batches import pair_batch
@@ -21,12 +24,14 @@ from tests.encoders.toys import TRAINED, build
 LENGTHS = Lengths(query=12, document=24)
 
 
-def towers(shared: bool) -> Encoder:
+def towers(shared: bool = True, recompute: bool = False) -> Encoder:
     config = TransformerConfig(
         hidden_size=16, layers=2, heads=2, intermediate_size=32, dropout=0.0, pooling="cls", embedding_size=8,
         shared=shared,
     )  # fmt: skip
-    return build(config, lengths=LENGTHS).train()
+    encoder = build(config, lengths=LENGTHS).train()
+    encoder.recompute = recompute
+    return encoder
 
 
 def texts(rows: int, parts: int, longest: int, seed: int) -> Sentences:
@@ -37,24 +42,21 @@ def texts(rows: int, parts: int, longest: int, seed: int) -> Sentences:
 
 def pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight pairs; queries are short, documents long and of very different lengths, two are the same."""
-    chosen = torch.tensor(list(rows)).numpy()
-    queries, documents = select(texts(8, 1, 10, 1), chosen), select(texts(8, 2, 20, 2), chosen)
-    ids = torch.tensor([0, 1, 2, 3, 4, 1, 6, 7])[torch.from_numpy(chosen)]
+    queries, documents = select(texts(8, 1, 10, 1), np.array(rows)), select(texts(8, 2, 20, 2), np.array(rows))
+    ids = torch.tensor([0, 1, 2, 3, 4, 1, 6, 7])[list(rows)]
     return pair_batch(encoder, queries, documents, tokens_at_once) | {"document_ids": ids}
 
 
 def bitext_pairs(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight pairs of parallel sentences; the first and the seventh have one source."""
-    chosen = torch.tensor(list(rows)).numpy()
-    sides = (select(texts(8, 1, 20, seed), chosen) for seed in (4, 5))
+    sides = (select(texts(8, 1, 20, seed), np.array(rows)) for seed in (4, 5))
     ids = torch.stack([torch.tensor([0, 1, 2, 3, 4, 5, 0, 7]), torch.arange(10, 18)], dim=1)
-    return both_sides(encoder, *sides, tokens_at_once) | {"ids": ids[torch.from_numpy(chosen)]}
+    return both_sides(encoder, *sides, tokens_at_once) | {"ids": ids[list(rows)]}
 
 
-def neighbours(encoder: Encoder, rows: range) -> dict[str, Any]:
+def neighbours(encoder: Encoder, rows: range, tokens_at_once: int) -> dict[str, Any]:
     """Some of eight sentences; of the first four all have a context, of the last four two."""
-    chosen = torch.tensor(list(rows)).numpy()
-    return sentence_batch(encoder, select(texts(8, 1, 10, 3), chosen), 40) | {
+    return sentence_batch(encoder, select(texts(8, 1, 10, 3), np.array(rows)), tokens_at_once) | {
         "document_numbers": torch.tensor([0, 0, 0, 0, 1, 2, 2, 3]),
         "positions": torch.tensor([0, 1, 2, 3, 0, 0, 1, 0]),
         "first": torch.tensor(rows.start),
@@ -63,26 +65,50 @@ def neighbours(encoder: Encoder, rows: range) -> dict[str, Any]:
 
 def vectors(encoder: Encoder, batch: dict[str, Any]) -> dict[str, Tensor]:
     """As the streams of texts encode a batch."""
-    stream: Any = None
-    return TextStream.encode(stream, encoder, batch)
+    stream: Any = Bitext if "ids" in batch else TextStream
+    return stream.encode(stream, encoder, batch)  # type: ignore[no-any-return]
 
 
-def in_batch_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Tensor] | None = None) -> Tensor:
-    objective = InBatchNegatives(InBatchNegativesConfig(), encoder)
-    return objective(encoder, states or vectors(encoder, batch), batch).value
+class Case(NamedTuple):
+    """An objective whose negatives are on all devices."""
+
+    encoder: Callable[[], Encoder]
+    batch: Callable[[Encoder, range, int], dict[str, Any]]
+    objective: Callable[[Encoder], Objective]
+
+    def loss(self, encoder: Encoder, batch: dict[str, Any], states: dict[str, Tensor] | None = None) -> Tensor:
+        return self.objective(encoder)(encoder, states or vectors(encoder, batch), batch).value  # type: ignore[no-any-return]
+
+    def gradients(self, encoder: Encoder, tokens_at_once: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of all eight rows, and its gradients."""
+        encoder.zero_grad()
+        loss = self.loss(encoder, self.batch(encoder, range(8), tokens_at_once))
+        loss.backward()
+        return loss.detach(), {name: p.grad.clone() for name, p in encoder.named_parameters() if p.grad is not None}
 
 
-def neighbour_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Tensor] | None = None) -> Tensor:
-    objective = QuickThoughts(QuickThoughtsConfig(), encoder)
-    return objective(encoder, states or vectors(encoder, batch), batch).value
+def _in_batch(encoder: Encoder) -> Objective:
+    return InBatchNegatives(InBatchNegativesConfig(), encoder)
 
 
-def bitext_vectors(encoder: Encoder, batch: dict[str, Any]) -> dict[str, Tensor]:
-    """As the stream of parallel sentences encodes a batch."""
-    stream: Any = Bitext
-    return Bitext.encode(stream, encoder, batch)
+CASES = {
+    "in_batch": Case(towers, pairs, _in_batch),
+    "in_batch, two networks": Case(lambda: towers(shared=False), pairs, _in_batch),
+    "in_batch, recomputed": Case(lambda: towers(recompute=True), pairs, _in_batch),
+    "bitext": Case(towers, bitext_pairs, lambda encoder: BitextRetrieval(BitextObjectiveConfig(), encoder)),
+    "neighbours": Case(
+        lambda: build("bidirectional", shared=False),
+        neighbours,
+        lambda encoder: QuickThoughts(QuickThoughtsConfig(), encoder),
+    ),
+}
 
 
-def bitext_loss(encoder: Encoder, batch: dict[str, Any], states: dict[str, Tensor] | None = None) -> Tensor:
-    objective = BitextRetrieval(BitextObjectiveConfig(), encoder)
-    return objective(encoder, states or bitext_vectors(encoder, batch), batch).value
+def only_logit(encoder: Encoder, token: int, value: float) -> int:
+    """Make every logit 0 but that of a token; returns how many logits there are."""
+    head = encoder.document.model.cls.predictions.decoder
+    with torch.no_grad():
+        head.weight.zero_()
+        head.bias.zero_()
+        head.bias[token] = value
+    return head.bias.numel()

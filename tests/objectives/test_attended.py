@@ -20,7 +20,7 @@ def tokens(encoder: Encoder) -> list[list[list[int]]]:
     return [[[tokenizer.token_to_id(word) for word in text.split()] for text in sample] for sample in TEXTS]
 
 
-def alone(encoder: Encoder, words: list[int]) -> Tensor:
+def encode_one(encoder: Encoder, words: list[int]) -> Tensor:
     """The vector of one sequence, by itself."""
     batch = batch_of(encoder, [[words]])
     (states,) = encoder.sequence_states(batch["sequences"]["chunks"])
@@ -33,10 +33,10 @@ def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
     encoder, _ = made()
     samples = tokens(encoder)
     batches = [batch_of(encoder, samples)] if several else [batch_of(encoder, [sample]) for sample in samples]
-    found = attended_sequences(encoder, batches)
+    attended = attended_sequences(encoder, batches)
     assert encoder.cross is not None
     mask, first, times = encoder.vocabulary.tokens.mask, 0, 0.0
-    for case in found["cases"]:
+    for case in attended["cases"]:
         sample, texts = next(
             (sample, texts)
             for sample, texts in zip(samples, TEXTS, strict=True)
@@ -45,19 +45,19 @@ def test_attention_to_the_sequence_with_the_word(several: bool) -> None:
         holding = [number for number, text in enumerate(texts) if case["word"] in text.split()]
         assert sorted([case["place"], case["with_word"]]) == holding
         token = encoder.vocabulary.tokenizer.token_to_id(case["word"])
-        asking = alone(encoder, [mask if one == token else one for one in sample[case["place"]]])
-        others = [number for number in range(len(sample)) if number != case["place"]]
-        vectors = torch.stack([alone(encoder, sample[number]) for number in others])
+        asking = encode_one(encoder, [mask if word == token else word for word in sample[case["place"]]])
+        rest = [number for number in range(len(sample)) if number != case["place"]]
+        vectors = torch.stack([encode_one(encoder, sample[number]) for number in rest])
         weights = encoder.cross.attention(asking[None], vectors)[0].tolist()
         assert case["weights"][case["place"]] is None
-        assert [case["weights"][number] for number in others] == pytest.approx(weights, abs=1e-5)
+        assert [case["weights"][number] for number in rest] == pytest.approx(weights, abs=1e-5)
         assert case["holder"] == texts[case["with_word"]]
-        assert case["most"] == texts[others[weights.index(max(weights))]]
-        first += others[weights.index(max(weights))] == case["with_word"]
-        times += weights[others.index(case["with_word"])] * len(others)
-    assert found["words"] == len(found["cases"]) == 7
-    assert (found["first"], found["times"]) == pytest.approx((first / 7, times / 7), abs=1e-5)
-    assert found["chance"] == pytest.approx((4 / 3 + 3 / 2) / 7)
+        assert case["most"] == texts[rest[weights.index(max(weights))]]
+        first += rest[weights.index(max(weights))] == case["with_word"]
+        times += weights[rest.index(case["with_word"])] * len(rest)
+    assert attended["words"] == len(attended["cases"]) == 7
+    assert (attended["first"], attended["times"]) == pytest.approx((first / 7, times / 7), abs=1e-5)
+    assert attended["chance"] == pytest.approx((4 / 3 + 3 / 2) / 7)
 
 
 @torch.no_grad()
@@ -66,8 +66,8 @@ def test_a_sequence_that_attends_to_all_alike_finds_none() -> None:
     assert encoder.cross is not None
     for layer in encoder.cross.layers:
         layer.attention.self.query.weight.zero_()  # type: ignore[union-attr, operator]
-    found = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])
-    assert found["first"] == 0 and found["times"] == pytest.approx(1)
+    attended = attended_sequences(encoder, [batch_of(encoder, tokens(encoder))])
+    assert attended["first"] == 0 and attended["times"] == pytest.approx(1)
 
 
 def test_nothing_is_shown_where_no_word_stands_twice() -> None:

@@ -12,10 +12,11 @@ from contexture.encoders.config import GruConfig, Lengths, Needs, TransformerCon
 from contexture.encoders.layout import row_lengths, text_layout
 from contexture.encoders.projections import Projections
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
-from contexture.objectives.config import CmlmConfig, MlmConfig
 from contexture.objectives.masking import IGNORED
 from contexture.objectives.mlm import MaskedLanguageModel
+from contexture.objectives.settings import CmlmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
+from tests.objectives.losses import only_logit
 
 LENGTHS = Lengths(query=12, document=12)
 FIRST = [[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30], [32]]
@@ -45,9 +46,13 @@ def pairs(encoder: Encoder, first: list[list[int]] = FIRST, second: list[list[in
 
 
 def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
-    found: dict[str, Any] = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-    assert (found["cmlm_targets"] != IGNORED).sum() > 3
-    return found
+    batch_with_targets: dict[str, Any] = objective.corrupt(batch, torch.Generator().manual_seed(seed))
+    assert (batch_with_targets["cmlm_targets"] != IGNORED).sum() > 3
+    return batch_with_targets
+
+
+def loss_of(encoder: Encoder, objective: Any, batch: dict[str, Any]) -> Any:
+    return objective(encoder, encoder.pooled(batch["texts"]), batch)
 
 
 def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: list[list[int]], pooling: str) -> Tensor:
@@ -63,16 +68,16 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
         length = int(batch["second"]["attention_mask"][row].sum())
         ids, targets = batch["second"]["input_ids"][row, :length], batch["cmlm_targets"][row, :length]
         # The table adds position 0 and type 0 to a view, the positions of its place to a token: undo both.
-        there = torch.arange(len(views) + length)
+        shifted = torch.arange(len(views) + length)
         wanted = torch.cat([torch.zeros(len(views), dtype=torch.int64), torch.arange(length)])
-        given = torch.cat([views, embeddings.word_embeddings(ids)])
-        given = given + embeddings.position_embeddings(wanted) - embeddings.position_embeddings(there)
-        given[: len(views)] -= embeddings.position_embeddings(wanted[:1]) + embeddings.token_type_embeddings.weight[0]
-        found = model.bert(inputs_embeds=given[None]).last_hidden_state[0, len(views) :]
+        inputs = torch.cat([views, embeddings.word_embeddings(ids)])
+        inputs = inputs + embeddings.position_embeddings(wanted) - embeddings.position_embeddings(shifted)
+        inputs[: len(views)] -= embeddings.position_embeddings(wanted[:1]) + embeddings.token_type_embeddings.weight[0]
+        states = model.bert(inputs_embeds=inputs[None]).last_hidden_state[0, len(views) :]
         if objective.join is not None:
-            beside = views.flatten().expand(length, -1)
-            found = objective.join(torch.cat([found, beside], dim=1))
-        losses.append(nn.functional.cross_entropy(model.cls(found), targets, ignore_index=IGNORED, reduction="sum"))
+            conditions = views.flatten().expand(length, -1)
+            states = objective.join(torch.cat([states, conditions], dim=1))
+        losses.append(nn.functional.cross_entropy(model.cls(states), targets, ignore_index=IGNORED, reduction="sum"))
         count += int((targets != IGNORED).sum())
     return torch.stack(losses).sum() / count
 
@@ -81,16 +86,16 @@ def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: li
 @pytest.mark.parametrize("pooling", ["mean", "max", "cls"])
 def test_loss_is_that_of_one_pair_at_a_time(pooling: str, skip: bool) -> None:
     encoder, objective = made(pooling, {"dropout": 0.0}, skip=skip)
-    batch = corrupted(objective, pairs(encoder, second=[one[:6] for one in SECOND]))
-    loss = objective(encoder, encoder.pooled(batch["texts"]), batch).value
+    batch = corrupted(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
+    loss = loss_of(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, pooling).item(), rel=1e-5)
 
 
 def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
     encoder, objective = made("projections")
     assert objective.projections is None and not list(objective.parameters())
-    batch = corrupted(objective, pairs(encoder, second=[one[:6] for one in SECOND]))
-    loss = objective(encoder, encoder.pooled(batch["texts"]), batch).value
+    batch = corrupted(objective, pairs(encoder, second=[text[:6] for text in SECOND]))
+    loss = loss_of(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, "mean").item(), rel=1e-5)
     assert encoder.projections is not None
     views = encoder.projections(encoder.pooled(batch["texts"]))
@@ -100,29 +105,23 @@ def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
 def test_a_case_by_hand() -> None:
     """Every logit is 0 but that of token 22, log 2: it has 2 of V + 1 parts of the probability, any other token 1."""
     encoder, objective = made(probability=0.99)
-    head = encoder.document.model.cls.predictions.decoder
-    with torch.no_grad():
-        head.weight.zero_()
-        head.bias.zero_()
-        head.bias[22] = math.log(2)
+    parts = only_logit(encoder, 22, math.log(2)) + 1
     batch = corrupted(objective, pairs(encoder, [[20], [21]], [[22, 23, 24], [22, 26]]))
-    guessed = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED].tolist()
-    assert 22 in guessed and len({*guessed}) > 1
-    parts = subwords().tokens.vocab_size + 1
-    expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in guessed) / len(guessed)
-    found = objective(encoder, encoder.pooled(batch["texts"]), batch)
-    assert found.value.item() == pytest.approx(expected, rel=1e-5)
+    masked = batch["cmlm_targets"][batch["cmlm_targets"] != IGNORED].tolist()
+    assert 22 in masked and len({*masked}) > 1
+    expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in masked) / len(masked)
+    assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_without_projections_it_is_masked_language_modelling_of_the_second() -> None:
     encoder, objective = made(projections=0)
     mlm = MaskedLanguageModel(MlmConfig(probability=0.4), encoder)
     batch = pairs(encoder)
-    own = corrupted(objective, batch)
+    mine = corrupted(objective, batch)
     theirs = mlm.corrupt(batch["second"], torch.Generator().manual_seed(3))
-    assert torch.equal(own["cmlm_targets"], theirs["mlm_targets"])
-    alone = mlm(encoder, encoder.states(dict(theirs)), theirs).value
-    assert objective(encoder, encoder.pooled(batch["texts"]), own).value.item() == pytest.approx(alone.item(), rel=1e-6)
+    assert torch.equal(mine["cmlm_targets"], theirs["mlm_targets"])
+    mlm_loss = mlm(encoder, encoder.states(dict(theirs)), theirs).value
+    assert loss_of(encoder, objective, mine).value.item() == pytest.approx(mlm_loss.item(), rel=1e-6)
 
 
 def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -> None:
@@ -132,7 +131,7 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     batch = corrupted(objective, pairs(encoder))
 
     def loss(pooled: Tensor) -> Tensor:
-        return nn.functional.cross_entropy(*objective._guesses(encoder, pooled, batch))
+        return nn.functional.cross_entropy(*objective._predict(encoder, pooled, batch))
 
     pooled = encoder.pooled(batch["texts"])
     vectors = pooled.detach().requires_grad_()
@@ -156,7 +155,7 @@ def test_logits_of_masked_tokens_alone() -> None:
     batch = corrupted(objective, pairs(encoder))
     seen: list[int] = []
     hook = encoder.document.model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-    objective(encoder, encoder.pooled(batch["texts"]), batch)
+    loss_of(encoder, objective, batch)
     hook.remove()
     assert seen == [(batch["cmlm_targets"] != IGNORED).sum().item()]
 
@@ -165,32 +164,31 @@ def test_special_tokens_are_never_masked_and_short_sequences_keep_the_rate() -> 
     encoder, objective = made(probability=80 / 256)
     short, long = [[20, 21, 22]] * 400, [list(range(20, 30))] * 400
     for second in (short, long):
-        found = corrupted(objective, pairs(encoder, [[20]] * 400, second))
-        chosen = found["cmlm_targets"] != IGNORED
+        masked_batch = corrupted(objective, pairs(encoder, [[20]] * 400, second))
+        chosen = masked_batch["cmlm_targets"] != IGNORED
         words = 400 * len(second[0])
         assert abs(chosen.sum().item() / words - 80 / 256) < 4 * (0.3125 * 0.6875 / words) ** 0.5
-        assert (
-            not chosen[:, 0].any() and not chosen[torch.arange(400), found["second"]["attention_mask"].sum(1) - 1].any()
-        )
+        last = masked_batch["second"]["attention_mask"].sum(dim=1) - 1
+        assert not chosen[:, 0].any() and not chosen[torch.arange(400), last].any()
 
 
 def test_watched_it_tells_what_the_vectors_bring_and_the_loss_is_the_same() -> None:
     encoder, objective = made(encoder={"dropout": 0.1})
     encoder.train()
     batch = corrupted(objective, pairs(encoder))
-    found = []
+    results = []
     for watched in (False, True):
         objective.watched = watched
         torch.manual_seed(5)
-        loss = objective(encoder, encoder.pooled(batch["texts"]), batch)
-        found.append((loss.value.item(), torch.rand(1).item(), set(loss.metrics)))
-    assert found[0] == (found[1][0], found[1][1], set())
-    assert found[1][2] == {"accuracy", "conditioning_gain"}
+        loss = loss_of(encoder, objective, batch)
+        results.append((loss.value.item(), torch.rand(1).item(), set(loss.metrics)))
+    assert results[0] == (results[1][0], results[1][1], set())
+    assert results[1][2] == {"accuracy", "conditioning_gain"}
 
 
 @pytest.mark.slow
 def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vector() -> None:
-    """Random words can be guessed from nowhere else: with another sequence's vector it is at chance."""
+    """Random words can be predicted from nothing else: with another sequence's vector it is at chance."""
     torch.manual_seed(0)
     config = TransformerConfig(hidden_size=32, layers=1, heads=2, intermediate_size=64, dropout=0.0)
     encoder = build(config, vocabulary=subwords(), lengths=LENGTHS, needs=Needs(12), head=True).train()
@@ -202,7 +200,7 @@ def test_a_model_whose_second_sequence_repeats_the_first_learns_to_use_its_vecto
         words = torch.randint(20, 40, (64, 4), generator=draw)
         words[:, 1:] = words[:, :1]
         batch = pairs(encoder, words.tolist(), words[:, :1].repeat(1, 2).tolist())
-        loss = objective(encoder, encoder.pooled(batch["texts"]), objective.corrupt(batch, draw))
+        loss = loss_of(encoder, objective, objective.corrupt(batch, draw))
         optimizer.zero_grad()
         loss.value.backward()
         optimizer.step()
@@ -231,12 +229,11 @@ def test_projections_are_the_vector_itself_and_three_layers_of_it(count: int) ->
     assert views.shape == (3, count, 6)
     if count:
         assert torch.equal(views[:, 0], vectors)
-    for place, perceptron in enumerate(projections.perceptrons, start=1):
-        one, two, three = (layer for layer in perceptron if isinstance(layer, nn.Linear))
-        inner = (two.weight @ (one.weight @ vectors.T + one.bias[:, None]).clamp(min=0) + two.bias[:, None]).clamp(
-            min=0
-        )
-        assert torch.allclose(views[:, place], (three.weight @ inner + three.bias[:, None]).T, atol=1e-6)
+    for number, perceptron in enumerate(projections.perceptrons, start=1):
+        first, second, third = (layer for layer in perceptron if isinstance(layer, nn.Linear))
+        hidden = (first.weight @ vectors.T + first.bias[:, None]).clamp(min=0)
+        inner = (second.weight @ hidden + second.bias[:, None]).clamp(min=0)
+        assert torch.allclose(views[:, number], (third.weight @ inner + third.bias[:, None]).T, atol=1e-6)
 
 
 REFUSED: list[tuple[dict[str, Any], Any, str]] = [

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import CrossConfig, GruConfig, Lengths, Needs, TransformerConfig
-from contexture.objectives.config import CrossThoughtConfig, MlmConfig
-from contexture.objectives.cross_thought import CrossThought, masked_places
-from contexture.objectives.masking import IGNORED
+from contexture.objectives.cross_thought import CrossThought, masked_positions
+from contexture.objectives.masking import IGNORED, Positions
 from contexture.objectives.mlm import MaskedLanguageModel
-from contexture.objectives.positions import Positions
+from contexture.objectives.settings import CrossThoughtConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
+from tests.objectives.losses import only_logit
 
 LENGTHS = Lengths(query=12, document=12)
 #: Two samples, of three sequences and of two, the third of another document than the first two.
@@ -40,17 +40,19 @@ def made(
 
 
 def batch_of(encoder: Encoder, samples: list[list[list[int]]] = SAMPLES, budget: int = 30) -> dict[str, Any]:
-    counts = [len(one) for one in samples]
-    most = max(counts)
-    chunks, rows = encoder.document.chunks(sentences(*(text for one in samples for text in one)), 14, budget)
-    documents = torch.zeros(len(samples), most, dtype=torch.int64)
+    counts = [len(texts) for texts in samples]
+    width = max(counts)
+    chunks, rows = encoder.document.chunks(sentences(*(text for texts in samples for text in texts)), 14, budget)
+    documents = torch.zeros(len(samples), width, dtype=torch.int64)
     if samples is SAMPLES:
         for sample, of_sample in enumerate(DOCUMENTS):
             documents[sample, : len(of_sample)] = torch.tensor(of_sample)
     return {
         "sequences": {"chunks": chunks, "rows": rows},
-        "grid": torch.tensor([sample * most + place for sample, count in enumerate(counts) for place in range(count)]),
-        "present": torch.arange(most) < torch.tensor(counts)[:, None],
+        "grid": torch.tensor(
+            [sample * width + column for sample, count in enumerate(counts) for column in range(count)]
+        ),
+        "present": torch.arange(width) < torch.tensor(counts)[:, None],
         "documents": documents,
         "groups": documents,
         "to_itself": True,
@@ -58,8 +60,8 @@ def batch_of(encoder: Encoder, samples: list[list[list[int]]] = SAMPLES, budget:
 
 
 def corrupted(objective: CrossThought, batch: dict[str, Any], seed: int = 3) -> dict[str, Any]:
-    found: Any = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-    return dict(found)
+    batch_with_targets: Any = objective.corrupt(batch, torch.Generator().manual_seed(seed))
+    return dict(batch_with_targets)
 
 
 def loss_of(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) -> Any:
@@ -71,30 +73,34 @@ def slow_loss(encoder: Encoder, objective: CrossThought, batch: dict[str, Any]) 
     model, cross, leaders = encoder.document.model, encoder.cross, objective.leaders
     assert cross is not None
     chunks, rows = batch["sequences"]["chunks"], batch["sequences"]["rows"].tolist()
-    flat = [{name: one[row] for name, one in chunk.items()} for chunk in chunks for row in range(len(chunk["targets"]))]
+    flat = [
+        {name: tensor[row] for name, tensor in chunk.items()}
+        for chunk in chunks
+        for row in range(len(chunk["targets"]))
+    ]
     states = []
-    for one in (flat[row] for row in rows):
-        length = int(one["attention_mask"].sum())
-        ids, places = one["input_ids"][None, :length], one["position_ids"][None, :length]
-        states.append(model.bert(input_ids=ids, position_ids=places).last_hidden_state[0])
+    for text in (flat[row] for row in rows):
+        length = int(text["attention_mask"].sum())
+        ids, positions = text["input_ids"][None, :length], text["position_ids"][None, :length]
+        states.append(model.bert(input_ids=ids, position_ids=positions).last_hidden_state[0])
     total, count, begin = torch.zeros(()), 0, 0
-    for sample, taken in enumerate(batch["present"].sum(dim=1).tolist()):
-        mine = range(begin, begin + taken)
-        begin += taken
-        numbers = batch["documents"][sample, :taken]
+    for sample, size in enumerate(batch["present"].sum(dim=1).tolist()):
+        mine = range(begin, begin + size)
+        begin += size
+        numbers = batch["documents"][sample, :size]
         mask = (numbers[:, None] == numbers)[None, None]
-        mask = mask | torch.eye(taken, dtype=torch.bool) if batch["to_itself"] else mask & ~torch.eye(taken).bool()
-        mask = mask | (torch.eye(taken).bool() & ~mask.any(-1, keepdim=True))
+        mask = mask | torch.eye(size, dtype=torch.bool) if batch["to_itself"] else mask & ~torch.eye(size).bool()
+        mask = mask | (torch.eye(size).bool() & ~mask.any(-1, keepdim=True))
         mean = encoder.config.pooling == "mean"  # type: ignore[attr-defined]
-        vectors = [[states[one].mean(0)] if mean else list(states[one][:leaders]) for one in mine]
+        vectors = [[states[row].mean(0)] if mean else list(states[row][:leaders]) for row in mine]
         read = [
             cross.layers[n % len(cross.layers)](torch.stack([vector[n] for vector in vectors])[None], mask)[0]
             for n in range(leaders)
         ]
-        for place, one in enumerate(mine):
-            merged = torch.cat([torch.stack([of_token[place] for of_token in read]), states[one][leaders:]])
+        for number, row in enumerate(mine):
+            merged = torch.cat([torch.stack([of_token[number] for of_token in read]), states[row][leaders:]])
             logits = model.cls(objective.last(merged[None]))[0]
-            targets = flat[rows[one]]["targets"][: len(logits)]
+            targets = flat[rows[row]]["targets"][: len(logits)]
             total = total + nn.functional.cross_entropy(logits, targets, ignore_index=IGNORED, reduction="sum")
             count += int((targets != IGNORED).sum())
     return total / count
@@ -128,8 +134,11 @@ def test_gains_are_differences_of_losses_and_shares_those_of_attention() -> None
     everything = {**batch, "groups": torch.zeros_like(batch["documents"])}
     objective.watched = True
     loss = loss_of(encoder, objective, everything)
-    alone = {**batch, "groups": torch.arange(3).expand(2, 3), "to_itself": True}
-    losses = [slow_loss(encoder, objective, one).item() for one in (alone_groups(alone), everything_groups(everything))]
+    apart = {**batch, "groups": torch.arange(3).expand(2, 3), "to_itself": True}
+    losses = [
+        slow_loss(encoder, objective, grouped).item()
+        for grouped in (alone_groups(apart), everything_groups(everything))
+    ]
     within = slow_loss(encoder, objective, batch).item()
     assert loss.metrics["gain"].item() == pytest.approx(losses[0] - losses[1], abs=1e-5)
     assert loss.metrics["own_gain"].item() == pytest.approx(losses[0] - within, abs=1e-5)
@@ -154,35 +163,26 @@ def everything_groups(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_recomputed_activations_give_the_same_loss_and_gradient() -> None:
-    found = []
+    results = []
     for recompute in (False, True):
         encoder, objective = made()
         encoder.recompute = recompute
-        batch = corrupted(objective, batch_of(encoder))
-        loss = loss_of(encoder, objective, batch).value
+        loss = loss_of(encoder, objective, corrupted(objective, batch_of(encoder))).value
         loss.backward()
-        every = [*encoder.named_parameters(), *objective.named_parameters()]
-        found.append((loss.item(), {name: p.grad for name, p in every if p.grad is not None}))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
-    assert found[0][1].keys() == found[1][1].keys()
-    for name, gradient in found[0][1].items():
-        torch.testing.assert_close(found[1][1][name], gradient, atol=1e-6, rtol=1e-4)
+        parameters = [*encoder.named_parameters(), *objective.named_parameters()]
+        results.append({name: p.grad for name, p in parameters if p.grad is not None} | {"loss": loss.detach()})
+    torch.testing.assert_close(results[1], results[0], atol=1e-6, rtol=1e-4)
 
 
 def test_a_case_by_hand() -> None:
     """Every logit is 0 but that of token 22, log 2: it has 2 of V + 1 parts of the probability, any other token 1."""
     encoder, objective = made(probability=0.99)
-    head = encoder.document.model.cls.predictions.decoder
-    with torch.no_grad():
-        head.weight.zero_()
-        head.bias.zero_()
-        head.bias[22] = math.log(2)
+    parts = only_logit(encoder, 22, math.log(2)) + 1
     batch = corrupted(objective, batch_of(encoder, [[[22, 23, 24]], [[22, 26]]]))
     targets = torch.cat([chunk["targets"].flatten() for chunk in batch["sequences"]["chunks"]])
-    guessed = targets[targets != IGNORED].tolist()
-    assert 22 in guessed and len({*guessed}) > 1
-    parts = head.bias.numel() + 1
-    expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in guessed) / len(guessed)
+    masked = targets[targets != IGNORED].tolist()
+    assert 22 in masked and len({*masked}) > 1
+    expected = sum(math.log(parts) - math.log(2) * (token == 22) for token in masked) / len(masked)
     assert loss_of(encoder, objective, batch).value.item() == pytest.approx(expected, rel=1e-5)
 
 
@@ -193,12 +193,12 @@ def test_words_begin_anywhere_and_special_tokens_stand_still() -> None:
         objective.positions = Positions(starts, encoder)  # type: ignore[arg-type]
         begins, lasts = [], []
         for chunk in corrupted(objective, many)["sequences"]["chunks"]:
-            places, there = chunk["position_ids"], chunk["attention_mask"].bool()
-            assert (places[:, :2] == torch.tensor([0, 1])).all()
-            begins += places[:, 2].tolist()
-            lasts += places.masked_fill(~there, 0).amax(dim=1).tolist()
-            steps = places[:, 3:] - places[:, 2:-1]
-            assert (steps[there[:, 3:]] == 1).all()
+            positions, present = chunk["position_ids"], chunk["attention_mask"].bool()
+            assert (positions[:, :2] == torch.tensor([0, 1])).all()
+            begins += positions[:, 2].tolist()
+            lasts += positions.masked_fill(~present, 0).amax(dim=1).tolist()
+            steps = positions[:, 3:] - positions[:, 2:-1]
+            assert (steps[present[:, 3:]] == 1).all()
         assert min(begins) >= 2 and max(lasts) <= 19
         if few:
             assert len(set(begins)) == 1
@@ -219,12 +219,12 @@ def test_one_start_is_that_of_short_and_long_sequences() -> None:
     assert len(begins) > 10 and max(begins) <= 40 - 13
 
 
-def test_masked_places_come_first() -> None:
+def test_masked_positions_come_first() -> None:
     targets = torch.tensor([[IGNORED, 5, IGNORED, 7], [IGNORED] * 4, [1, IGNORED, IGNORED, IGNORED]])
-    chosen, places = masked_places(targets)
+    chosen, positions = masked_positions(targets)
     assert chosen.tolist() == [[True, True], [False, False], [True, False]]
-    assert places[chosen].tolist() == [1, 3, 0]
-    assert targets.gather(1, places)[chosen].tolist() == [5, 7, 1]
+    assert positions[chosen].tolist() == [1, 3, 0]
+    assert targets.gather(1, positions)[chosen].tolist() == [5, 7, 1]
 
 
 def test_a_batch_without_a_masked_token_has_a_loss_of_nothing() -> None:
@@ -237,12 +237,15 @@ def test_a_batch_without_a_masked_token_has_a_loss_of_nothing() -> None:
 def test_watched_it_tells_what_the_others_bring_and_the_loss_is_the_same() -> None:
     encoder, objective = made()
     batch = corrupted(objective, batch_of(encoder))
-    found = []
+    results = []
     for watched in (False, True):
         objective.watched = watched
         loss = loss_of(encoder, objective, batch)
-        found.append((loss.value.item(), set(loss.metrics)))
-    assert found == [(found[0][0], set()), (found[0][0], {"accuracy", "gain", "own_gain", "own_share", "own_chance"})]
+        results.append((loss.value.item(), set(loss.metrics)))
+    assert results == [
+        (results[0][0], set()),
+        (results[0][0], {"accuracy", "gain", "own_gain", "own_share", "own_chance"}),
+    ]
 
 
 def copies(draw: torch.Generator, samples: int = 32) -> list[list[list[int]]]:
@@ -273,27 +276,26 @@ def test_a_masked_word_that_stands_in_another_sequence_is_found_there_and_not_wi
         if cross
         else MaskedLanguageModel(MlmConfig(), encoder)
     )
-    objective.watched = True
     optimizer = torch.optim.AdamW([*encoder.parameters(), *objective.parameters()], lr=2e-3)
     draw, rights = torch.Generator().manual_seed(1), []
-    for _ in range(150):
+    for step in range(100):
+        objective.watched = step >= 80
         batch = masked_alone(batch_of(encoder, copies(draw), 10_000), encoder.vocabulary.tokens.mask)
         (chunk,) = batch["sequences"]["chunks"]
         if cross:
             loss = loss_of(encoder, objective, batch)
-            rights.append(loss.metrics["accuracy"].item())
+            rights += [loss.metrics["accuracy"].item()] if objective.watched else []
         else:
-            one = {**chunk, "mlm_targets": chunk["targets"]}
-            states, chosen = encoder.states(one), chunk["targets"] != IGNORED
-            loss = objective(encoder, states, one)
-            rights.append(
-                (encoder.token_logits(states[chosen]).argmax(-1) == chunk["targets"][chosen]).float().mean().item()
-            )
+            tokens = {**chunk, "mlm_targets": chunk["targets"]}
+            states, chosen = encoder.states(tokens), chunk["targets"] != IGNORED
+            loss = objective(encoder, states, tokens)
+            right = encoder.token_logits(states[chosen]).argmax(-1) == chunk["targets"][chosen]
+            rights.append(right.float().mean().item())
         optimizer.zero_grad()
         loss.value.backward()
         optimizer.step()
-    found = sum(rights[-20:]) / 20
-    assert found > 0.8 if cross else found < 2 / 16
+    accuracy = sum(rights[-20:]) / 20
+    assert accuracy > 0.8 if cross else accuracy < 2 / 16
 
 
 REFUSED: list[tuple[Any, str]] = [
@@ -332,10 +334,10 @@ def test_flops_are_those_of_every_layer() -> None:
     read = 2 * (width * width + width)
     asking = 2 * (width * width + width) + 2 * width * inner + inner + width + 4 * width
     lengths = torch.tensor([5.0, 6.0])
-    own = 6 * 11 * (read + 0.4 * (asking + width * (width + words - 1))) + 12 * 0.4 * width * float(
+    last_layer = 6 * 11 * (read + 0.4 * (asking + width * (width + words - 1))) + 12 * 0.4 * width * float(
         lengths.square().sum()
     )
     assert encoder.cross is not None
     across = float(encoder.cross.flops(torch.tensor([2])))
-    assert float(objective.flops(batch)) == pytest.approx(own + across)
+    assert float(objective.flops(batch)) == pytest.approx(last_layer + across)
     assert float(encoder.flops(batch)) == float(encoder.layer_flops(lengths))

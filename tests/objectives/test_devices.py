@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
-from contexture.encoders.base import Encoder
-from contexture.objectives.simcse.objective import contrast
-from tests.encoders.toys import build
-from tests.objectives.losses import bitext_loss, bitext_pairs, in_batch_loss, neighbour_loss, neighbours, pairs, towers
+from contexture.objectives.simcse import contrast
+from tests.objectives.losses import CASES
 from tests.objectives.two_ranks import VIEWS, cross_thought, cross_thought_batch
 
 pytestmark = pytest.mark.slow  # two processes import torch
@@ -38,32 +35,15 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(2)]
 
 
-def gradients(encoder: Encoder, loss: Tensor) -> dict[str, Tensor]:
-    loss.backward()
-    return {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}
-
-
-def check(ranks: list[dict[str, Any]], name: str, loss: Tensor, expected: dict[str, Tensor]) -> None:
-    """The mean of the ranks' losses is the whole's, and each has its gradient."""
-    assert float(ranks[0][name]["loss"] + ranks[1][name]["loss"]) / 2 == pytest.approx(loss.item(), abs=1e-5)
-    assert ranks[0][name]["gradient"].keys() == expected.keys()
-    for key, gradient in expected.items():
-        torch.testing.assert_close(ranks[0][name]["gradient"][key], gradient, atol=1e-5, rtol=1e-4)
-        torch.testing.assert_close(ranks[1][name]["gradient"][key], ranks[0][name]["gradient"][key], atol=0, rtol=0)
-
-
-@pytest.mark.parametrize("name", ["in_batch", "recomputed"])
-def test_in_batch_negatives_are_those_of_the_whole_batch(name: str, ranks: list[dict[str, Any]]) -> None:
-    encoder = towers(True)
-    loss = in_batch_loss(encoder, pairs(encoder, range(8), 10_000))
-    check(ranks, name, loss, gradients(encoder, loss))
-
-
-def test_neighbours_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
-    """A sentence's neighbour may be on the other rank, and the ranks have different numbers of them that have any."""
-    encoder = build("bidirectional", shared=False)
-    loss = neighbour_loss(encoder, neighbours(encoder, range(8)))
-    check(ranks, "neighbours", loss, gradients(encoder, loss))
+@pytest.mark.parametrize("name", CASES)
+def test_loss_and_gradient_are_those_of_the_whole_batch(name: str, ranks: list[dict[str, Any]]) -> None:
+    """Negatives, neighbours and further translations may be on the other rank; the ranks' losses are averaged."""
+    encoder = CASES[name].encoder()
+    loss, expected = CASES[name].gradients(encoder, 10_000)
+    parts = [result[name] for result in ranks]
+    assert float(parts[0]["loss"] + parts[1]["loss"]) / 2 == pytest.approx(loss.item(), abs=1e-5)
+    torch.testing.assert_close(parts[0]["gradient"], expected, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(parts[1]["gradient"], parts[0]["gradient"], atol=0, rtol=0)
 
 
 def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
@@ -71,32 +51,25 @@ def test_cross_thought_means_over_the_masked_tokens_of_the_whole_batch(ranks: li
     encoder, objective = cross_thought()
     batch = cross_thought_batch(encoder, objective, 0, 1)
     whole = objective(encoder, encoder.sequence_states(batch["sequences"]["chunks"]), batch).value
-    assert float(sum(found["cross_thought"] for found in ranks)) / 2 == pytest.approx(whole.item(), abs=1e-5)
-
-
-def test_translations_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
-    """One source has its two translations on different ranks."""
-    encoder = towers(True)
-    loss = bitext_loss(encoder, bitext_pairs(encoder, range(8), 10_000))
-    check(ranks, "bitext", loss, gradients(encoder, loss))
+    assert float(sum(result["cross_thought"] for result in ranks)) / 2 == pytest.approx(whole.item(), abs=1e-5)
 
 
 def test_other_views_are_those_of_the_whole_batch(ranks: list[dict[str, Any]]) -> None:
     views = VIEWS.clone().requires_grad_()
     whole = contrast(views[0], views[1], 0.1)
     whole.value.backward()
-    parts = [found["views"] for found in ranks]
+    parts = [gradient["views"] for gradient in ranks]
     assert float(sum(part["loss"] for part in parts)) / 2 == pytest.approx(whole.value.item(), abs=1e-5)
     assert float(sum(part["accuracy"] for part in parts)) / 2 == pytest.approx(float(whole.metrics["accuracy"]))
-    found = torch.cat([part["gradient"] for part in parts], dim=1) / 2
-    torch.testing.assert_close(found, views.grad, atol=1e-5, rtol=1e-4)
+    gradient = torch.cat([part["gradient"] for part in parts], dim=1) / 2
+    torch.testing.assert_close(gradient, views.grad, atol=1e-5, rtol=1e-4)
 
 
 def test_values_of_all_ranks_come_in_their_order(ranks: list[dict[str, Any]]) -> None:
-    for rank, found in enumerate(ranks):
-        assert found["several"] and found["first_row"] == 5 * rank
-        assert found["gathered"].tolist() == [[1, 2], [3, 4], [11, 12], [13, 14]]
-        assert found["numbers"].tolist() == [0, 7, 1, 7]
-        assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5], [10, 13], [11, 14], [12, 15]]
+    for rank, result in enumerate(ranks):
+        assert result["several"] and result["first_row"] == 5 * rank
+        assert result["gathered"].tolist() == [[1, 2], [3, 4], [11, 12], [13, 14]]
+        assert result["numbers"].tolist() == [0, 7, 1, 7]
+        assert result["turned"].tolist() == [[0, 3], [1, 4], [2, 5], [10, 13], [11, 14], [12, 15]]
         # Both ranks read this one's values: the first once, the second twice as strongly.
-        assert found["gathered_gradient"].tolist() == (3 * torch.arange(8.0).view(4, 2)[2 * rank :][:2]).tolist()
+        assert result["gathered_gradient"].tolist() == (3 * torch.arange(8.0).view(4, 2)[2 * rank :][:2]).tolist()

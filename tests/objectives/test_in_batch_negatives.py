@@ -6,11 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.base import Encoder
-from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives, in_batch_scores
+from contexture.objectives.settings import InBatchNegativesConfig
 from tests.encoders.toys import build
-from tests.objectives.losses import in_batch_loss, pairs, towers
+from tests.objectives.losses import CASES, pairs, towers
 
 
 def objective(**settings: bool) -> InBatchNegatives:
@@ -60,38 +59,27 @@ def test_what_is_no_negative_does_not_count_and_the_own_document_always_does() -
     batch = {"document_ids": torch.arange(3), "no_negatives": torch.eye(3).bool()}
     batch["no_negatives"][0, 1] = True
     loss = objective()(nn.Identity(), states, batch)
-    one, two = (math.log(1 + others * math.exp(-2)) for others in (1, 2))
-    assert float(loss.value) == pytest.approx((one + 2 * two) / 3)
+    with_one, with_two = (math.log(1 + negatives * math.exp(-2)) for negatives in (1, 2))
+    assert float(loss.value) == pytest.approx((with_one + 2 * with_two) / 3)
 
 
-def gradients(model: Encoder, tokens_at_once: int) -> tuple[float, dict[str, Tensor]]:
-    model.zero_grad()
-    loss = in_batch_loss(model, pairs(model, range(8), tokens_at_once))
-    loss.backward()
-    return float(loss.detach()), {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
-
-
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("name", ["in_batch", "in_batch, two networks", "bitext"])
 @pytest.mark.parametrize("tokens_at_once", [1, 40, 90, 10_000])
-def test_gradient_caching_is_exact_for_any_chunk(tokens_at_once: int, shared: bool) -> None:
-    model = towers(shared)
-    loss, expected = gradients(model, 10_000)
+def test_gradient_caching_is_exact_for_any_chunk(tokens_at_once: int, name: str) -> None:
+    model = CASES[name].encoder()
+    loss, expected = CASES[name].gradients(model, 10_000)
     model.recompute = True
-    cached, found = gradients(model, tokens_at_once)
-    assert cached == pytest.approx(loss, abs=1e-5)
-    assert found.keys() == expected.keys()
-    for name in expected:
-        # Sums in another order: what is left of their rounding differs from processor to processor.
-        torch.testing.assert_close(found[name], expected[name], atol=3e-5, rtol=1e-4)
+    cached, actual = CASES[name].gradients(model, tokens_at_once)
+    assert float(cached) == pytest.approx(float(loss), abs=1e-5) and expected
+    # Sums in another order: what is left of their rounding differs from processor to processor.
+    torch.testing.assert_close(actual, expected, atol=3e-5, rtol=1e-4)
 
 
 def test_gradient_caching_keeps_one_chunk_in_memory() -> None:
     """No activation of a chunk outlives its forward pass but the vectors: saved tensors do not grow with the layers."""
     sizes = {}
     for recompute in (False, True):
-        model = towers(True)
-        model.recompute = recompute
-        saved = 0
+        model, saved = towers(recompute=recompute), 0
 
         def pack(tensor: Tensor) -> Tensor:
             nonlocal saved
@@ -116,7 +104,7 @@ def test_scores_are_not_rounded_under_autocast() -> None:
     queries, documents = 8 * torch.randn(2, 24, 16, generator=generator)
     expected, _ = in_batch_scores(queries, documents, torch.arange(24))
     with torch.autocast("cpu", torch.bfloat16):
-        found, _ = in_batch_scores(queries.bfloat16(), documents, torch.arange(24))
-    assert found.dtype == torch.float32
-    torch.testing.assert_close(found, queries.bfloat16().float() @ documents.T)
-    assert len(found[0].unique()) == 24 and expected.abs().max() > 256  # where bfloat16 has steps of 2
+        actual, _ = in_batch_scores(queries.bfloat16(), documents, torch.arange(24))
+    assert actual.dtype == torch.float32
+    torch.testing.assert_close(actual, queries.bfloat16().float() @ documents.T)
+    assert len(actual[0].unique()) == 24 and expected.abs().max() > 256  # where bfloat16 has steps of 2

@@ -9,9 +9,10 @@ from transformers import BertConfig, BertLMHeadModel
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, TransformerConfig
 from contexture.encoders.layout import text_layout
-from contexture.objectives.config import LmConfig, MlmConfig
 from contexture.objectives.lm import LanguageModel
+from contexture.objectives.settings import LmConfig, MlmConfig
 from tests.encoders.toys import build, sentences, subwords
+from tests.objectives.losses import only_logit
 
 LENGTHS = Lengths(query=12, document=12)
 TEXTS = [[20, 21, 22, 23], [30, 31], [24, 25, 26, 27, 28, 29, 30]]
@@ -24,33 +25,28 @@ def made() -> Encoder:
 def test_loss_is_that_of_a_decoder_of_transformers() -> None:
     encoder = made()
     batch = text_layout(sentences(*TEXTS), encoder.specials, 12)
-    found = LanguageModel(LmConfig(), encoder)(encoder, encoder.states(batch), batch).value
+    loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.states(batch), batch).value
     config: BertConfig = encoder.document.model.config
     peer = BertLMHeadModel(config).eval()
     peer.load_state_dict(encoder.document.model.state_dict(), strict=False)
     labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
     theirs = peer(batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss
-    assert found.item() == pytest.approx(theirs.item(), rel=1e-5)
+    assert loss.item() == pytest.approx(theirs.item(), rel=1e-5)
 
 
 def test_a_case_by_hand() -> None:
     """Every logit is 0 but that of [SEP], log 3: of V + 2 parts of the probability it has 3."""
     encoder = made()
-    head = encoder.document.model.cls.predictions.decoder
-    with torch.no_grad():
-        head.weight.zero_()
-        head.bias.zero_()
-        head.bias[encoder.vocabulary.tokens.sep] = math.log(3)
+    parts = math.log(only_logit(encoder, encoder.vocabulary.tokens.sep, math.log(3)) + 2)
     batch = text_layout(sentences([20, 21]), encoder.specials, 12)
-    found = LanguageModel(LmConfig(), encoder)(encoder, encoder.states(batch), batch).value
-    parts = math.log(subwords().tokens.vocab_size + 2)
-    assert found.item() == pytest.approx((2 * parts + parts - math.log(3)) / 3, rel=1e-5)
+    loss = LanguageModel(LmConfig(), encoder)(encoder, encoder.states(batch), batch).value
+    assert loss.item() == pytest.approx((2 * parts + parts - math.log(3)) / 3, rel=1e-5)
 
 
 def test_no_token_sees_the_next_and_the_last_state_is_the_vector() -> None:
     encoder = made()
-    one, other = (text_layout(sentences(words), encoder.specials, 12) for words in ([20, 21, 22], [20, 21, 40]))
-    states = [encoder.states(batch)[0] for batch in (one, other)]
+    first, other = (text_layout(sentences(words), encoder.specials, 12) for words in ([20, 21, 22], [20, 21, 40]))
+    states = [encoder.states(batch)[0] for batch in (first, other)]
     assert torch.equal(states[0][:3], states[1][:3]) and not torch.allclose(states[0][3:], states[1][3:])
     vectors = encoder(encoder.batch(sentences(*TEXTS), "document", 40), "document")
     batch = text_layout(sentences(*TEXTS), encoder.specials, 12)
@@ -59,7 +55,7 @@ def test_no_token_sees_the_next_and_the_last_state_is_the_vector() -> None:
 
 
 def test_encoders_that_see_too_much_or_too_little_are_refused() -> None:
-    with pytest.raises(ValueError, match="guesses the next token, which the encoder would see"):
+    with pytest.raises(ValueError, match="predicts the next token, which the encoder would see"):
         LmConfig().check(TransformerConfig(), LENGTHS)
-    with pytest.raises(ValueError, match="guesses tokens from both sides"):
+    with pytest.raises(ValueError, match="predicts tokens from both sides"):
         MlmConfig().check(TransformerConfig(pooling="last"), LENGTHS)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.layout import text_layout
-from contexture.objectives.config import MlmConfig
 from contexture.objectives.masking import IGNORED, mask_tokens
 from contexture.objectives.mlm import MaskedLanguageModel
+from contexture.objectives.settings import MlmConfig
 from tests.encoders.toys import TOKENS, TRAINED, build, sentences, subwords
 
 VOCABULARY, MASK = 200, 4
@@ -20,7 +20,7 @@ SPECIAL[:5] = True
 def test_shares_are_those_of_bert() -> None:
     """15% chosen; of those 80% masked, 10% replaced, 10% kept: all within four standard deviations."""
     ids = torch.randint(5, VOCABULARY, (500, 400), generator=torch.Generator().manual_seed(0))
-    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, MlmConfig(), torch.Generator().manual_seed(1))
+    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.15, torch.Generator().manual_seed(1))
     chosen = targets != IGNORED
     n = chosen.sum().item()
     masked = ((corrupted == MASK) & chosen).sum().item() / n
@@ -43,13 +43,12 @@ def test_shares_are_those_of_bert() -> None:
 @given(st.integers(0, 2**31), st.floats(0.05, 0.95))
 def test_what_is_not_chosen_stays_and_special_tokens_are_never_chosen(seed: int, probability: float) -> None:
     ids = torch.randint(0, VOCABULARY, (4, 30), generator=torch.Generator().manual_seed(seed))
-    config = MlmConfig(probability=probability)
-    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, config, torch.Generator().manual_seed(seed))
+    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, probability, torch.Generator().manual_seed(seed))
     chosen = targets != IGNORED
     assert torch.equal(corrupted[~chosen], ids[~chosen])
     assert torch.equal(targets[chosen], ids[chosen])
     assert not (chosen & SPECIAL[ids]).any()
-    again, _ = mask_tokens(ids, SPECIAL, MASK, config, torch.Generator().manual_seed(seed))
+    again, _ = mask_tokens(ids, SPECIAL, MASK, probability, torch.Generator().manual_seed(seed))
     assert torch.equal(corrupted, again)
 
 
@@ -71,10 +70,10 @@ def test_loss_is_that_of_the_whole_model_and_only_masked_positions_get_logits() 
     with torch.no_grad():
         reference = model(**batch, labels=targets).loss
         hook = model.cls.register_forward_hook(lambda _, inputs, __: seen.append(inputs[0].shape[0]))
-        loss = objective(encoder, encoder.states(batch), batch | {"mlm_targets": targets}).value
-        nothing = objective(
-            encoder, encoder.states(batch), batch | {"mlm_targets": torch.full_like(ids, IGNORED)}
-        ).value
+        loss, nothing = (
+            objective(encoder, encoder.states(batch), batch | {"mlm_targets": labels}).value
+            for labels in (targets, torch.full_like(ids, IGNORED))
+        )
         hook.remove()
     assert loss.item() == pytest.approx(reference.item(), rel=1e-5)
     assert seen == [(targets != IGNORED).sum().item(), 0]
@@ -88,12 +87,12 @@ def test_padding_and_words_without_an_embedding_are_never_to_be_guessed() -> Non
     texts = sentences([5, TRAINED, 6, TRAINED + 4], [7, TOKENS.unk], [TRAINED + 1])
     batch = text_layout(texts, encoder.specials, 10)
     for seed in range(9):
-        found = objective.corrupt(batch, torch.Generator().manual_seed(seed))
-        chosen = found["mlm_targets"] != IGNORED
+        corrupted = objective.corrupt(batch, torch.Generator().manual_seed(seed))
+        chosen = corrupted["mlm_targets"] != IGNORED
         assert set(batch["input_ids"][chosen].tolist()) <= {5, 6, 7}
-        assert torch.equal(found["input_ids"][~chosen], batch["input_ids"][~chosen])
-        assert torch.isfinite(objective(encoder, encoder.states(found), found).value)
-    assert found["attention_mask"] is batch["attention_mask"]
+        assert torch.equal(corrupted["input_ids"][~chosen], batch["input_ids"][~chosen])
+        assert torch.isfinite(objective(encoder, encoder.states(corrupted), corrupted).value)
+    assert corrupted["attention_mask"] is batch["attention_mask"]
 
 
 def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
@@ -107,17 +106,12 @@ def test_flops_of_the_logits_of_as_many_tokens_as_are_masked() -> None:
     assert float(objective.flops({**batch, "maskable": maskable})) == pytest.approx(0.5 * 2 * per_masked)
 
 
-def test_shares_that_exceed_the_whole_are_refused() -> None:
-    with pytest.raises(ValueError, match="together at most 1"):
-        MlmConfig(mask_share=0.9, random_share=0.2)
-
-
 @given(st.lists(st.lists(st.integers(0, 6), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(0, 99))
 def test_only_eligible_tokens_are_masked_and_repeated_ones_together(rows: list[list[int]], seed: int) -> None:
     """Ids 20 … 26, of which the even ones are eligible."""
     ids = torch.tensor(rows) + 20
-    config, generator = MlmConfig(probability=0.5), torch.Generator().manual_seed(seed)
-    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, config, generator, eligible=ids % 2 == 0)
+    generator = torch.Generator().manual_seed(seed)
+    corrupted, targets = mask_tokens(ids, SPECIAL, MASK, 0.5, generator, eligible=ids % 2 == 0)
     for row, changed, target in zip(ids.tolist(), corrupted.tolist(), targets.tolist(), strict=True):
         for token in set(row):
             masked = {target[i] != IGNORED for i, other in enumerate(row) if other == token}
@@ -129,9 +123,9 @@ def test_only_eligible_tokens_are_masked_and_repeated_ones_together(rows: list[l
 
 def test_as_many_eligible_tokens_are_masked_as_the_probability_says() -> None:
     ids = torch.arange(20, 60).expand(500, 40)
-    config, eligible = MlmConfig(probability=0.3), torch.arange(40).expand(500, 40) < 10
+    eligible = torch.arange(40).expand(500, 40) < 10
     special = torch.zeros(100, dtype=torch.bool)
-    _, targets = mask_tokens(ids, special, MASK, config, torch.Generator().manual_seed(0), eligible)
+    _, targets = mask_tokens(ids, special, MASK, 0.3, torch.Generator().manual_seed(0), eligible)
     assert float((targets != IGNORED).float().sum()) == pytest.approx(0.3 * 5000, rel=0.1)
 
 
@@ -146,8 +140,8 @@ def test_words_begin_anywhere_in_the_table_of_positions() -> None:
         positions = objective.corrupt(batch, torch.Generator().manual_seed(0))["position_ids"]
         assert (positions[:, 0] == 0).all() and (positions[:, 2:] - positions[:, 1:-1] == 1).all()
         begins[starts] = set(positions[:, 1].tolist())
-    assert begins["fixed"] == {1} and len(begins["one"]) == 1 and len(begins["each"]) > 20
-    assert min(begins["each"]) >= 1 and max(begins["each"]) <= 40 - 4
+    assert begins["fixed"] == {1} and len(begins["one"]) == 1
+    assert len(begins["each"]) > 20 and begins["each"] <= set(range(1, 40 - 3))
 
 
 def test_words_that_begin_elsewhere_need_short_sequences() -> None:

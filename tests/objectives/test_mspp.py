@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from contexture.encoders.config import TransformerConfig
-from contexture.objectives.config import MsppConfig
 from contexture.objectives.mspp import MultiSentencesInParagraph
+from contexture.objectives.settings import MsppConfig
 from tests.encoders.toys import build
 
 ENCODER = build(TransformerConfig(hidden_size=2, layers=1, heads=1, intermediate_size=2))
@@ -37,10 +37,10 @@ def test_empty_slots_count_for_nothing() -> None:
     objective = MultiSentencesInParagraph(MsppConfig(), ENCODER)
     states = torch.tensor([[[9.0, 9.0], [7.0, 7.0], [1.0, 2.0], [3.0, 0.0]]])
     batch = {"pooling": torch.eye(4)[[0, 2, 3]].unsqueeze(0), "labels": torch.tensor([[1, -100]])}
-    alone = {"pooling": batch["pooling"][:, :2], "labels": batch["labels"][:, :1]}
-    found, expected = (objective(ENCODER, states, some) for some in (batch, alone))
-    assert found.value.item() == pytest.approx(expected.value.item())
-    assert found.metrics == expected.metrics
+    without = {"pooling": batch["pooling"][:, :2], "labels": batch["labels"][:, :1]}
+    loss, expected = (objective(ENCODER, states, slots) for slots in (batch, without))
+    assert loss.value.item() == pytest.approx(expected.value.item())
+    assert loss.metrics == expected.metrics
     nothing = objective(ENCODER, states, batch | {"labels": torch.tensor([[-100, -100]])})
     assert nothing.metrics["accuracy"].item() == 0
 

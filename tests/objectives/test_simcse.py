@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from contexture.objectives.simcse.config import SimcseConfig
-from contexture.objectives.simcse.objective import Simcse, contrast
+from contexture.objectives.settings import SimcseConfig
+from contexture.objectives.simcse import Simcse, contrast
 from contexture.streams.sentences.batches import sentence_batch
 from tests.encoders.toys import build, sentences
 

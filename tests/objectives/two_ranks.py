@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,8 @@ from contexture.encoders.base import Encoder
 from contexture.objectives.cross_thought import CrossThought
 from contexture.objectives.devices import first_row, gathered, several
 from contexture.objectives.masking import IGNORED
-from contexture.objectives.simcse.objective import contrast
-from tests.encoders.toys import build
-from tests.objectives.losses import (
-    bitext_loss,
-    bitext_pairs,
-    bitext_vectors,
-    in_batch_loss,
-    neighbour_loss,
-    neighbours,
-    pairs,
-    towers,
-    vectors,
-)
+from contexture.objectives.simcse import contrast
+from tests.objectives.losses import CASES, Case, vectors
 from tests.objectives.test_cross_thought import batch_of, made
 
 #: First and second vectors of six sentences, three for each rank.
@@ -64,46 +52,39 @@ class Encodes(nn.Module):
         self.encoder = encoder
 
     def forward(self, batch: dict[str, Any]) -> dict[str, Tensor]:
-        if "ids" in batch:
-            return bitext_vectors(self.encoder, batch)
         return vectors(self.encoder, batch)
 
 
-def trained(encoder: Encoder, batch: dict[str, Any], loss_of: Callable[..., Tensor]) -> dict[str, Any]:
+def trained(case: Case, rank: int) -> dict[str, Any]:
     """The loss of this rank, and the gradient that all ranks average to."""
+    encoder = case.encoder()
+    batch = case.batch(encoder, range(rank * 4, rank * 4 + 4), 40)
     parallel = nn.parallel.DistributedDataParallel(Encodes(encoder))  # averages for as long as it is there
-    loss = loss_of(encoder, batch, parallel(batch))
+    loss = case.loss(encoder, batch, parallel(batch))
     loss.backward()
     gradient = {name: p.grad for name, p in encoder.named_parameters() if p.grad is not None}
     return {"loss": loss.detach(), "gradient": gradient}
 
 
 def found_by(rank: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"several": several(), "first_row": first_row(5)}
+    results: dict[str, Any] = {"several": several(), "first_row": first_row(5)}
     mine = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).add_(10 * rank).requires_grad_()
     everything = gathered(mine)
     ((rank + 1) * everything * torch.arange(8.0).view(4, 2)).sum().backward()
-    found["gathered"], found["gathered_gradient"] = everything.detach(), mine.grad
-    found["numbers"] = gathered(torch.tensor([rank, 7]))
-    found["turned"] = gathered(torch.arange(6).view(2, 3).T + 10 * rank)  # not contiguous
-    for recompute in (False, True):
-        model = towers(True)
-        model.recompute = recompute
-        batch = pairs(model, range(rank * 4, rank * 4 + 4), 40)
-        found["recomputed" if recompute else "in_batch"] = trained(model, batch, in_batch_loss)
-    model = towers(True)
-    mine_of_both = bitext_pairs(model, range(rank * 4, rank * 4 + 4), 40)
-    found["bitext"] = trained(model, mine_of_both, bitext_loss)
-    words = build("bidirectional", shared=False)
-    found["neighbours"] = trained(words, neighbours(words, range(rank * 4, rank * 4 + 4)), neighbour_loss)
+    results["gathered"], results["gathered_gradient"] = everything.detach(), mine.grad
+    results["numbers"] = gathered(torch.tensor([rank, 7]))
+    results["turned"] = gathered(torch.arange(6).view(2, 3).T + 10 * rank)  # not contiguous
+    results |= {name: trained(case, rank) for name, case in CASES.items()}
     cross, objective = cross_thought()
     batch = cross_thought_batch(cross, objective, rank)
-    found["cross_thought"] = objective(cross, cross.sequence_states(batch["sequences"]["chunks"]), batch).value.detach()
+    results["cross_thought"] = objective(
+        cross, cross.sequence_states(batch["sequences"]["chunks"]), batch
+    ).value.detach()
     views = VIEWS[:, rank * 3 : rank * 3 + 3].clone().requires_grad_()
     loss = contrast(views[0], views[1], 0.1)
     loss.value.backward()
-    found["views"] = {"loss": loss.value.detach(), "gradient": views.grad, "accuracy": loss.metrics["accuracy"]}
-    return found
+    results["views"] = {"loss": loss.value.detach(), "gradient": views.grad, "accuracy": loss.metrics["accuracy"]}
+    return results
 
 
 def main(rank: int, port: str, folder: Path) -> None:

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from tests.streams.make import WORDS, made_up_paragraphs, table
+from tests.streams.make import WORDS, made_up_paragraphs, saved, table
 from tests.training.fixtures import examples, tokenizer, training
 
 __all__ = ["examples", "tokenizer", "training"]
@@ -28,6 +28,4 @@ def paragraphs(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="session")
 def documents(paragraphs: DataFrame, vocabulary: Path, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     """The documents table, read from disk as the samplers ask."""
-    folder = str(tmp_path_factory.mktemp("documents") / "table")
-    tokenize_paragraphs(paragraphs, vocabulary).write.parquet(folder)
-    return paragraphs.sparkSession.read.parquet(folder)
+    return saved(tokenize_paragraphs(paragraphs, vocabulary), tmp_path_factory.mktemp("documents") / "table")

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,8 +37,8 @@ class Made(NamedTuple):
             if text.startswith(word, start)
         ]
         links.sort(key=lambda link: link[1])
-        place = (self.section_index, self.section, self.paragraph_index)
-        return self.doc_id, self.title, *place, text, self.sentences, links
+        section = (self.section_index, self.section)
+        return self.doc_id, self.title, *section, self.paragraph_index, text, self.sentences, links
 
 
 def table(spark: SparkSession, paragraphs: list[Made]) -> DataFrame:
@@ -61,18 +62,18 @@ def made_up_paragraphs(documents: int = 24, seed: int = 3) -> list[Made]:
 def settings(spark: SparkSession, **values: str) -> Iterator[None]:
     """Spark settings for a while; "__" in a name stands for "."."""
     names = {key: key.replace("__", ".") for key in values}
-    before = {name: spark.conf.get(name) for name in names.values()}
+    previous = {name: spark.conf.get(name) for name in names.values()}
     for key, value in values.items():
         spark.conf.set(names[key], value)
     yield
-    for name, old in before.items():
+    for name, old in previous.items():
         if old is not None:
             spark.conf.set(name, old)
 
 
 def the_same_however_cut(spark: SparkSession, files: int, make: Callable[[int], DataFrame]) -> list[Row]:
     """The rows of a table made of inputs of so many partitions: the same in `files` partitions, however Spark works."""
-    found = []
+    results = []
     for partitions, shuffles, adaptive, batch in ((3, "7", "false", "1"), (1, "2", "true", "0")):
         with settings(
             spark,
@@ -83,12 +84,24 @@ def the_same_however_cut(spark: SparkSession, files: int, make: Callable[[int], 
         ):
             rows = make(partitions).rdd.glom().collect()
         assert len(rows) == files
-        found.append(rows)
-    assert found[0] == found[1]
-    return [row for part in found[0] for row in part]
+        results.append(rows)
+    assert results[0] == results[1]
+    return [row for part in results[0] for row in part]
+
+
+def saved(rows: DataFrame, folder: Path) -> DataFrame:
+    """The rows, read from disk."""
+    rows.write.parquet(str(folder))
+    return rows.sparkSession.read.parquet(str(folder))
 
 
 def written(rows: DataFrame, folder: Path) -> list[list[dict[str, Any]]]:
     """What training reads: the rows of each file, the files in the order of their names."""
-    rows.write.parquet(str(folder))
+    saved(rows, folder)
     return [pq.read_table(file).to_pylist() for file in sorted(folder.glob("*.parquet"))]
+
+
+def sentences_of(passage: Row) -> list[list[int]]:
+    """The sentences of a row of passages, as token ids."""
+    ends = [0, *accumulate(passage["sentence_lengths"])]
+    return [passage["tokens"][start:end] for start, end in pairwise(ends)]

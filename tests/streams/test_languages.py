@@ -15,25 +15,25 @@ def rows_of(spark: SparkSession, counts: dict[str, int]) -> DataFrame:
 
 def test_languages_by_counts(spark: SparkSession) -> None:
     counts = {"en": 3000, "fr": 300, "el": 30}
-    found = smoothed(rows_of(spark, counts), "document", ("document", "position"), 0.3, 7)
-    taken = [(row["document"], row[COPY]) for row in found.collect()]
-    by_language = Counter(document.split(":")[0] for document, _ in taken)
+    smooth = smoothed(rows_of(spark, counts), "document", ("document", "position"), 0.3, 7)
+    copied = [(row["document"], row[COPY]) for row in smooth.collect()]
+    by_language = Counter(document.split(":")[0] for document, _ in copied)
     weights = {language: count**0.3 for language, count in counts.items()}
     for language, weight in weights.items():
         assert by_language[language] == pytest.approx(3330 * weight / sum(weights.values()), rel=0.05)
-    assert len(set(taken)) == len(taken)
-    copies = Counter(document for document, _ in taken if document.startswith("el"))
+    assert len(set(copied)) == len(copied)
+    copies = Counter(document for document, _ in copied if document.startswith("el"))
     assert len(copies) == 30 and max(copies.values()) - min(copies.values()) <= 1
-    assert max(copy for _, copy in taken) == max(copies.values())
+    assert max(copy for _, copy in copied) == max(copies.values())
 
 
 def test_the_same_on_any_number_of_partitions(spark: SparkSession) -> None:
-    rows, place = rows_of(spark, {"en": 400, "fr": 40}), ("document", "position")
-    found = [
-        sorted(map(tuple, smoothed(rows.repartition(count), "document", place, 0.5, 7).collect())) for count in (1, 5)
+    rows, key = rows_of(spark, {"en": 400, "fr": 40}), ("document", "position")
+    results = [
+        sorted(map(tuple, smoothed(rows.repartition(count), "document", key, 0.5, 7).collect())) for count in (1, 5)
     ]
-    assert found[0] == found[1]
-    assert sorted(map(tuple, smoothed(rows, "document", place, 0.5, 8).collect())) != found[0]
+    assert results[0] == results[1]
+    assert sorted(map(tuple, smoothed(rows, "document", key, 0.5, 8).collect())) != results[0]
 
 
 def test_languages_without_text_are_named_whatever_their_region(spark: SparkSession) -> None:

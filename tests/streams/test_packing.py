@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from contexture.streams.packing import pack_passages, pack_sentences
 from contexture.streams.tokens import tokenize_paragraphs
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import Made, table, the_same_however_cut
+from tests.streams.make import Made, sentences_of, table, the_same_however_cut
 
 TOKENS, FILES = 32, 3
 
@@ -93,12 +93,11 @@ def test_every_sentence_of_every_page_is_in_one_passage(documents: DataFrame, pa
             size = len(row["tokens"]) + len(row["title_tokens"]) + 3
             assert size <= TOKENS or len(row["sentence_lengths"]) == 1
             assert len(row["links"]) == len(set(row["links"]))
-            start, own = 0, []
-            for length in row["sentence_lengths"]:
-                own.append((row["section_index"], row["tokens"][start : start + length]))
-                start += length
-            assert {target for *place, target in linked if tuple(place) in own} - {row["doc_id"]} == set(row["links"])
-            packed += own
+            of_passage = [(row["section_index"], sentence) for sentence in sentences_of(row)]
+            assert {target for *rest, target in linked if tuple(rest) in of_passage} - {row["doc_id"]} == set(
+                row["links"]
+            )
+            packed += of_passage
         assert packed == said
 
 

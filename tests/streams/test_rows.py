@@ -41,12 +41,12 @@ def test_any_stretch_is_the_same_stretch_of_the_stream(examples: Path) -> None:
 
 
 def test_rows_in_their_order_begin_anew_at_the_end(examples: Path) -> None:
-    rows = OrderedRows(examples / "sentences", ["document", "position"])
-    own = [(f"d{document}", place) for document, size in enumerate(DOCUMENTS) for place in range(size)]
+    rows = OrderedRows(examples / "sentences", ["document", "position"], 0)
+    in_order = [(f"d{document}", position) for document, size in enumerate(DOCUMENTS) for position in range(size)]
     for start, count in ((0, 90), (3, 20), (85, 12), (89, 100), (360, 5)):
-        found = rows.take(start, count)
-        expected = [own[(start + place) % 90] for place in range(count)]
-        assert list(zip(*(found[name].to_pylist() for name in ("document", "position")), strict=True)) == expected
+        table = rows.take(start, count)
+        expected = [in_order[(start + position) % 90] for position in range(count)]
+        assert list(zip(*(table[name].to_pylist() for name in ("document", "position")), strict=True)) == expected
 
 
 def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_no_examples_is_an_error_that_names_the_folder(tmp_path: Path) -> None:
         ShuffledRows(tmp_path, ["labels"], seed=0)
     write_sentences([], tmp_path / "none")
     with pytest.raises(NothingToReadError, match="none: no examples in these files"):
-        OrderedRows(tmp_path / "none", ["tokens"])
+        OrderedRows(tmp_path / "none", ["tokens"], 0)
 
 
 #: A run that reads two streams whose rows are independent of one another, and two whose texts are negatives.
@@ -67,10 +67,10 @@ def system(**pretrain: Any) -> SystemConfig:
 
 
 def streams(config: SystemConfig, examples: Path, tokenizer: Path, rank: int = 0) -> tuple[dict[str, Stream], int]:
-    told = config.pretraining("all")
-    needs = needs_of(told.streams, told.lengths)
-    encoder = build_encoder(told.encoder, told.lengths, Vocabulary.load(tokenizer), needs)
-    (stage,), passes = open_stages(told, 0, files_of(config, examples, tokenizer, None), encoder, rank)
+    pretraining = config.pretraining("all")
+    needs = needs_of(pretraining.streams, pretraining.lengths)
+    encoder = build_encoder(pretraining.encoder, pretraining.lengths, Vocabulary.load(tokenizer), needs)
+    (stage,), passes = open_stages(pretraining, 0, files_of(config, examples, tokenizer, None), encoder, rank)
     return stage, passes
 
 
@@ -82,27 +82,10 @@ def texts(batch: dict[str, Any]) -> list[Ids]:
     return sorted(sum(parts, ()) for parts in zip(*sides, strict=True))
 
 
-@pytest.mark.parametrize("name", ["joint", "pairs", "contiguous", "sentences"])
-def test_ranks_and_passes_share_out_the_rows_of_a_step(name: str, examples: Path, tokenizer: Path) -> None:
-    config = system(devices=2, micro_batch_size=2)
-    whole, _ = streams(system(), examples, tokenizer)
-    for step in (0, 3):
-        parts = []
-        for rank in range(2):
-            mine, passes = streams(config, examples, tokenizer, rank)
-            assert passes == 3
-            seen = [mine[name].batch(step, part) for part in range(passes if mine[name].splits else 1)]
-            assert {len(texts(batch)) for batch in seen} == ({2} if mine[name].splits else {6})
-            parts += [row for batch in seen for row in texts(batch)]
-            other = streams(config, examples, tokenizer, 1 - rank)[0][name]
-            assert texts(other.batch(step, 0, rank)) == texts(seen[0])
-        assert sorted(parts) == texts(whole[name].batch(step, 0))
-
-
 def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(examples: Path, tokenizer: Path) -> None:
-    found, passes = streams(system(micro_batch_size=3), examples, tokenizer)
+    opened, passes = streams(system(micro_batch_size=3), examples, tokenizer)
     batches = MixedBatches(
-        lambda step: {name: found[name] for name in (["joint", "pairs"] if step else ["pairs"])}, range(3), passes
+        lambda step: {name: opened[name] for name in (["joint", "pairs"] if step else ["pairs"])}, range(3), passes
     )
     assert len(batches) == 12 and passes == 4
     assert [set(batch) for batch in batches] == [
@@ -114,11 +97,11 @@ def test_texts_that_are_negatives_of_one_another_come_whole_in_the_first_pass(ex
 
 
 def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, tokenizer: Path) -> None:
-    one, passes = streams(system(micro_batch_size=6), examples, tokenizer)
-    two, _ = streams(system(micro_batch_size=6), examples, tokenizer)
+    first, passes = streams(system(micro_batch_size=6), examples, tokenizer)
+    second, _ = streams(system(micro_batch_size=6), examples, tokenizer)
     whole, later = (
-        MixedBatches(lambda _, found=found: found, steps, passes)  # type: ignore[misc]
-        for found, steps in ((one, range(4)), (two, range(2, 4)))
+        MixedBatches(lambda _, opened=opened: opened, steps, passes)  # type: ignore[misc]
+        for opened, steps in ((first, range(4)), (second, range(2, 4)))
     )
     assert len(later) == 4
     for index in range(4):
@@ -128,8 +111,8 @@ def test_a_resumed_run_sees_the_batches_it_would_have_seen(examples: Path, token
 
 def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: Path) -> None:
     """They come as they were told, and in their order."""
-    found, passes = streams(system(micro_batch_size=6), examples, tokenizer)
-    batches = MixedBatches(lambda _: found, range(4), passes)
+    opened, passes = streams(system(micro_batch_size=6), examples, tokenizer)
+    batches = MixedBatches(lambda _: opened, range(4), passes)
     loaded = list(DataLoader(batches, batch_size=None, num_workers=2))
     assert len(loaded) == 8 and set(loaded[0]) == {"joint", "pairs", "contiguous", "sentences"}
     torch.testing.assert_close(loaded, list(batches), rtol=0, atol=0)
@@ -137,11 +120,11 @@ def test_processes_that_prepare_batches_change_none(examples: Path, tokenizer: P
 
 def test_every_stream_may_have_a_batch_size_of_its_own(examples: Path, tokenizer: Path) -> None:
     run = RUNS["all"] | {"batch_size": {"pairs": 20, "joint": 8}}
-    found, _ = streams(mixed({"all": run}, 0.1), examples, tokenizer)
-    sizes = {name: len(texts(stream.batch(1, 0))) for name, stream in found.items()}
+    opened, _ = streams(mixed({"all": run}, 0.1), examples, tokenizer)
+    sizes = {name: len(texts(stream.batch(1, 0))) for name, stream in opened.items()}
     assert sizes == {"joint": 8, "pairs": 20, "contiguous": 12, "sentences": 12}
-    found, _ = streams(mixed({"all": run | {"batch_size": 30}}, 0.1), examples, tokenizer)
-    assert {len(texts(stream.batch(1, 0))) for stream in found.values()} == {30}
+    opened, _ = streams(mixed({"all": run | {"batch_size": 30}}, 0.1), examples, tokenizer)
+    assert {len(texts(stream.batch(1, 0))) for stream in opened.values()} == {30}
 
 
 def test_rows_that_passes_cannot_share_are_refused(examples: Path, tokenizer: Path) -> None:
@@ -150,8 +133,8 @@ def test_rows_that_passes_cannot_share_are_refused(examples: Path, tokenizer: Pa
 
 
 def test_a_text_has_a_negative(examples: Path, tokenizer: Path) -> None:
-    told = mixed({"all": schedule(in_batch_negatives=1) | {"batch_size": 2}}, devices=2)
+    config = mixed({"all": schedule(in_batch_negatives=1) | {"batch_size": 2}}, devices=2)
     with pytest.raises(ValueError, match="pairs: batch_size 2 on 2 devices: texts are negatives of one another"):
-        streams(told, examples, tokenizer)
-    run = replace(told.pretrain.runs["all"], batch_size=4)
-    streams(replace(told, pretrain=replace(told.pretrain, runs={"all": run})), examples, tokenizer)
+        streams(config, examples, tokenizer)
+    run = replace(config.pretrain.runs["all"], batch_size=4)
+    streams(replace(config, pretrain=replace(config.pretrain, runs={"all": run})), examples, tokenizer)

@@ -29,8 +29,8 @@ def test_each_sentence_becomes_its_token_ids_in_place(documents: DataFrame, voca
         titles[made.doc_id] = tokenizer.encode(made.title, add_special_tokens=False).ids
     rows = by_document(documents)
     fields = ("paragraph_index", "section_index", "sentences", "left_out")
-    found = {row["doc_id"]: [tuple(p[name] for name in fields) for p in row["paragraphs"]] for row in rows}
-    assert found == expected
+    actual = {row["doc_id"]: [tuple(p[name] for name in fields) for p in row["paragraphs"]] for row in rows}
+    assert actual == expected
     assert {row["doc_id"]: row["title_tokens"] for row in rows} == titles
     assert {row["doc_id"]: row["sentence_count"] for row in rows} == {
         doc_id: sum(len(part[2]) for part in parts) for doc_id, parts in expected.items()
@@ -85,12 +85,12 @@ def test_what_has_no_token_is_left_out(spark: SparkSession, vocabulary: Path) ->
 
 
 def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) -> None:
-    alone = sentences_alone(documents)
-    plan = alone._jdf.queryExecution().toString()
+    sentences = sentences_alone(documents)
+    plan = sentences._jdf.queryExecution().toString()
     assert "paragraph_index" in plan
     [schema] = {line.rpartition("ReadSchema: ")[2] for line in plan.splitlines() if "ReadSchema" in line}
     assert schema == "struct<doc_id:string,paragraphs:array<struct<paragraph_index:int,sentences:array<array<int>>>>>"
-    read = read_documents(alone.toArrow(), 4)
+    read = read_documents(sentences.toArrow(), 4)
     for document, row in zip(read, by_document(documents), strict=True):
         assert document.doc_id == row["doc_id"]
         assert document.paragraphs == [
@@ -99,8 +99,8 @@ def test_reading_cuts_sentences_and_reads_no_other_column(documents: DataFrame) 
 
 
 def test_sentences_of_another_text_are_refused(spark: SparkSession, vocabulary: Path) -> None:
-    *place, _, sentences, found = Made("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
-    row = (*place, "ember amb", sentences, found)
+    *start, _, sentences, found_links = Made("en:1", 3, ["amber"], links={"amber": "en:2"}).row()
+    row = (*start, "ember amb", sentences, found_links)
     damaged = spark.createDataFrame([row], table(spark, []).schema)
     with pytest.raises(Exception, match="page en:1, paragraph 3: a sentence is not in the paragraph's text"):
         tokenize_paragraphs(damaged, vocabulary).collect()

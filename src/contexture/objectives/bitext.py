@@ -8,8 +8,11 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import BitextObjectiveConfig
 from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.settings import BitextObjectiveConfig
+
+#: m, by which the score of the right translation is lowered before it must win (CMLM, section 4).
+MARGIN = 0.3
 
 
 class BitextRetrieval(Objective):
@@ -17,7 +20,7 @@ class BitextRetrieval(Objective):
 
     def __init__(self, config: BitextObjectiveConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.margin, self.scale, self.size = config.margin, config.scale, encoder.document.size
+        self.scale, self.size = config.scale, encoder.document.size
 
     def flops(self, batch: StreamBatch) -> float:
         """The products of all sentences with all translations of this device, both ways."""
@@ -25,7 +28,7 @@ class BitextRetrieval(Objective):
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """The loss of both ways together; also the share of sentences whose translation scores highest."""
-        return additive_margin(states["source"], states["target"], batch["ids"], self.margin, self.scale)
+        return additive_margin(states["source"], states["target"], batch["ids"], MARGIN, self.scale)
 
 
 def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float, scale: float | None = None) -> Loss:
@@ -37,15 +40,17 @@ def additive_margin(sources: Tensor, targets: Tensor, ids: Tensor, margin: float
     """
     if scale is not None:
         sources, targets = (nn.functional.normalize(side.float(), dim=1) for side in (sources, targets))
-    own = torch.arange(len(sources), device=sources.device)
-    right = own + first_row(len(sources))
-    there = gathered(ids)
-    again = torch.stack([one[:, None] == other for one in ids.T for other in there.T]).any(dim=0)
-    again[own, right] = False
+    rows = torch.arange(len(sources), device=sources.device)
+    right = rows + first_row(len(sources))
+    all_ids = gathered(ids)
+    repeated = torch.stack([one_side[:, None] == other_side for one_side in ids.T for other_side in all_ids.T]).any(
+        dim=0
+    )
+    repeated[rows, right] = False
     losses, hits = [], []
-    for asked, others in ((sources, targets), (targets, sources)):
-        scores = products(asked, gathered(others)).masked_fill(again, -torch.inf)
+    for queries, candidates in ((sources, targets), (targets, sources)):
+        scores = products(queries, gathered(candidates)).masked_fill(repeated, -torch.inf)
         hits.append((scores.argmax(dim=1) == right).float().mean())
-        lowered = scores.index_put((own, right), scores[own, right] - margin)
+        lowered = scores.index_put((rows, right), scores[rows, right] - margin)
         losses.append(nn.functional.cross_entropy(lowered if scale is None else scale * lowered, right))
     return Loss(losses[0] + losses[1], {"accuracy": (hits[0] + hits[1]) / 2})

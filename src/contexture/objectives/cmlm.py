@@ -10,8 +10,8 @@ from contexture.encoders.first_states import BERT_LIKE
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.projections import Projections
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import CmlmConfig
-from contexture.objectives.masking import IGNORED, Masking, guesses, guessing_loss
+from contexture.objectives.masking import IGNORED, Masking, masked_logits, prediction_loss
+from contexture.objectives.settings import CmlmConfig
 
 
 class ConditionalMaskedLanguageModel(Objective):
@@ -29,7 +29,7 @@ class ConditionalMaskedLanguageModel(Objective):
         family = network.model.config.model_type
         if family not in BERT_LIKE:
             raise ValueError(f"cmlm puts vectors before the embeddings of {sorted(BERT_LIKE)}, not of {family}")
-        self.masking, width, views = Masking(config, encoder), encoder.hidden_size, config.projections
+        self.masking, width, views = Masking(config.probability, encoder), encoder.hidden_size, config.projections
         # Those of an encoder that is their mean are its own, and saved with it.
         self.projections = None if encoder.projections is not None else Projections(views, width)
         self.join = nn.Linear((views + 1) * width, width) if config.skip else None
@@ -51,27 +51,27 @@ class ConditionalMaskedLanguageModel(Objective):
         return self.layer_flops(lengths + self.views) + heads
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
-        """Mean over the masked tokens; also, now and then, what share is guessed, and how much of it the vectors bring.
+        """Mean over the masked tokens; if watched also the share of right predictions, and what vectors add to it.
 
-        `conditioning_gain` is the share of masked tokens guessed rightly less that with another sequence's vector.
+        `conditioning_gain` is the share of masked tokens predicted rightly less that with another sequence's vector.
         """
-        logits, truth = self._guesses(encoder, states, batch)
+        logits, truth = self._predict(encoder, states, batch)
         metrics = {}
         if self.watched and len(states) > 1 and len(truth):
             right = (logits.argmax(-1) == truth).float().mean()
             with torch.no_grad(), torch.random.fork_rng([states.device] if states.is_cuda else []):
-                others, _ = self._guesses(encoder, states.roll(1, 0), batch)
-            metrics = {"accuracy": right, "conditioning_gain": right - (others.argmax(-1) == truth).float().mean()}
-        return Loss(guessing_loss(logits, truth), metrics)
+                swapped, _ = self._predict(encoder, states.roll(1, 0), batch)
+            metrics = {"accuracy": right, "conditioning_gain": right - (swapped.argmax(-1) == truth).float().mean()}
+        return Loss(prediction_loss(logits, truth), metrics)
 
-    def _guesses(self, encoder: Encoder, pooled: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
+    def _predict(self, encoder: Encoder, pooled: Tensor, batch: StreamBatch) -> tuple[Tensor, Tensor]:
         """Logits (M, V) of the masked tokens, given vectors (B, H) of their rows' neighbours, and what they are."""
         targets, projections = batch["cmlm_targets"], encoder.projections or self.projections
         assert projections is not None
         views: Tensor = projections(pooled)
         states = encoder.states(batch["second"], views)
         if self.join is None:
-            return guesses(encoder, states, targets)
+            return masked_logits(encoder, states, targets)
         chosen = targets != IGNORED
-        beside = views.flatten(1)[chosen.nonzero()[:, 0]]
-        return encoder.token_logits(self.join(torch.cat([states[chosen], beside], dim=1))), targets[chosen]
+        conditions = views.flatten(1)[chosen.nonzero()[:, 0]]
+        return encoder.token_logits(self.join(torch.cat([states[chosen], conditions], dim=1))), targets[chosen]

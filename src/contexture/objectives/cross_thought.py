@@ -13,10 +13,9 @@ from contexture.encoders.first_states import BERT_LIKE, attend
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.attended import attended_sequences
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import CrossThoughtConfig
 from contexture.objectives.devices import mean_of_all
-from contexture.objectives.masking import IGNORED, Masking
-from contexture.objectives.positions import Positions
+from contexture.objectives.masking import IGNORED, Masking, Positions
+from contexture.objectives.settings import CrossThoughtConfig
 
 
 class CrossThought(Objective):
@@ -34,7 +33,7 @@ class CrossThought(Objective):
             raise ValueError(
                 f"cross_thought has a last layer like those of {sorted(BERT_LIKE)}, not of {model.model_type}"
             )
-        self.config, self.masking = config, Masking(config, encoder)
+        self.masking = Masking(config.probability, encoder)
         self.positions, self.leaders = Positions(config.starts, encoder), network.leaders
         assert encoder.cross is not None
         self.last: Any = new_layer(network.base.encoder.layer[-1], encoder.config.scales_weights, encoder.cross.start)
@@ -89,7 +88,7 @@ class CrossThought(Objective):
 
         def predict(groups: Tensor, to_itself: bool) -> tuple[Tensor, Tensor, Tensor]:
             read = encoder.cross(table, present, groups, to_itself).flatten(0, 1)  # type: ignore[misc]
-            return self._guessed(encoder, read[grid][rows.argsort()], states, chunks)
+            return self._predict(encoder, read[grid][rows.argsort()], states, chunks)
 
         to_itself: bool = batch["to_itself"]
         loss, right, count = predict(batch["groups"], to_itself)
@@ -104,15 +103,15 @@ class CrossThought(Objective):
             metrics = {"accuracy": right / masked, **gains, **shares}
         return Loss(mean_of_all(loss, count), metrics)
 
-    def _guessed(
+    def _predict(
         self, encoder: Encoder, read: Tensor, states: Sequence[Tensor], chunks: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Sum of −log p over all masked tokens, how many are guessed rightly, and how many there are."""
+        """Sum of −log p over all masked tokens, how many are predicted rightly, and how many there are."""
         losses, rights = [], []
         for state, chunk, mine in zip(states, chunks, torch.split(read, [len(state) for state in states]), strict=True):
-            told = (encoder, mine, state, chunk["attention_mask"], chunk["targets"])
+            args = (encoder, mine, state, chunk["attention_mask"], chunk["targets"])
             again = encoder.recompute and torch.is_grad_enabled()
-            loss, right = checkpoint(self._of_chunk, *told, use_reentrant=False) if again else self._of_chunk(*told)
+            loss, right = checkpoint(self._of_chunk, *args, use_reentrant=False) if again else self._of_chunk(*args)
             losses.append(loss)
             rights.append(right)
         count = sum((chunk["targets"] != IGNORED).sum() for chunk in chunks)
@@ -123,11 +122,11 @@ class CrossThought(Objective):
     ) -> tuple[Tensor, Tensor]:
         """The same of one chunk: `read` (B, N·H) stands in the place of the special tokens of `states` (B, T, H)."""
         merged = torch.cat([read.view(len(read), self.leaders, -1).to(states.dtype), states[:, self.leaders :]], dim=1)
-        chosen, places = masked_places(targets)
-        asking = merged.gather(1, places[:, :, None].expand(-1, -1, merged.shape[-1]))
+        chosen, positions = masked_positions(targets)
+        asking = merged.gather(1, positions[:, :, None].expand(-1, -1, merged.shape[-1]))
         attended = attend(self.last.attention, asking, merged, mask)[chosen]
         logits = encoder.token_logits(self.last.feed_forward_chunk(attended)).float()
-        truth = targets.gather(1, places)[chosen]
+        truth = targets.gather(1, positions)[chosen]
         return nn.functional.cross_entropy(logits, truth, reduction="sum"), (logits.argmax(-1) == truth).sum()
 
 
@@ -151,13 +150,13 @@ def document_shares(
     }
 
 
-def masked_places(targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Targets (B, T) → which of Q places are taken (B, Q), and the positions there (B, Q), masked ones first.
+def masked_positions(targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Targets (B, T) → which of Q columns are used (B, Q), and the positions in them (B, Q), masked ones first.
 
     Q is the largest number of masked tokens of a row, 1 at least.
     """
     masked = targets != IGNORED
     counts = masked.sum(dim=1)
-    most = max(1, int(counts.max()))
-    places = masked.int().argsort(dim=1, descending=True, stable=True)[:, :most]
-    return torch.arange(most, device=targets.device) < counts[:, None], places
+    width = max(1, int(counts.max()))
+    positions = masked.int().argsort(dim=1, descending=True, stable=True)[:, :width]
+    return torch.arange(width, device=targets.device) < counts[:, None], positions

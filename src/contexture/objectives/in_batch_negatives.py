@@ -5,8 +5,8 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.devices import first_row, gathered, products
+from contexture.objectives.settings import InBatchNegativesConfig
 
 
 class InBatchNegatives(Objective):
@@ -44,18 +44,18 @@ def in_batch_scores(
 ) -> tuple[Tensor, Tensor]:
     """Scores (B, R·B) of the queries (B, D) with the documents (B, D) of all R devices, and the targets (B,).
 
-    A document that occurs again in the batch is no negative of its own query: it scores −∞ there, as do those of
+    A document that occurs repeated in the batch is no negative of its own query: it scores −∞ there, as do those of
     `no_negatives` (B, R·B). `log_q` (B,) is subtracted from the scores, which makes the sampled softmax unbiased
     (Bengio and Senécal, 2008). All devices must have the same B. Gradients flow to the documents of every device;
     averaged over devices, as DistributedDataParallel does, they are those of the mean loss over the whole batch.
     """
-    own = torch.arange(len(queries), device=queries.device)
-    targets = own + first_row(len(queries))
+    rows = torch.arange(len(queries), device=queries.device)
+    targets = rows + first_row(len(queries))
     scores = products(queries, gathered(documents))
     if log_q is not None:
         scores = scores - gathered(log_q.detach())
-    again = ids[:, None] == gathered(ids)[None, :]
+    repeated = ids[:, None] == gathered(ids)[None, :]
     if no_negatives is not None:
-        again |= no_negatives
-    again[own, targets] = False
-    return scores.masked_fill(again, -torch.inf), targets
+        repeated |= no_negatives
+    repeated[rows, targets] = False
+    return scores.masked_fill(repeated, -torch.inf), targets

@@ -6,9 +6,8 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import LmConfig
-from contexture.objectives.masking import guessing_loss
-from contexture.objectives.positions import Positions
+from contexture.objectives.masking import Positions, prediction_loss
+from contexture.objectives.settings import LmConfig
 
 
 class LanguageModel(Objective):
@@ -31,4 +30,4 @@ class LanguageModel(Objective):
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the tokens of the batch."""
         said = batch["attention_mask"][:, 1:].bool()
-        return Loss(guessing_loss(encoder.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said]))
+        return Loss(prediction_loss(encoder.token_logits(states[:, :-1][said]), batch["input_ids"][:, 1:][said]))

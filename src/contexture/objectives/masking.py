@@ -1,23 +1,26 @@
-"""Masked tokens and the loss of guessing them (BERT; Devlin et al., 2019, section 3.1)."""
+"""Masked tokens, the loss of predicting them (BERT; Devlin et al., 2019, section 3.1), and moved positions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import row_lengths
-from contexture.objectives.masking_config import MaskingConfig
+from contexture.objectives.settings import Starts
 
 IGNORED = -100
+#: Shares of the tokens to predict that are replaced by [MASK] and by a random other token; the rest stays.
+MASK_SHARE, RANDOM_SHARE = 0.8, 0.1
 
 
 class Masking(nn.Module):
-    """Which tokens of an encoder's vocabulary are masked, and how."""
+    """Masks a share of an encoder's tokens, special ones aside."""
 
-    def __init__(self, config: MaskingConfig, encoder: Encoder) -> None:
+    def __init__(self, probability: float, encoder: Encoder) -> None:
         super().__init__()
-        self.config, tokens = config, encoder.vocabulary.tokens
+        self.probability, tokens = probability, encoder.vocabulary.tokens
         self.mask_id = tokens.mask
         #: FLOPs, forward and backward, of the head and the logits for each masked token.
         self.per_masked = 6.0 * encoder.hidden_size * (encoder.hidden_size + tokens.vocab_size)
@@ -32,19 +35,19 @@ class Masking(nn.Module):
     def forward(self, batch: Mapping[str, Tensor], generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Mask `input_ids` of a batch of tokens, only those that are `maskable` if it says so: see `mask_tokens`."""
         ids, eligible = batch["input_ids"], batch.get("maskable")
-        return mask_tokens(ids, self.special, self.mask_id, self.config, generator, eligible)
+        return mask_tokens(ids, self.special, self.mask_id, self.probability, generator, eligible)
 
     def expected(self, batch: Mapping[str, Tensor]) -> Tensor:
         """How many tokens of each row (B,) are masked on average, special ones counted as if they were words."""
         eligible = batch["maskable"].sum(dim=1) if "maskable" in batch else row_lengths(batch)
-        return self.config.probability * eligible
+        return self.probability * eligible
 
 
 def mask_tokens(
     ids: Tensor,
     special: Tensor,
     mask_id: int,
-    config: MaskingConfig,
+    probability: float,
     generator: torch.Generator,
     eligible: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -54,7 +57,7 @@ def mask_tokens(
         ids: (B, T).
         special: (V,), true for ids that are neither masked nor drawn as replacements.
         mask_id: of [MASK].
-        config: shares.
+        probability: that a token must be predicted.
         generator: of all random choices.
         eligible: (B, T), the only tokens that may be masked. An eligible token that a row repeats is masked, or not,
             wherever it stands in the row, so that it cannot be copied from there. None: all tokens, each for itself.
@@ -66,20 +69,20 @@ def mask_tokens(
     if eligible is not None:
         first = (ids[:, :, None] == ids[:, None, :]).int().argmax(dim=2)
         draw = draw.gather(2, first.expand_as(draw))
-    chosen = (draw[0] < config.probability) & ~special[ids]
+    chosen = (draw[0] < probability) & ~special[ids]
     if eligible is not None:
         chosen = chosen & eligible
     targets = ids.masked_fill(~chosen, IGNORED)
-    masked = chosen & (draw[1] < config.mask_share)
-    replaced = chosen & ~masked & (draw[1] < config.mask_share + config.random_share)
+    masked = chosen & (draw[1] < MASK_SHARE)
+    replaced = chosen & ~masked & (draw[1] < MASK_SHARE + RANDOM_SHARE)
     ordinary = torch.nonzero(~special).squeeze(1)
     random_ids = ordinary[(draw[2] * len(ordinary)).long().clamp_(max=len(ordinary) - 1)]
     corrupted = torch.where(masked, mask_id, torch.where(replaced, random_ids, ids))
     return corrupted, targets
 
 
-def guesses(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits (M, V) of the M tokens to be guessed, from states (B, T, H) and targets (B, T), and what they are (M,).
+def masked_logits(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits (M, V) of the M tokens to predict, and what they are (M,), from states (B, T, H) and targets (B, T).
 
     Logits of other tokens are not computed.
     """
@@ -87,7 +90,37 @@ def guesses(encoder: Encoder, states: Tensor, targets: Tensor) -> tuple[Tensor, 
     return encoder.token_logits(states[chosen]), targets[chosen]
 
 
-def guessing_loss(logits: Tensor, truth: Tensor) -> Tensor:
+def prediction_loss(logits: Tensor, truth: Tensor) -> Tensor:
     """Mean of −log p over the masked tokens; 0 where none was masked. Logits (M, V), truth (M,)."""
     total = nn.functional.cross_entropy(logits.float(), truth, reduction="sum")
     return total / max(1, len(truth))
+
+
+class Positions:
+    """Moves the words of sequences to drawn positions (Cross-Thought, section 4.2); special tokens stay."""
+
+    def __init__(self, starts: Starts, encoder: Encoder) -> None:
+        network: Any = encoder.document
+        self.starts = starts
+        if starts != "fixed":
+            self.leaders = network.leaders
+            self.positions = network.model.config.max_position_embeddings - encoder.specials.first_position
+
+    def move(self, chunks: Sequence[Mapping[str, Tensor]], generator: torch.Generator) -> list[Mapping[str, Tensor]]:
+        """The chunks of a batch with other `position_ids` (B, T)."""
+        if self.starts == "fixed":
+            return list(chunks)
+        device = chunks[0]["input_ids"].device
+        single = torch.rand(1, generator=generator, device=device)
+        widest = max(chunk["input_ids"].shape[1] for chunk in chunks)
+        moved: list[Mapping[str, Tensor]] = []
+        for chunk in chunks:
+            lengths, width = row_lengths(chunk), chunk["input_ids"].shape[1]
+            each = self.starts == "each"
+            draw = torch.rand(len(lengths), generator=generator, device=device) if each else single
+            room = self.positions - (lengths if each else lengths.new_full((1,), widest))
+            shift = (draw * (room + 1)).long().clamp_max(room)[:, None]
+            words = torch.arange(width, device=device) >= self.leaders
+            position_ids = chunk["position_ids"] + shift * (chunk["attention_mask"].bool() & words)
+            moved.append({**chunk, "position_ids": position_ids})
+        return moved

@@ -5,9 +5,8 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import MlmConfig
-from contexture.objectives.masking import Masking, guesses, guessing_loss
-from contexture.objectives.positions import Positions
+from contexture.objectives.masking import Masking, Positions, masked_logits, prediction_loss
+from contexture.objectives.settings import MlmConfig
 
 
 class MaskedLanguageModel(Objective):
@@ -15,7 +14,7 @@ class MaskedLanguageModel(Objective):
 
     def __init__(self, config: MlmConfig, encoder: Encoder) -> None:
         super().__init__(config, encoder)
-        self.masking, self.positions = Masking(config, encoder), Positions(config.starts, encoder)
+        self.masking, self.positions = Masking(config.probability, encoder), Positions(config.starts, encoder)
 
     def corrupt(self, batch: StreamBatch, generator: torch.Generator) -> StreamBatch:
         """Mask the input anew and add `mlm_targets` (B, T)."""
@@ -29,4 +28,4 @@ class MaskedLanguageModel(Objective):
 
     def forward(self, encoder: Encoder, states: Tensor, batch: StreamBatch) -> Loss:
         """Mean over the masked tokens of the batch; 0 where none was masked."""
-        return Loss(guessing_loss(*guesses(encoder, states, batch["mlm_targets"])))
+        return Loss(prediction_loss(*masked_logits(encoder, states, batch["mlm_targets"])))

@@ -6,7 +6,7 @@ from torch import Tensor
 from contexture.encoders.base import Encoder
 from contexture.encoders.heads import EvidenceHead, candidate_loss, sentence_states
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import MsppConfig
+from contexture.objectives.settings import MsppConfig
 
 
 class MultiSentencesInParagraph(Objective):
@@ -24,6 +24,6 @@ class MultiSentencesInParagraph(Objective):
         """Mean over all candidates; also the share of candidates judged rightly."""
         logits = self.head(sentence_states(states, batch["pooling"]))
         labels = batch["labels"]
-        there = labels >= 0
-        right = (logits.argmax(-1) == labels)[there].float().mean()
+        present = labels >= 0
+        right = (logits.argmax(-1) == labels)[present].float().mean()
         return Loss(candidate_loss(logits, labels), {"accuracy": torch.nan_to_num(right)})

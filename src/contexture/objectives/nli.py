@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import NliConfig
+from contexture.objectives.settings import NliConfig
 
 #: Entailment, neutral, contradiction.
 CLASSES = 3
@@ -24,7 +24,7 @@ class NaturalLanguageInference(Objective):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
-        """The mean over the pairs; also the share that is told rightly."""
+        """The mean over the pairs; also the share that is predicted rightly."""
         u, v = states["premise"], states["hypothesis"]
         logits = self.linear(torch.cat([u, v, (u - v).abs(), u * v], dim=1)).float()
         labels = batch["labels"]

@@ -5,8 +5,8 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import QuickThoughtsConfig
 from contexture.objectives.devices import gathered, products
+from contexture.objectives.settings import QuickThoughtsConfig
 
 
 class QuickThoughts(Objective):
@@ -25,7 +25,7 @@ class QuickThoughts(Objective):
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over the sentences that have a context; also the share of them whose best candidate is of it."""
-        context = context_of(batch["document_numbers"], batch["positions"], self.config.window)
+        context = context_of(batch["document_numbers"], batch["positions"])
         rows = torch.arange(len(states["query"]), device=context.device) + batch["first"]
         scores = neighbour_scores(states["query"], gathered(states["document"]), rows, self.config.self_score)
         mine = context[rows]
@@ -38,10 +38,10 @@ class QuickThoughts(Objective):
         return Loss(loss, {"accuracy": right.sum() / counted.sum().clamp(min=1)})
 
 
-def context_of(documents: Tensor, positions: Tensor, window: int) -> Tensor:
-    """Which sentences (N,) are in whose context, (N, N): of the same document, at most `window` places away."""
+def context_of(documents: Tensor, positions: Tensor) -> Tensor:
+    """Which sentences (N,) are in whose context, (N, N): neighbours in the same document."""
     distance = (positions[:, None] - positions[None, :]).abs()
-    return (documents[:, None] == documents[None, :]) & (distance <= window) & (distance > 0)
+    return (documents[:, None] == documents[None, :]) & (distance == 1)
 
 
 def neighbour_scores(f: Tensor, g: Tensor, rows: Tensor, self_score: str) -> Tensor:

@@ -9,7 +9,7 @@ from contexture.encoders.gru import initialise_gru
 from contexture.encoders.packed_gru import run_gru
 from contexture.encoders.words import known
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.config import SkipThoughtConfig
+from contexture.objectives.settings import SkipThoughtConfig
 
 
 class SkipThought(Objective):
@@ -57,16 +57,16 @@ class SkipThought(Objective):
         """Forward and backward FLOPs of both decoders: of the words of every neighbour, and its end."""
         adjacent = self._adjacent(batch, len(batch["words"]["input_ids"]))
         said = batch["words"]["attention_mask"].sum(dim=1) + 1
-        before, after = (said[:-1] * adjacent).sum(), (said[1:] * adjacent).sum()
-        flops: Tensor = self.before.per_word * before + self.after.per_word * after
+        previous, following = (said[:-1] * adjacent).sum(), (said[1:] * adjacent).sum()
+        flops: Tensor = self.before.per_word * previous + self.after.per_word * following
         return flops
 
     def _adjacent(self, batch: StreamBatch, count: int) -> Tensor:
         """Whether each of this device's sentences but the last (count − 1,) is followed by its neighbour."""
         mine = slice(int(batch["first"]), int(batch["first"]) + count)
         documents, positions = batch["document_numbers"][mine], batch["positions"][mine]
-        found: Tensor = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
-        return found
+        adjacent: Tensor = (documents[1:] == documents[:-1]) & (positions[1:] - positions[:-1] == 1)
+        return adjacent
 
 
 class _Decoder(nn.Module):
@@ -121,11 +121,11 @@ class _TransformerDecoder(nn.Module):
     def forward(self, words: nn.Embedding, read: Tensor, thoughts: Tensor, said: Tensor, lengths: Tensor) -> Tensor:
         """See `_Decoder.forward`."""
         width = read.shape[1]
-        places = torch.arange(width, device=read.device)
-        ahead = places[:, None] < places  # padding stands behind all that counts: it need not be masked as well
-        states, memory = words(read) + self.places(places), self.thought(thoughts)[:, None]
+        positions = torch.arange(width, device=read.device)
+        ahead = positions[:, None] < positions  # padding stands behind all that counts: it need not be masked as well
+        states, memory = words(read) + self.places(positions), self.thought(thoughts)[:, None]
         for layer in self.layers:
             states = layer(states, memory, tgt_mask=ahead, tgt_is_causal=True)
-        counted = places < lengths[:, None]
+        counted = positions < lengths[:, None]
         logits = self.norm(states[counted]) @ words.weight.T + self.bias
         return nn.functional.cross_entropy(logits.float(), said[counted])

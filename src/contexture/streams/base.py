@@ -7,8 +7,10 @@ devices; a batch whose texts are negatives of one another stays whole on its dev
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +22,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import Lengths, Needs
 from contexture.encoders.layout import Ints, Sentences, row_lengths, select
 from contexture.streams.base_config import StreamConfig
-
-
-class Rows(Protocol):
-    """An endless stream of rows."""
-
-    rows: int
-
-    def take(self, start: int, count: int) -> pa.Table:
-        """Rows start … start+count−1."""
+from contexture.streams.rows import Rows, ShuffledRows
 
 
 @dataclass(frozen=True)
@@ -55,29 +49,40 @@ class Stream(ABC):
 
     #: Whether rows are independent of one another, so that a step can be taken in several passes.
     splits: ClassVar[bool] = True
-    rows: Rows
+    #: Columns of its examples that it reads.
+    columns: ClassVar[tuple[str, ...]] = ()
+    #: Those with the token ids that `sample` returns.
+    texts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, config: StreamConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
         """Open the examples. Raises FileNotFoundError or ValueError where there are none, naming the folder."""
-        self.encoder, self.steps, self.seed = encoder, steps, seed
+        self.config: Any = config
+        self.encoder, self.steps = encoder, steps
+        self.rows = self.open(folder, seed)
+
+    def open(self, folder: Path, seed: int) -> Rows:
+        """The rows of its examples."""
+        return ShuffledRows(folder, self.columns, seed)
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
         """The batch of pass `part` of an optimizer step, on this device or on that of a rank."""
-        size, places = self.steps.batch_size, (self.steps.passes if self.splits else 1) * self.steps.ranks
+        size, parts = self.steps.batch_size, (self.steps.passes if self.splits else 1) * self.steps.ranks
         table = self.rows.take(step * size, size)
-        return self.collate(table, part * self.steps.ranks + (self.steps.rank if rank is None else rank), places)
+        return self.collate(table, part * self.steps.ranks + (self.steps.rank if rank is None else rank), parts)
 
     @abstractmethod
-    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
-        """The part of `place` among `places` of the rows of a step, as the encoder reads it."""
+    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
+        """Part `part` of `parts` of the rows of a step, as the encoder reads it."""
 
     @abstractmethod
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
         """What objectives judge: states (B, T, H), or vectors (B, D) by role."""
 
     def sample(self, count: int) -> Ints:
-        """The token ids of some of its texts."""
-        raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
+        """The token ids of the first `count` examples."""
+        if not self.texts:
+            raise NotImplementedError(f"{type(self).__name__} has no tokens to count")
+        return parts_of(self.rows.take(0, min(count, self.rows.rows)), *self.texts).tokens
 
 
 class TokenStream(Stream):
@@ -85,8 +90,8 @@ class TokenStream(Stream):
 
     def batch(self, step: int, part: int, rank: int | None = None) -> dict[str, Any]:
         """See `Stream.batch`."""
-        found = super().batch(step, part, rank)
-        return found | {"lengths": row_lengths(found).tolist()}
+        tokens = super().batch(step, part, rank)
+        return tokens | {"lengths": row_lengths(tokens).tolist()}
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """States (B, T, H)."""
@@ -116,25 +121,17 @@ class TextStream(Stream):
 
 
 class SidedStream(Stream):
-    """A stream of batches of two texts a row, encoded alike: as documents, all sides of a batch in one pass."""
+    """A stream of batches of two `texts` a row, both encoded as documents, all texts of a batch in one pass."""
 
-    #: The columns of the two texts, by which their vectors are called.
-    sides: ClassVar[tuple[str, str]]
-
-    def document(self, table: pa.Table, place: int, places: int) -> tuple[dict[str, Any], Ints]:
-        """The batch's `document`, the first sides in front, and which rows come to `place`."""
-        first, second = (parts_of(table, side) for side in self.sides)
-        mine = dealt((first.lengths + second.lengths)[:, 0], place, places)
+    def document(self, table: pa.Table, part: int, parts: int) -> tuple[dict[str, Any], Ints]:
+        """The batch's `document`, the first sides in front, and which rows come to the part."""
+        first, second = (parts_of(table, side) for side in self.texts)
+        mine = dealt((first.lengths + second.lengths)[:, 0], part, parts)
         return both_sides(self.encoder, select(first, mine), select(second, mine), self.steps.tokens_at_once), mine
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> dict[str, Tensor]:
         """Vectors (B, D) by side."""
-        return dict(zip(self.sides, encoder(batch["document"], "document").chunk(2), strict=True))
-
-    def sample(self, count: int) -> Ints:
-        """See `Stream.sample`."""
-        table = self.rows.take(0, min(count, self.rows.rows))
-        return np.concatenate([parts_of(table, side).tokens for side in self.sides])
+        return dict(zip(self.texts, encoder(batch["document"], "document").chunk(2), strict=True))
 
 
 def both_sides(encoder: Encoder, first: Sentences, second: Sentences, tokens_at_once: int) -> dict[str, Any]:
@@ -161,9 +158,9 @@ class MixedBatches(Dataset[dict[str, Any]]):
         return {name: stream.batch(step, part) for name, stream in streams if part == 0 or stream.splits}
 
 
-def dealt(lengths: Ints, place: int, places: int) -> Ints:
-    """The rows that come to `place`, of rows of these lengths (B,): all places have rows of all lengths."""
-    return np.sort(np.argsort(lengths, kind="stable")[place::places])
+def dealt(lengths: Ints, part: int, parts: int) -> Ints:
+    """The rows that come to a part, of rows of these lengths (B,): all parts have rows of all lengths."""
+    return np.sort(np.argsort(lengths, kind="stable")[part::parts])
 
 
 def parts_of(table: pa.Table, *columns: str) -> Sentences:
@@ -187,7 +184,4 @@ def numbers(column: pa.ChunkedArray) -> Tensor:
 
 def needs_of(streams: Mapping[str, StreamConfig], lengths: Lengths) -> Needs:
     """Positions and token types that all streams together need."""
-    found = Needs()
-    for config in streams.values():
-        found = found | config.needs(lengths)
-    return found
+    return reduce(or_, (config.needs(lengths) for config in streams.values()), Needs())

@@ -39,12 +39,12 @@ class StreamConfig:
         return Needs()
 
 
-def with_run(config: StreamConfig, changed: Mapping[str, Any], *place: str) -> Any:
-    """The settings of a stream with those of a run, which stand at `place`.
+def with_run(config: StreamConfig, changed: Mapping[str, Any], *keys: str) -> Any:
+    """The settings of a stream with those of a run, which stand below `keys`.
 
     Raises ValueError for keys that there are not, or that belong to its sampling.
     """
     if other := sorted(set(changed) - set(config.by_run)):
-        raise ValueError(f"{'.'.join(place)}: a run can set {list(config.by_run)}, not {other}")
+        raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.by_run)}, not {other}")
     values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
-    return checked(type(config), values, *place)
+    return checked(type(config), values, *keys)

@@ -4,7 +4,7 @@ from contexture.imports import resolve
 from contexture.streams.base_config import StreamConfig
 
 #: Where their settings are, which tell where the rest is.
-_PLACES = {
+_SETTINGS = {
     "bitext": "bitext.config:BitextStreamConfig",
     "contiguous": "sentences.config:ContiguousConfig",
     "joint": "joint.config:JointConfig",
@@ -19,5 +19,5 @@ _PLACES = {
 }
 
 STREAMS: dict[str, type[StreamConfig]] = {
-    name: resolve(f"contexture.streams.{place}") for name, place in _PLACES.items()
+    name: resolve(f"contexture.streams.{settings}") for name, settings in _SETTINGS.items()
 }

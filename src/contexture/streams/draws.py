@@ -5,7 +5,7 @@ from hashlib import blake2b
 from random import Random
 from typing import TypeVar
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 Item = TypeVar("Item")
@@ -17,18 +17,23 @@ def generator(*key: int | str) -> Random:
     return Random(int.from_bytes(digest, "big"))
 
 
-def drawn(seed: int, what: str, *columns: str) -> Column:
-    """A number from 0 up to 1 for every row of a table, a function of the seed, what it is for, and the columns."""
+def drawn(seed: int, purpose: str, *columns: str) -> Column:
+    """A number from 0 up to 1 for every row of a table, a function of the seed, its purpose, and the columns."""
     buckets = 1 << 30
-    return F.pmod(F.xxhash64(F.lit(seed), F.lit(what), *columns), F.lit(buckets)) / F.lit(float(buckets))
+    return F.pmod(F.xxhash64(F.lit(seed), F.lit(purpose), *columns), F.lit(buckets)) / F.lit(float(buckets))
+
+
+def shuffled_files(rows: DataFrame, files: int, seed: int, *key: str) -> DataFrame:
+    """The rows in so many files by a hash of their key, each file in an order drawn from the seed."""
+    return rows.repartition(files, *key).sortWithinPartitions(F.xxhash64(F.lit(seed), *key), *key)
 
 
 def shuffled(items: Sequence[Item], rng: Random, start: int = 0, end: int = 0) -> Iterator[Item]:
     """Yield the items outside `start:end` in random order; the first n cost O(n), however many items there are."""
-    moved: dict[int, int] = {}  # a Fisher-Yates shuffle that stores only the places it has touched
+    moved: dict[int, int] = {}  # a Fisher-Yates shuffle that stores only the positions it has touched
     size = len(items) - (end - start)
     for i in range(size):
         j = rng.randrange(i, size)
-        place = moved.get(j, j)
+        position = moved.get(j, j)
         moved[j] = moved.get(i, i)
-        yield items[place if place < start else place + end - start]
+        yield items[position if position < start else position + end - start]

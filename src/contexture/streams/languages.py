@@ -26,22 +26,22 @@ def without_text(examples: DataFrame, sides: Sequence[str], documents: DataFrame
     They are warned of, too. Regions make no difference.
     """
     rows = documents.select(language_of("doc_id").alias("language")).distinct().collect()
-    there = {without_region(row["language"]) for row in rows}
-    told = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
-    found = sorted(row["language"] for row in told if without_region(row["language"]) not in there)
-    if found:
-        LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(found))
-    return {"without_text": ", ".join(found)} if found else {}
+    known = {without_region(row["language"]) for row in rows}
+    languages = examples.select(F.explode(F.array(*sides)).alias("language")).distinct().collect()
+    unknown = sorted(row["language"] for row in languages if without_region(row["language"]) not in known)
+    if unknown:
+        LOG.warning("the corpus has no text in %s: the vocabulary may not know its words", ", ".join(unknown))
+    return {"without_text": ", ".join(unknown)} if unknown else {}
 
 
-def smoothed(rows: DataFrame, document: str, place: Sequence[str], exponent: float, seed: int) -> DataFrame:
+def smoothed(rows: DataFrame, document: str, key: Sequence[str], exponent: float, seed: int) -> DataFrame:
     """Rows with a column `copy`: those of small languages several times, of large ones not all; see `times_taken`.
 
-    `document` is the column with the ids of their documents, `place` those that name a row. One that is to be taken 2.3
-    times is taken twice, or three times with probability 0.3, a function of the seed and its place alone.
+    `document` is the column with the ids of their documents, `key` those that identify a row. A row that is due 2.3
+    times comes twice, or three times with probability 0.3, a function of the seed and its key alone.
     """
-    found = rows.groupBy(language_of(document).alias("language")).count().collect()
-    times = times_taken({row["language"]: row["count"] for row in found}, exponent)
-    taken = F.element_at(F.create_map(*(F.lit(one) for pair in times.items() for one in pair)), language_of(document))
-    copies = F.floor(taken + drawn(seed, "copies", *place)).cast("int")
+    counts = rows.groupBy(language_of(document).alias("language")).count().collect()
+    times = times_taken({row["language"]: row["count"] for row in counts}, exponent)
+    by_language = F.create_map(*(F.lit(value) for item in times.items() for value in item))
+    copies = F.floor(F.element_at(by_language, language_of(document)) + drawn(seed, "copies", *key)).cast("int")
     return rows.where(copies > 0).withColumn(COPY, F.explode(F.sequence(F.lit(1), copies)))

@@ -1,16 +1,17 @@
 """Documents to passages: whole sentences of a section, as many as a document's tokens hold."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, groupby, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from contexture.streams.tokens import offsets
+from contexture.streams.tokens import list_array
 
 PASSAGES = (
     "passage_id string, doc_id string, section_index int, title string, heading string, text string, "
@@ -54,26 +55,28 @@ def pack_passages(documents: DataFrame, paragraphs: DataFrame, document_tokens: 
 
     The job that uses the table raises ValueError where the two tables do not belong together.
     """
+    index = F.col("paragraph_index").cast("int")
     texts = (
-        paragraphs.select("doc_id", "title", F.col("paragraph_index").cast("int"), "section", "sentences")
+        paragraphs.select("doc_id", "title", F.struct(index, F.struct("section", "sentences")).alias("text"))
         .repartition(files, "doc_id")
         .groupBy("doc_id")
-        .agg(
-            F.min("title").alias("title"),
-            F.sort_array(F.collect_list(F.struct("paragraph_index", "section", "sentences"))).alias("texts"),
-        )
+        .agg(F.min("title").alias("title"), F.map_from_entries(F.collect_list("text")).alias("texts"))
     )
     # A merge of sorted partitions needs no memory, and leaves the rows in order.
     pages = documents.repartition(files, "doc_id").join(texts.hint("merge"), "doc_id", "left")
-    return pages.select("doc_id", "title", "title_tokens", "paragraphs", "texts").mapInArrow(
-        _packer(document_tokens), PASSAGES
-    )
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (_pack(batch, document_tokens) for batch in batches)
+
+    text_of_each = F.transform("paragraphs", lambda p: F.try_element_at("texts", p["paragraph_index"]))
+    columns = ("doc_id", "title", "title_tokens", "paragraphs", text_of_each.alias("texts"))
+    return pages.select(*columns).mapInArrow(pack, PASSAGES)
 
 
 class _Run(NamedTuple):
     """A passage: the row of its page, its number there, its section, and where its sentences end in the batch.
 
-    `paragraph` is the place of the section's first paragraph in the batch.
+    `paragraph` is the index of the section's first paragraph in the batch.
     """
 
     row: int
@@ -83,20 +86,13 @@ class _Run(NamedTuple):
     paragraph: int
 
 
-def _packer(document_tokens: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield _pack(batch, document_tokens)
-
-    return pack
-
-
 def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
     """Pages to passages. Passages are runs of the batch's sentences, so that all their tokens stay where they are."""
     sentences = batch.column("paragraphs").values.field("sentences").values
     token_bounds = sentences.offsets.to_numpy()
     lengths = np.diff(token_bounds).astype(np.int32)
-    said = _said(batch)
+    texts = _texts(batch)
+    sections = pc.struct_field(batch.column("texts").values, "section")
     runs = list(_runs(batch, lengths.tolist(), document_tokens))
     bounds = np.array([0, *(run.end for run in runs)])
     doc_ids = batch.column("doc_id").to_pylist()
@@ -106,11 +102,11 @@ def _pack(batch: pa.RecordBatch, document_tokens: int) -> pa.RecordBatch:
         "doc_id": batch.column("doc_id").take(rows),
         "section_index": pa.array([run.section_index for run in runs], pa.int32()),
         "title": batch.column("title").take(rows),
-        "heading": pa.array(_headings(batch, runs), pa.string()),
-        "text": pa.array([" ".join(said[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
+        "heading": sections.take(pa.array([run.paragraph for run in runs], pa.int32())).fill_null(""),
+        "text": pa.array([" ".join(texts[a:b]) for a, b in pairwise(bounds.tolist())], pa.string()),
         "title_tokens": batch.column("title_tokens").take(rows),
-        "tokens": pa.ListArray.from_arrays(offsets(token_bounds[bounds]), sentences.values),
-        "sentence_lengths": pa.ListArray.from_arrays(offsets(bounds), pa.array(lengths)),
+        "tokens": list_array(token_bounds[bounds], sentences.values),
+        "sentence_lengths": list_array(bounds, lengths),
         "links": _links(batch, bounds.tolist(), [doc_ids[run.row] for run in runs]),
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -125,8 +121,8 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
     titles = np.diff(batch.column("title_tokens").offsets.to_numpy()).tolist()
     for row, title in enumerate(titles):
         number = 0
-        for section, places in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
-            of_section = list(places)
+        for section, paragraphs_of in groupby(range(bounds[row], bounds[row + 1]), sections.__getitem__):
+            of_section = list(paragraphs_of)
             end = sentence_bounds[of_section[0]]
             section_lengths = lengths[end : sentence_bounds[of_section[-1] + 1]]
             for count in pack_sentences(section_lengths, max(1, document_tokens - OVERHEAD - title)):
@@ -135,44 +131,24 @@ def _runs(batch: pa.RecordBatch, lengths: Sequence[int], document_tokens: int) -
                 number += 1
 
 
-def _said(batch: pa.RecordBatch) -> list[str]:
+def _texts(batch: pa.RecordBatch) -> list[str]:
     """The texts of the sentences that have tokens, in the order of their tokens."""
-    texts = batch.column("texts")
-    text_bounds = texts.offsets.to_numpy().tolist()
-    text_indices = texts.values.field("paragraph_index").to_numpy().tolist()
-    lists = texts.values.field("sentences")
-    said_bounds, said = lists.offsets.to_numpy().tolist(), lists.values.to_pylist()
     paragraphs = batch.column("paragraphs")
-    bounds = paragraphs.offsets.to_numpy().tolist()
-    indices = paragraphs.values.field("paragraph_index").to_numpy().tolist()
-    counts = np.diff(paragraphs.values.field("sentences").offsets.to_numpy()).tolist()
-    left_out = paragraphs.values.field("left_out")
-    left_bounds, left = left_out.offsets.to_numpy().tolist(), left_out.values.to_pylist()
-    kept: list[str] = []
-    for row, doc_id in enumerate(batch.column("doc_id").to_pylist()):
-        places = {text_indices[i]: i for i in range(text_bounds[row], text_bounds[row + 1])}
-        for paragraph in range(bounds[row], bounds[row + 1]):
-            place = places.get(indices[paragraph])
-            sentences = [] if place is None else said[said_bounds[place] : said_bounds[place + 1]]
-            without = left[left_bounds[paragraph] : left_bounds[paragraph + 1]]
-            if len(sentences) != counts[paragraph] + len(without):
-                raise ValueError(
-                    f"page {doc_id}, paragraph {indices[paragraph]}: {counts[paragraph] + len(without)} sentences in "
-                    f"the documents table, {len(sentences)} in the paragraphs table: write the documents anew from "
-                    "these paragraphs"
-                )
-            kept += [text for i, text in enumerate(sentences) if i not in without] if without else sentences
-    return kept
-
-
-def _headings(batch: pa.RecordBatch, runs: Sequence[_Run]) -> list[str]:
-    """For each passage the heading of its section."""
-    texts = batch.column("texts")
-    bounds = texts.offsets.to_numpy().tolist()
-    indices, sections = (texts.values.field(name).to_pylist() for name in ("paragraph_index", "section"))
-    wanted = batch.column("paragraphs").values.field("paragraph_index").to_numpy().tolist()
-    pages = [dict(zip(indices[a:b], sections[a:b], strict=True)) for a, b in pairwise(bounds)]
-    return [pages[run.row][wanted[run.paragraph]] or "" for run in runs]
+    texts, left_out = pc.struct_field(batch.column("texts").values, "sentences"), paragraphs.values.field("left_out")
+    sizes = pc.list_value_length(texts).fill_null(0).to_numpy()
+    without_tokens = pc.list_value_length(left_out).to_numpy()
+    expected = np.diff(paragraphs.values.field("sentences").offsets.to_numpy()) + without_tokens
+    for paragraph in np.flatnonzero(sizes != expected).tolist():
+        page = np.searchsorted(paragraphs.offsets.to_numpy(), paragraph, side="right") - 1
+        raise ValueError(
+            f"page {batch.column('doc_id')[page]}, paragraph {paragraphs.values.field('paragraph_index')[paragraph]}: "
+            f"{expected[paragraph]} sentences in the documents table, {sizes[paragraph]} in the paragraphs table: "
+            "write the documents anew from these paragraphs"
+        )
+    kept = np.ones(sizes.sum(), np.bool_)
+    kept[np.repeat(np.cumsum(sizes) - sizes, without_tokens) + left_out.flatten().to_numpy()] = False
+    kept_texts: list[str] = texts.flatten().filter(pa.array(kept)).to_pylist()
+    return kept_texts
 
 
 def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str]) -> pa.ListArray:
@@ -181,11 +157,10 @@ def _links(batch: pa.RecordBatch, bounds: Sequence[int], doc_ids: Sequence[str])
     firsts = paragraphs.field("sentences").offsets.to_numpy()
     links = paragraphs.field("links")
     counts = np.diff(links.offsets.to_numpy())
-    places = np.repeat(firsts[:-1], counts) + links.values.field("sentence_index").to_numpy()
-    found: list[dict[str, None]] = [{} for _ in doc_ids]
-    for place, target in zip(places.tolist(), links.values.field("doc_id").to_pylist(), strict=True):
-        passage = bisect_right(bounds, place) - 1
+    sentences = np.repeat(firsts[:-1], counts) + links.values.field("sentence_index").to_numpy()
+    targets: list[dict[str, None]] = [{} for _ in doc_ids]
+    for sentence, target in zip(sentences.tolist(), links.values.field("doc_id").to_pylist(), strict=True):
+        passage = bisect_right(bounds, sentence) - 1
         if target != doc_ids[passage]:
-            found[passage][target] = None
-    ends = np.cumsum([0, *map(len, found)])
-    return pa.ListArray.from_arrays(offsets(ends), pa.array(list(chain.from_iterable(found)), pa.string()))
+            targets[passage][target] = None
+    return pa.array([list(of_passage) for of_passage in targets], pa.list_(pa.string()))

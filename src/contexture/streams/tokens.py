@@ -2,7 +2,7 @@
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +58,12 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
     Raises what `load_tokenizer` raises for the folder `vocabulary`, which only the driver has to see; the job that
     uses the table raises ValueError for a paragraph with links whose sentences are not in its text.
     """
-    tokenizer, _ = load_tokenizer(vocabulary)
+    written = load_tokenizer(vocabulary)[0].to_str()
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tokenizer = _loaded(written)
+        return (_encode_paragraphs(batch, tokenizer) for batch in batches)
+
     known = F.filter("links", lambda link: link["doc_id"].isNotNull())
     links = F.transform(known, lambda link: F.struct(link["start"].alias("start"), link["doc_id"].alias("doc_id")))
     fields = ", ".join(map(" ".join, PARAGRAPH.items()))
@@ -74,7 +79,7 @@ def tokenize_paragraphs(paragraphs: DataFrame, vocabulary: Path) -> DataFrame:
             "sentences",
             "links",
         )
-        .mapInArrow(_encoder(tokenizer.to_str()), f"doc_id string, title_tokens array<int>, {fields}")
+        .mapInArrow(encode, f"doc_id string, title_tokens array<int>, {fields}")
     )
     return (
         tokenized.where(F.size("sentences") > 0)
@@ -136,12 +141,12 @@ def token_lists(lists: Sequence[Sequence[int]]) -> pa.ListArray:
     """Lists of token ids as an Arrow array of int32 lists, far faster than `pa.array`."""
     bounds = np.fromiter(accumulate(map(len, lists), initial=0), dtype=np.int64, count=len(lists) + 1)
     tokens = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(bounds[-1]))
-    return pa.ListArray.from_arrays(offsets(bounds), pa.array(tokens))
+    return list_array(bounds, tokens)
 
 
-def offsets(bounds: np.ndarray | Sequence[int]) -> pa.Array:
-    """Bounds of lists as Arrow wants them."""
-    return pa.array(bounds, pa.int32())
+def list_array(bounds: np.ndarray | Sequence[int], values: np.ndarray | pa.Array) -> pa.ListArray:
+    """The lists of values between bounds."""
+    return pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(values))
 
 
 def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary: Path) -> DataFrame:
@@ -162,26 +167,22 @@ def tokenize_columns(texts: DataFrame, columns: Sequence[str], vocabulary: Path)
     return texts.mapInArrow(run, StructType([*texts.schema.fields, *added]))
 
 
-def _encoder(tokenizer_json: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tokenizer = _loaded(tokenizer_json)
-        for batch in batches:
-            sentences = _encode(batch.column("sentences").values, tokenizer)
-            kept = np.diff(sentences.offsets.to_numpy()) > 0
-            bounds = batch.column("sentences").offsets.to_numpy()
-            kept_before = np.concatenate([[0], np.cumsum(kept)])
-            columns = {
-                "doc_id": batch.column("doc_id"),
-                "title_tokens": _encode_once(batch.column("title"), tokenizer),
-                "paragraph_index": batch.column("paragraph_index"),
-                "section_index": batch.column("section_index"),
-                "sentences": pa.ListArray.from_arrays(offsets(kept_before[bounds]), sentences.filter(pa.array(kept))),
-                "links": _place_links(batch, kept_before),
-                "left_out": _left_out(kept, bounds, kept_before),
-            }
-            yield pa.RecordBatch.from_pydict(columns)
-
-    return encode
+def _encode_paragraphs(batch: pa.RecordBatch, tokenizer: Tokenizer) -> pa.RecordBatch:
+    sentences = _encode(batch.column("sentences").values, tokenizer)
+    kept = np.diff(sentences.offsets.to_numpy()) > 0
+    bounds = batch.column("sentences").offsets.to_numpy()
+    kept_before = np.concatenate([[0], np.cumsum(kept)])
+    titles = batch.column("title").dictionary_encode()  # few are different
+    columns = {
+        "doc_id": batch.column("doc_id"),
+        "title_tokens": _encode(titles.dictionary, tokenizer).take(titles.indices),
+        "paragraph_index": batch.column("paragraph_index"),
+        "section_index": batch.column("section_index"),
+        "sentences": list_array(kept_before[bounds], sentences.filter(pa.array(kept))),
+        "links": _place_links(batch, kept, kept_before),
+        "left_out": _left_out(kept, bounds, kept_before),
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _loaded(tokenizer_json: str) -> Tokenizer:
@@ -197,60 +198,46 @@ def _encode(texts: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
     return token_lists([encoding.ids for encoding in encodings])
 
 
-def _encode_once(titles: pa.StringArray, tokenizer: Tokenizer) -> pa.ListArray:
-    """Encode each different text of a column of few different texts."""
-    codes = titles.dictionary_encode()
-    return _encode(codes.dictionary, tokenizer).take(codes.indices)
-
-
 def _left_out(kept: np.ndarray, bounds: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
-    """For each paragraph the places of its sentences that are not kept."""
-    found = np.flatnonzero(~kept)
-    paragraphs = np.searchsorted(bounds, found, side="right") - 1
-    places = pa.array((found - bounds[paragraphs]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets(bounds - kept_before[bounds]), places)
+    """For each paragraph the positions of its sentences that are not kept."""
+    left_out = np.flatnonzero(~kept)
+    paragraphs = np.searchsorted(bounds, left_out, side="right") - 1
+    return list_array(bounds - kept_before[bounds], (left_out - bounds[paragraphs]).astype(np.int32))
 
 
-def _place_links(batch: pa.RecordBatch, kept_before: np.ndarray) -> pa.ListArray:
+def _place_links(batch: pa.RecordBatch, kept: np.ndarray, kept_before: np.ndarray) -> pa.ListArray:
     """For each paragraph its links, by the sentence that they start in; `kept_before` counts sentences with tokens."""
     sentences, links = batch.column("sentences"), batch.column("links")
-    bounds, link_bounds = sentences.offsets.to_numpy().tolist(), links.offsets.to_numpy().tolist()
-    said, before = sentences.values.to_pylist(), kept_before.tolist()
-    link_starts = links.values.field("start").to_numpy().tolist()
-    targets = links.values.field("doc_id").to_pylist()
-    placed: list[tuple[int, str]] = []
-    placed_bounds = [0]
-    for row, text in enumerate(batch.column("text").to_pylist()):
-        if link_bounds[row] < link_bounds[row + 1]:
-            first = bounds[row]
-            starts = _starts(text, said[first : bounds[row + 1]])
-            if starts is None:
-                doc_id, index = batch.column("doc_id")[row], batch.column("paragraph_index")[row]
-                raise ValueError(
-                    f"page {doc_id}, paragraph {index}: a sentence is not in the paragraph's text; "
-                    "write the paragraphs table anew"
-                )
-            found: dict[tuple[int, str], None] = {}
-            for link in range(link_bounds[row], link_bounds[row + 1]):
-                place = first + bisect_right(starts, link_starts[link]) - 1
-                if place >= first and before[place] < before[place + 1]:
-                    found[before[place] - before[first], targets[link]] = None
-            placed += found
-        placed_bounds.append(len(placed))
-    places = pa.array([place for place, _ in placed], pa.int32())
-    doc_ids = pa.array([doc_id for _, doc_id in placed], pa.string())
-    structs = pa.StructArray.from_arrays([places, doc_ids], ["sentence_index", "doc_id"])
-    return pa.ListArray.from_arrays(offsets(placed_bounds), structs)
+    bounds = sentences.offsets.to_numpy().tolist()
+    pairs: list[tuple[int, str]] = []
+    counts = np.diff(links.offsets.to_numpy())
+    for row in np.flatnonzero(counts).tolist():
+        first = bounds[row]
+        try:
+            starts = _starts(batch.column("text")[row].as_py(), sentences.values[first : bounds[row + 1]].to_pylist())
+        except ValueError:
+            raise ValueError(
+                f"page {batch.column('doc_id')[row]}, paragraph {batch.column('paragraph_index')[row]}: a sentence is "
+                "not in the paragraph's text; write the paragraphs table anew"
+            ) from None
+        unique: dict[tuple[int, str], None] = {}
+        for link in links[row].as_py():
+            sentence = first + bisect_right(starts, link["start"]) - 1
+            if sentence >= first and kept[sentence]:
+                unique[int(kept_before[sentence] - kept_before[first]), link["doc_id"]] = None
+        pairs += unique
+        counts[row] = len(unique)
+    indices = pa.array([index for index, _ in pairs], pa.int32())
+    doc_ids = pa.array([doc_id for _, doc_id in pairs], pa.string())
+    structs = pa.StructArray.from_arrays([indices, doc_ids], ["sentence_index", "doc_id"])
+    return list_array(np.concatenate([[0], np.cumsum(counts)]), structs)
 
 
-def _starts(text: str, sentences: Sequence[str]) -> list[int] | None:
-    """Where each sentence starts in the text that they are, in order, parts of; None if one is not there."""
+def _starts(text: str, sentences: Sequence[str]) -> list[int]:
+    """Where each sentence starts in the text that they are, in order, parts of; ValueError if one is missing."""
     starts = []
     end = 0
     for sentence in sentences:
-        start = text.find(sentence, end)
-        if start < 0:
-            return None
-        starts.append(start)
-        end = start + len(sentence)
+        starts.append(text.index(sentence, end))
+        end = starts[-1] + len(sentence)
     return starts

@@ -4,27 +4,24 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from contexture.encoders.config import Lengths
 from contexture.streams.joint import sample as mspp
-from contexture.streams.joint.config import JointConfig, JointSampling, MsppSampling
+from contexture.streams.joint.config import JointConfig, JointSampling
 from contexture.streams.joint.document import COUNTS, Candidate, Pool, sample_document
 from contexture.streams.joint.sample import count_mspp, sample_mspp, tables
 from contexture.streams.tokens import read_documents, sentences_alone, tokenize_paragraphs
 from tests.streams.make import Made, made_up_paragraphs, table, the_same_however_cut
 
 MAX_TOKENS = 12
-
-
 CONFIGS = {
-    "paper": MsppSampling(max_tokens=MAX_TOKENS, files=3),
-    "released": MsppSampling(
+    "paper": JointSampling(files=3),
+    "released": JointSampling(
         positive_rule="following",
         hard_rule="also_preceding",
         candidate_sentences=2,
         examples_per_paragraph=2,
-        max_tokens=MAX_TOKENS,
         files=3,
     ),
 }
@@ -32,13 +29,13 @@ CONFIGS = {
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_examples_do_not_depend_on_partitions_and_cores(
-    config: MsppSampling, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
+    config: JointSampling, documents: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mspp, "SENTENCES_PER_BUCKET", 30)
     counts = []
 
     def sample(partitions: int) -> DataFrame:
-        examples, observation = sample_mspp(documents.repartition(partitions, "sentence_count"), config, 11)
+        examples, observation = sample_mspp(documents.repartition(partitions, "sentence_count"), config, MAX_TOKENS, 11)
         examples.collect()
         counts.append(count_mspp(observation))
         return examples
@@ -55,8 +52,8 @@ def test_examples_do_not_depend_on_partitions_and_cores(
 def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -> None:
     """With one bucket the pool is the whole corpus, so that plain Python can do the same."""
     config = CONFIGS["paper"]
-    examples, observation = sample_mspp(documents, config, 5)
-    found = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
+    examples, observation = sample_mspp(documents, config, MAX_TOKENS, 5)
+    actual = {row["example_id"]: (row["sentences"], row["labels"]) for row in examples.collect()}
     read = read_documents(sentences_alone(documents).toArrow(), MAX_TOKENS)
     pool = Pool([], [])
     for document in read:
@@ -66,28 +63,39 @@ def test_tables_agree_with_sampling_document_by_document(documents: DataFrame) -
     expected: dict[str, tuple[list[list[int]], list[int]]] = {}
     counts: dict[str, int] = dict.fromkeys(COUNTS, 0)
     for document in read:
-        sampled, counted = sample_document(document, pool, config, 5)
+        sampled, counted = sample_document(document, pool, config, MAX_TOKENS, 5)
         expected |= {e.example_id: ([list(tokens) for tokens in e.sentences], e.labels) for e in sampled}
         for name in COUNTS:
             counts[name] += counted[name]
-    assert found == expected
+    assert actual == expected
     assert count_mspp(observation) == counts
     rows = made_up_paragraphs()
-    assert counts["documents"] == len({row.doc_id for row in rows})
-    assert counts["paragraphs"] == len(rows)
-    assert counts["sentences"] == sum(len(row.sentences) for row in rows)
+    whole = len({row.doc_id for row in rows}), len(rows), sum(len(row.sentences) for row in rows)
+    assert (counts["documents"], counts["paragraphs"], counts["sentences"]) == whole
 
 
-@pytest.mark.parametrize(("name", "checksum"), [("paper", "2ead0812a3c21ecb"), ("released", "197b271ff6c67344")])
-def test_the_table_stays_the_same_in_later_versions(name: str, checksum: str, documents: DataFrame) -> None:
-    """Seeded choices are part of what a run must give again: if this fails, existing examples change."""
-    rows = sample_mspp(documents, CONFIGS[name], 7)[0].collect()
+#: Seeded choices are part of what a run must give again: if these change, existing examples change.
+CHECKSUMS = {"paper": "2ead0812a3c21ecb", "released": "197b271ff6c67344"}
+
+
+def digest(rows: list[Row]) -> str:
     text = repr([(row["example_id"], row["sentences"], row["labels"]) for row in rows])
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == checksum
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", CHECKSUMS)
+def test_the_stage_makes_one_table_that_stays_the_same_in_later_versions(name: str, documents: DataFrame) -> None:
+    config = JointConfig(sentence_tokens=MAX_TOKENS + 2, sampling=CONFIGS[name])
+    made = tables(config, Lengths(9, 9), 7)
+    (joint,) = made.tables
+    assert (joint.name, joint.reads, joint.observed, made.between) == ("joint", ("documents",), True, ())
+    examples, observation = joint.make(documents)
+    assert digest(examples.collect()) == CHECKSUMS[name]
+    assert made.count(observation, documents) == count_mspp(observation)
 
 
 def test_another_seed_gives_other_examples_in_another_order(documents: DataFrame) -> None:
-    first, second = (sample_mspp(documents, CONFIGS["paper"], seed)[0].collect() for seed in (1, 2))
+    first, second = (sample_mspp(documents, CONFIGS["paper"], MAX_TOKENS, seed)[0].collect() for seed in (1, 2))
     assert {row["example_id"] for row in first} != {row["example_id"] for row in second}
     common = {row["example_id"] for row in first} & {row["example_id"] for row in second}
     orders = [[row["example_id"] for row in rows if row["example_id"] in common] for rows in (first, second)]
@@ -104,14 +112,3 @@ def test_documents_too_short_give_an_empty_table_and_counts(spark: SparkSession,
     assert count_mspp(observation) == dict.fromkeys(COUNTS, 0) | short
     with pytest.raises(ValueError, match=r"no example could be sampled from this corpus: .*'documents': 2"):
         made.count(observation, documents)
-
-
-def test_the_stage_makes_one_table_of_what_fits_the_layout(documents: DataFrame) -> None:
-    config = JointConfig(sentence_tokens=MAX_TOKENS + 2, sampling=JointSampling(files=3))
-    made = tables(config, Lengths(9, 9), 7)
-    (joint,) = made.tables
-    assert (joint.name, joint.reads, joint.observed, made.between) == ("joint", ("documents",), True, ())
-    examples, observation = joint.make(documents)
-    expected, _ = sample_mspp(documents, CONFIGS["paper"], 7)
-    assert examples.collect() == expected.collect()
-    assert made.count(observation, documents) == count_mspp(observation)

@@ -8,9 +8,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.encoders.config import Lengths
 from contexture.streams.nli.config import NliStreamConfig
-from contexture.streams.nli.sample import count_pairs, nli_pairs, tables
+from contexture.streams.nli.sample import nli_pairs, tables
 from contexture.vocabulary.tokenizers import load_tokenizer
-from tests.streams.make import WORDS, settings, written
+from tests.streams.make import WORDS, saved, settings, written
 
 LANGUAGES, PAIRS, FILES = ("de", "en", "fr"), 30, 3
 SCHEMA = "premise string, hypothesis string, label int, number bigint, lang string"
@@ -23,34 +23,42 @@ def text(side: str, lang: str, number: int) -> str:
 @pytest.fixture(scope="module")
 def nli(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
     rows = [
-        (text("p", lang, number), text("h", lang, number), number % 3, number, lang)
+        (text("premise", lang, number), text("hypothesis", lang, number), number % 3, number, lang)
         for number in range(PAIRS)
         for lang in LANGUAGES
     ]
-    folder = str(tmp_path_factory.mktemp("nli") / "table")
-    spark.createDataFrame([*rows, ("\u200b", "\u200b", 0, PAIRS, "de"), ("word", "\u200b", 0, PAIRS, "en")], SCHEMA)\
-        .write.parquet(folder)  # fmt: skip
-    return spark.read.parquet(folder)
+    without_tokens = [("\u200b", "\u200b", 0, PAIRS, "de"), ("word", "\u200b", 0, PAIRS, "en")]
+    made = spark.createDataFrame([*rows, *without_tokens], SCHEMA)
+    return saved(made, tmp_path_factory.mktemp("nli") / "table")
 
 
 @pytest.mark.parametrize(("per_pair", "taken"), [(1, 1), (9, 6)])
-def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, taken: int) -> None:
-    tokenizer = load_tokenizer(vocabulary)[0]
-    rows = nli_pairs(nli, vocabulary, 6, per_pair, FILES, 0).collect()
+def test_sides_are_of_different_languages(nli: DataFrame, vocabulary: Path, per_pair: int, choices: int) -> None:
+    made = tables(NliStreamConfig(per_pair=per_pair, files=FILES), Lengths(query=3, document=6), 0)
+    (nli_table,) = made.tables
+    assert (nli_table.name, nli_table.reads) == ("nli", ("nli", "tokenizer"))
+    pairs = nli_table.make(nli, vocabulary).cache()
+    rows, tokenizer = pairs.collect(), load_tokenizer(vocabulary)[0]
     chosen = {(row["number"], row["premise_lang"], row["hypothesis_lang"]) for row in rows}
-    assert len(chosen) == len(rows) == PAIRS * taken
-    assert Counter(row["number"] for row in rows) == dict.fromkeys(range(PAIRS), taken)
+    assert len(chosen) == len(rows) == PAIRS * choices
+    assert Counter(row["number"] for row in rows) == dict.fromkeys(range(PAIRS), choices)
     for row in rows:
         assert row["premise_lang"] != row["hypothesis_lang"] and row["label"] == row["number"] % 3
         for side in ("premise", "hypothesis"):
-            whole = text(side[0], row[f"{side}_lang"], row["number"])
+            whole = text(side, row[f"{side}_lang"], row["number"])
             assert row[side] == tokenizer.encode(whole, add_special_tokens=False).ids[:6]
+    documents = nli.sparkSession.createDataFrame([("en:0:1",), ("de:0:2",)], "doc_id string")
+    assert made.count(pairs, documents) == {
+        "pairs": len(rows),
+        "languages": Counter(f"{row['premise_lang']}-{row['hypothesis_lang']}" for row in rows),
+        "without_text": "fr",
+    }
 
 
 def test_every_choice_of_languages_is_as_likely(nli: DataFrame, vocabulary: Path) -> None:
     rows = [row for seed in range(3) for row in nli_pairs(nli, vocabulary, 6, 2, 1, seed).collect()]
-    found = Counter((row["premise_lang"], row["hypothesis_lang"]) for row in rows)
-    assert len(found) == 6 and all(abs(count - 30) < 18 for count in found.values())  # ±4 standard deviations
+    counts = Counter((row["premise_lang"], row["hypothesis_lang"]) for row in rows)
+    assert len(counts) == 6 and all(abs(count - 30) < 18 for count in counts.values())  # ±4 standard deviations
 
 
 def test_the_seed_draws_and_nothing_else_does(
@@ -61,14 +69,3 @@ def test_the_seed_draws_and_nothing_else_does(
     with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
         other = nli_pairs(nli.repartition(5, "lang"), vocabulary, 9, 2, FILES, 0)
         assert written(other, tmp_path / "other") == first
-
-
-def test_the_stage_makes_one_table_and_counts_it(nli: DataFrame, vocabulary: Path) -> None:
-    made = tables(NliStreamConfig(per_pair=6), Lengths(query=3, document=6), 0)
-    (one,) = made.tables
-    assert (one.name, one.reads) == ("nli", ("nli", "tokenizer"))
-    both = one.make(nli, vocabulary)
-    languages = {f"{a}-{b}": PAIRS for a in LANGUAGES for b in LANGUAGES if a != b}
-    assert count_pairs(both) == {"pairs": 6 * PAIRS, "languages": languages}
-    documents = nli.sparkSession.createDataFrame([("en:0:1",), ("de:0:2",)], "doc_id string")
-    assert made.count(both, documents) == count_pairs(both) | {"without_text": "fr"}

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from itertools import chain
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig, TwoTowerSampling
+from contexture.streams.pairs.config import PairSampling, PairsConfig, PassagesConfig
 from contexture.streams.pairs.draw import Passage, body_first, inverse_cloze
 from contexture.streams.tokens import Sentence
 
@@ -27,22 +26,20 @@ def parts(tokens: list[int]) -> list[Sentence]:
 
 
 words = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=5), min_size=1, max_size=5)
-configs = st.builds(TwoTowerSampling, pairs_per_passage=st.integers(1, 3))
+configs = st.builds(PairSampling, pairs_per_passage=st.integers(1, 3))
 
 
 @given(words, configs, st.integers(0, 2**32))
-def test_ict_takes_a_sentence_out_of_its_passage(
-    passages: list[list[int]], config: TwoTowerSampling, seed: int
-) -> None:
+def test_ict_takes_a_sentence_out_of_its_passage(passages: list[list[int]], config: PairSampling, seed: int) -> None:
     made = page(*passages)
     pairs = list(inverse_cloze(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
-        own = [pair for pair in pairs if pair.document == passage.passage_id]
+        of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
         texts = len(set(passage.sentences))
-        assert len(own) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
-        assert len({pair.query for pair in own}) == len(own)
-        for pair in own:
+        assert len(of_passage) == (min(texts, config.pairs_per_passage) if texts > 1 else 0)
+        assert len({pair.query for pair in of_passage}) == len(of_passage)
+        for pair in of_passage:
             rest = [sentence for sentence in passage.sentences if sentence != pair.query]
             assert len(rest) < len(passage.sentences)
             assert parts(pair.passage) == rest != []
@@ -50,23 +47,23 @@ def test_ict_takes_a_sentence_out_of_its_passage(
 
 @given(words, st.integers(0, 5), configs, st.integers(0, 2**32))
 def test_bfs_asks_each_passage_with_a_sentence_of_the_first_section_that_it_does_not_say(
-    passages: list[list[int]], lead: int, config: TwoTowerSampling, seed: int
+    passages: list[list[int]], lead: int, config: PairSampling, seed: int
 ) -> None:
     made = page(*passages, lead=lead)
     first = {sentence for passage in made if passage.section_index == 0 for sentence in passage.sentences}
     pairs = list(body_first(made, config, seed))
     assert len({pair.pair_id for pair in pairs}) == len(pairs)
     for passage in made:
-        own = [pair for pair in pairs if pair.document == passage.passage_id]
-        assert len(own) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
-        assert len({pair.query for pair in own}) == len(own)
-        for pair in own:
+        of_passage = [pair for pair in pairs if pair.document == passage.passage_id]
+        assert len(of_passage) == min(len(first - set(passage.sentences)), config.pairs_per_passage)
+        assert len({pair.query for pair in of_passage}) == len(of_passage)
+        for pair in of_passage:
             assert pair.query in first - set(passage.sentences)
             assert pair.passage == list(chain.from_iterable(passage.sentences))
 
 
 def test_pages_without_what_a_task_needs_give_no_pair() -> None:
-    config = TwoTowerSampling()
+    config = PairSampling()
     assert list(inverse_cloze(page([1], [2, 2]), config, 0)) == []
     assert list(body_first(page([1, 2, 3]), config, 0)) == []  # one passage says all of the first section
     assert list(body_first(page([1, 2], [3], lead=0), config, 0)) == []  # no text before the first heading
@@ -75,7 +72,7 @@ def test_pages_without_what_a_task_needs_give_no_pair() -> None:
 
 def test_each_sentence_is_equally_likely() -> None:
     made = page([1, 2], [3, 4, 5], [6, 7, 8, 9], lead=2)
-    config = TwoTowerSampling()
+    config = PairSampling()
     ict: Counter[int] = Counter()
     bfs: Counter[tuple[str, int]] = Counter()
     for seed in range(2000):
@@ -93,7 +90,7 @@ def test_the_sentence_stays_in_the_passage_as_often_as_asked() -> None:
     kept = [
         len(pair.passage) == 6
         for seed in range(2000)
-        for pair in inverse_cloze(made, TwoTowerSampling(remove_probability=0.9), seed)
+        for pair in inverse_cloze(made, PairSampling(remove_probability=0.9), seed)
     ]
     assert len(kept) == 2000
     assert 150 < sum(kept) < 250
@@ -103,8 +100,8 @@ def test_more_pairs_change_none() -> None:
     made = page([1, 2, 3, 4], [5, 6, 7], [8, 9], lead=2)
     for draw in (inverse_cloze, body_first):
         for seed in range(20):
-            few = list(draw(made, TwoTowerSampling(remove_probability=0.5), seed))
-            many = list(draw(made, TwoTowerSampling(remove_probability=0.5, pairs_per_passage=3), seed))
+            few = list(draw(made, PairSampling(remove_probability=0.5), seed))
+            many = list(draw(made, PairSampling(remove_probability=0.5, pairs_per_passage=3), seed))
             assert len(few) == 3 < len(many)
             assert all(pair in many for pair in few)
 
@@ -112,22 +109,19 @@ def test_more_pairs_change_none() -> None:
 def test_the_pairs_stay_the_same_in_later_versions() -> None:
     """Seeded choices are part of what a run must give again: if this fails, existing pairs change."""
     made = page([1, 2, 3], [4, 5], [6, 7, 8])
-    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in inverse_cloze(made, TwoTowerSampling(), 1)]
-    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in body_first(made, TwoTowerSampling(), 1)]
+    ict = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in inverse_cloze(made, PairSampling(), 1)]
+    bfs = [(pair.pair_id, pair.query[0], pair.passage[::2]) for pair in body_first(made, PairSampling(), 1)]
     assert ict == [("ict:en:1#0:1", 2, [1, 3]), ("ict:en:1#1:1", 5, [4]), ("ict:en:1#2:2", 8, [6, 7])]
     assert bfs == [("bfs:en:1#1:0", 1, [4, 5]), ("bfs:en:1#2:1", 2, [6, 7, 8])]
 
 
-@pytest.mark.parametrize("name", ["document_tokens", "query_tokens", "pairs_per_passage", "remove_probability"])
+@pytest.mark.parametrize("name", ["pairs_per_passage", "remove_probability"])
 def test_impossible_configuration_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match=name):
-        TwoTowerSampling(**{name: 1.1 if name == "remove_probability" else 0})  # type: ignore[arg-type]
+        PairSampling(**{name: 1.1 if name == "remove_probability" else 0})  # type: ignore[arg-type]
 
 
-def test_pairs_are_cut_to_what_encoders_read() -> None:
-    chosen: dict[str, Any] = {"pairs_per_passage": 2, "remove_probability": 0.9, "files": 4}
-    sampling, lengths = PairSampling(**chosen), Lengths(query=9, document=30)
-    found = PairsConfig(sampling=sampling).sampler(lengths)
-    assert found == TwoTowerSampling(**chosen, document_tokens=30, query_tokens=9)
-    # Documents alone are batches of tokens, which need positions; pairs are texts, which have theirs anyway.
+def test_documents_alone_need_positions() -> None:
+    """They are batches of tokens; pairs are texts, which have positions anyway."""
+    lengths = Lengths(query=9, document=30)
     assert (PassagesConfig().needs(lengths), PairsConfig().needs(lengths)) == (Needs(30), Needs())

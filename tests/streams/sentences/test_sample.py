@@ -1,6 +1,7 @@
 """The table of contiguous sentences: the corpus in order, the same however the work is cut up."""
 
 import random
+from collections import Counter
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ Files = list[list[tuple[str, int, list[int]]]]
 FILES = 3
 FIELDS = ", ".join(f"{name}: {kind}" for name, kind in PARAGRAPH.items())
 SCHEMA = f"doc_id string, title_tokens array<int>, paragraphs array<struct<{FIELDS}>>"
+COUNTS = ("documents", "sentences", "words", "sentences_cut", "documents_of_one_sentence")
 
 
 def texts_of(documents: DataFrame) -> Texts:
@@ -44,29 +46,19 @@ def written(sentences: DataFrame, folder: Path) -> Files:
     return [[(row["document"], row["position"], row["tokens"]) for row in rows] for rows in files]
 
 
-def expected(texts: Texts, max_words: int) -> dict[str, list[tuple[int, list[int]]]]:
-    """The sentences of each document, the plain way."""
-    found = {}
+def expected(texts: Texts, max_words: int) -> tuple[dict[str, list[tuple[int, list[int]]]], dict[str, int]]:
+    """The sentences of each document, and the counts, the plain way."""
+    rows, counts = {}, Counter(dict.fromkeys(COUNTS, 0))
     for document, paragraphs in texts.items():
-        flat = [sentence[:max_words] for paragraph in paragraphs for sentence in paragraph]
-        if len(flat) > 1:
-            found[document] = list(enumerate(flat))
-    return found
-
-
-def counted(texts: Texts, max_words: int) -> dict[str, int]:
-    """The counts, the plain way."""
-    counts = dict.fromkeys(("documents", "sentences", "words", "sentences_cut", "documents_of_one_sentence"), 0)
-    for paragraphs in texts.values():
         flat = [sentence for paragraph in paragraphs for sentence in paragraph]
-        if len(flat) == 1:
-            counts["documents_of_one_sentence"] += 1
-        elif flat:
+        counts["documents_of_one_sentence"] += len(flat) == 1
+        if len(flat) > 1:
+            rows[document] = [(position, sentence[:max_words]) for position, sentence in enumerate(flat)]
             counts["documents"] += 1
             counts["sentences"] += len(flat)
             counts["words"] += sum(min(len(sentence), max_words) for sentence in flat)
             counts["sentences_cut"] += sum(len(sentence) > max_words for sentence in flat)
-    return counts
+    return rows, dict(counts)
 
 
 def grouped(files: Files) -> list[tuple[str, list[tuple[int, list[int]]]]]:
@@ -80,34 +72,38 @@ def files(documents: DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Fil
     return written(contiguous_sentences(documents, 9, FILES, 5), tmp_path_factory.mktemp("sentences") / "table")
 
 
-def test_the_partitioning_changes_nothing(documents: DataFrame, files: Files) -> None:
-    def make(partitions: int) -> DataFrame:
-        return contiguous_sentences(documents.repartition(partitions, "sentence_count"), 9, FILES, 5)
-
-    rows = the_same_however_cut(documents.sparkSession, FILES, make)
-    assert [(row["document"], row["position"], row["tokens"]) for row in rows] == [
-        row for file in files for row in file
-    ]
+@pytest.mark.parametrize("config", [ContiguousConfig(files=FILES), SentencesConfig(files=FILES)])
+def test_the_stage_makes_one_table_whatever_the_partitioning(
+    config: SentencesConfig, documents: DataFrame, files: Files
+) -> None:
+    made = tables(config, Lengths(query=5, document=9), 5)
+    (sentences,) = made.tables
+    assert (sentences.name, sentences.reads, sentences.observed, made.between) == (
+        "sentences", ("documents",), False, (),
+    )  # fmt: skip
+    rows = the_same_however_cut(
+        documents.sparkSession, FILES, lambda partitions: sentences.make(documents.repartition(partitions, "doc_id"))
+    )
+    assert [tuple(row) for row in rows] == [row for file in files for row in file]
+    assert made.count(None, documents) == expected(texts_of(documents), 9)[1]
 
 
 def test_documents_are_whole_and_their_sentences_in_order(documents: DataFrame, files: Files) -> None:
     texts = texts_of(documents)
-    found = grouped(files)
-    assert len({name for name, _ in found}) == len(found)  # each in one piece, hence in one file
-    assert dict(found) == expected(texts, 9)
-    assert len(files) == FILES
-    assert all(file for file in files)
+    actual = grouped(files)
+    assert len({name for name, _ in actual}) == len(actual)  # each in one piece, hence in one file
+    assert dict(actual) == expected(texts, 9)[0]
+    assert len(files) == FILES and all(files)
     lengths = [len(words) for file in files for _, _, words in file]
     assert max(lengths) == 9 and min(lengths) < 9  # some are cut, some are not
-    one = {name for name, paragraphs in texts.items() if sum(map(len, paragraphs)) == 1}
-    assert one and not one & {name for name, _ in found}
+    single = {name for name, paragraphs in texts.items() if sum(map(len, paragraphs)) == 1}
+    assert single and not single & {name for name, _ in actual}
 
 
 def test_the_seed_draws_the_order_of_the_documents(documents: DataFrame, files: Files, tmp_path: Path) -> None:
     again, other = (written(contiguous_sentences(documents, 9, 1, seed), tmp_path / f"{seed}") for seed in (5, 6))
-    first, second = ([name for name, _ in grouped(one)] for one in (again, other))
-    assert first != second and sorted(first) == sorted(second)
-    assert first != sorted(first)
+    first, second = ([name for name, _ in grouped(order)] for order in (again, other))
+    assert first != second and sorted(first) == sorted(second) != first
     assert dict(grouped(again)) == dict(grouped(other)) == dict(grouped(files))
     for file in files:  # fewer or more files deal the documents out, but each has its share in the same order
         names = [name for name, _ in grouped([file])]
@@ -125,34 +121,17 @@ def test_counts_and_rows_of_documents_of_any_shape(spark: SparkSession, max_word
     shapes = [[draw.randint(0, 2) for _ in range(draw.randint(0, 3))] for _ in range(40)] + [[], [0], [0, 1], [1, 1]]
     texts = {f"d{i}": [[words() for _ in range(size)] for size in shape] for i, shape in enumerate(shapes)}
     documents = table_of(spark, texts)
-    assert count_sentences(documents, max_words) == counted(texts, max_words)
-    found = written(contiguous_sentences(documents, max_words, 2, 0), tmp_path / "table")
-    assert dict(grouped(found)) == expected(texts, max_words)
-
-
-def test_counts_of_a_corpus_without_neighbours(spark: SparkSession) -> None:
-    nothing = dict.fromkeys(("documents", "sentences", "words", "sentences_cut"), 0)
-    assert count_sentences(table_of(spark, {}), 5) == nothing | {"documents_of_one_sentence": 0}
-    alone: Any = {"a": [[[1, 2, 3]]], "b": [[], [[4] * 9]]}
-    assert count_sentences(table_of(spark, alone), 5) == nothing | {"documents_of_one_sentence": 2}
-    assert not contiguous_sentences(table_of(spark, alone), 5, 2, 0).head(1)
-
-
-@pytest.mark.parametrize("config", [ContiguousConfig(files=FILES), SentencesConfig(files=FILES)])
-def test_the_stage_makes_one_table_cut_to_what_encoders_read(
-    config: ContiguousConfig | SentencesConfig, documents: DataFrame, files: Files, tmp_path: Path
-) -> None:
-    made = tables(config, Lengths(query=5, document=9), 5)
-    (one,) = made.tables
-    assert (one.name, one.reads, one.observed, made.between) == ("sentences", ("documents",), False, ())
-    assert written(one.make(documents), tmp_path / "table") == files
-    assert made.count(one.make(documents), documents) == count_sentences(documents, 9)
+    rows, counts = expected(texts, max_words)
+    assert count_sentences(documents, max_words) == counts
+    assert dict(grouped(written(contiguous_sentences(documents, max_words, 2, 0), tmp_path / "table"))) == rows
 
 
 def test_a_corpus_without_neighbours_is_refused(spark: SparkSession) -> None:
-    alone = table_of(spark, {"a": [[[1, 2, 3]]]})
+    assert count_sentences(table_of(spark, {}), 5) == dict.fromkeys(COUNTS, 0)
+    single = table_of(spark, {"a": [[[1, 2, 3]]], "b": [[], [[4] * 9]]})
     made = tables(ContiguousConfig(), Lengths(9, 9), 0)
+    assert not made.tables[0].make(single).head(1)
     with pytest.raises(
-        ValueError, match=r"no document of the corpus has two sentences.*'documents_of_one_sentence': 1"
+        ValueError, match=r"no document of the corpus has two sentences.*'documents_of_one_sentence': 2"
     ):
-        made.count(made.tables[0].make(alone), alone)
+        made.count(None, single)

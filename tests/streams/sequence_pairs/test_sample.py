@@ -1,6 +1,6 @@
 """The Spark side of CMLM: consecutive sequences, whatever the partitions, and none lost."""
 
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 
 import pytest
@@ -19,42 +19,30 @@ LENGTH, FILES = 22, 3
 
 def sequences_of(documents: DataFrame, unit: str, room: int) -> dict[str, list[list[int]]]:
     """Page → its sequences, in plain Python."""
-    found = {}
+    sequences = {}
     for row in sentences_alone(documents).collect():
-        sentences = [list(one) for paragraph in row["sentences"] for one in paragraph]
-        sizes = [len(one) for one in sentences]
-        counts = [1] * len(sizes) if unit == "sentences" else pack_sentences(sizes, room)
-        ends = [sum(counts[:place]) for place in range(len(counts) + 1)]
-        found[row["doc_id"]] = [list(chain.from_iterable(sentences[a:b]))[:room] for a, b in pairwise(ends)]
-    return found
+        sentences = [list(sentence) for paragraph in row["sentences"] for sentence in paragraph]
+        counts = [1] * len(sentences) if unit == "sentences" else pack_sentences([*map(len, sentences)], room)
+        ends = [0, *accumulate(counts)]
+        sequences[row["doc_id"]] = [list(chain.from_iterable(sentences[a:b]))[:room] for a, b in pairwise(ends)]
+    return sequences
 
 
 @pytest.mark.parametrize("unit", ["packed", "sentences"])
 def test_every_two_consecutive_sequences_are_a_pair(unit: str, documents: DataFrame) -> None:
     config = SequenceSampling(unit=unit, files=FILES)  # type: ignore[arg-type]
     rows = sequence_pairs(documents, config, LENGTH, 5).collect()
-    there = {(row["document"], row["position"]): (list(row["first"]), list(row["second"])) for row in rows}
-    assert len(there) == len(rows) > 20
+    pairs = {(row["document"], row["position"]): (list(row["first"]), list(row["second"])) for row in rows}
+    assert len(pairs) == len(rows) > 20
     swapped = 0
     for document, sequences in sequences_of(documents, unit, LENGTH - 2).items():
-        for position, (before, after) in enumerate(pairwise(sequences)):
-            pair = there.pop((document, position))
-            assert pair in ((before, after), (after, before))
-            swapped += pair != (before, after)
-            assert all(0 < len(one) <= LENGTH - 2 for one in pair)
-    assert not there
+        for position, (left, right) in enumerate(pairwise(sequences)):
+            pair = pairs.pop((document, position))
+            assert pair in ((left, right), (right, left))
+            swapped += pair != (left, right)
+            assert all(0 < len(sequence) <= LENGTH - 2 for sequence in pair)
+    assert not pairs
     assert abs(swapped / len(rows) - 0.5) < 4 * (0.25 / len(rows)) ** 0.5
-
-
-@pytest.mark.parametrize(("probability", "expected"), [(0.0, 0), (1.0, 1)])
-def test_the_order_is_swapped_as_often_as_told(probability: float, expected: int, documents: DataFrame) -> None:
-    config = SequenceSampling(swap_probability=probability, files=FILES)
-    sequences = sequences_of(documents, "packed", LENGTH - 2)
-    for row in sequence_pairs(documents, config, LENGTH, 5).collect():
-        pair = [row["first"], row["second"]]
-        assert [list(one) for one in pair] == [
-            sequences[row["document"]][row["position"] + place] for place in (expected, 1 - expected)
-        ]
 
 
 def test_pairs_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
@@ -80,12 +68,12 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     )
     documents = tokenize_paragraphs(made, vocabulary).cache()
     tokenizer, _ = load_tokenizer(vocabulary)
-    pairs = sequence_pairs(documents, SequenceSampling(swap_probability=0, files=1), 6, 0)
+    pairs = sequence_pairs(documents, SequenceSampling(files=1), 6, 0)
     rows = sorted(pairs.collect(), key=lambda row: row["position"])
     assert [(row["document"], row["position"]) for row in rows] == [("en:1", 0), ("en:1", 1)]
-    assert [[tokenizer.decode(row[name]) for name in ("first", "second")] for row in rows] == [
-        ["amber birch cedar delta", "ember fjord grove heath"],
-        ["ember fjord grove heath", "inlet jetty knoll larch"],
+    assert [{tokenizer.decode(row[name]) for name in ("first", "second")} for row in rows] == [
+        {"amber birch cedar delta", "ember fjord grove heath"},
+        {"ember fjord grove heath", "inlet jetty knoll larch"},
     ]
     assert count_pairs(pairs, documents, 6) == {
         "pairs": 2, "documents": 1, "tokens": 16, "documents_of_one_sequence": 1, "sentences_cut": 1
@@ -95,9 +83,9 @@ def test_a_page_by_hand(spark: SparkSession, vocabulary: Path) -> None:
 def test_counts_are_those_of_the_rows(spark: SparkSession, vocabulary: Path) -> None:
     lengths = [[1], [3, 12, 9], [8, 10], [2, 2, 7, 11]]
     made = [
-        Made(f"en:{page}", place, [" ".join(WORDS[:size])])
+        Made(f"en:{page}", index, [" ".join(WORDS[:size])])
         for page, sizes in enumerate(lengths)
-        for place, size in enumerate(sizes)
+        for index, size in enumerate(sizes)
     ]
     documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
     pairs = sequence_pairs(documents, SequenceSampling(unit="sentences", files=2), 10, 3).cache()

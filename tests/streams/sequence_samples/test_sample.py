@@ -1,7 +1,9 @@
 """The Spark side of Cross-Thought: contiguous samples, whatever the partitions, and no token lost."""
 
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.streams.sequence_samples.batches import cut_samples, frequent_tokens, shared_tokens
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
-from contexture.streams.sequence_samples.sample import _sampler, count_samples, group_runs, sequence_samples, tables
+from contexture.streams.sequence_samples.sample import (
+    Sample,
+    contiguous_samples,
+    count_samples,
+    group_runs,
+    sequence_samples,
+    tables,
+)
 from contexture.streams.tokens import sentences_alone, tokenize_paragraphs
 from tests.streams.make import WORDS, Made, table, the_same_however_cut
 
@@ -30,33 +40,14 @@ def texts_of(documents: DataFrame) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("boundaries", ["documents", "cross"])
-def test_samples_hold_all_text_once_and_in_order(boundaries: str, documents: DataFrame) -> None:
-    config = SampleSampling(sequences=4, tokens=7, boundaries=boundaries, files=FILES)  # type: ignore[arg-type]
-    rows = sequence_samples(documents, config, 5).collect()
+def test_samples_are_those_of_the_documents_in_a_drawn_order(boundaries: Any, documents: DataFrame) -> None:
+    config = SampleSampling(sequences=4, tokens=7, boundaries=boundaries, files=1)
     texts = texts_of(documents)
-    assert len({row["sample"] for row in rows}) == len(rows) > 5
-    assert sum(len(piece) for row in rows for piece in row["pieces"]) == sum(map(len, texts.values()))
-    full = 0
-    for row in rows:
-        name, begin = row["sample"].rsplit("@", 1)
-        first = list(row["pieces"][0])
-        there = texts[name][int(begin) :]
-        assert first[: len(there)] == there[: len(first)] and first
-        sequences = sum(-(-len(piece) // 7) for piece in row["pieces"])
-        assert sequences <= 4
-        full += sequences == 4
-        if boundaries == "documents":
-            assert row["documents"] == len(row["pieces"])
-            assert all(list(piece) == texts_with(texts, list(piece)) for piece in row["pieces"][1:])
-        else:
-            assert len(row["pieces"]) == 1
-    assert full >= len(rows) - FILES
-    assert any(row["documents"] > 1 for row in rows) and any(row["documents"] == 1 for row in rows)
-
-
-def texts_with(texts: dict[str, list[int]], piece: list[int]) -> list[int]:
-    """The piece, if a page begins with it: what follows in a sample begins at the top of its page."""
-    return next((text[: len(piece)] for text in texts.values() if text[: len(piece)] == piece), [])
+    order = [row["doc_id"] for row in documents.orderBy(F.xxhash64(F.lit(5), "doc_id")).select("doc_id").collect()]
+    expected = plain(contiguous_samples(((name, ids(texts[name])) for name in order), config))
+    rows = sequence_samples(documents, config, 5).collect()
+    assert sorted(map(tuple, rows)) == sorted(expected) and len(rows) > 5
+    assert len({name for name, *_ in expected}) == len(expected)
 
 
 def test_samples_do_not_depend_on_partitions_and_cores_but_on_the_seed(documents: DataFrame) -> None:
@@ -83,36 +74,39 @@ def test_pages_by_hand(spark: SparkSession, vocabulary: Path) -> None:
     assert counts["sequences_padded"] == 3 and counts["documents_per_sample_max"] >= 2
 
 
-def test_samples_of_a_file_by_hand() -> None:
-    """Pages of 5, 1 and 7 tokens in this order, in batches of whatever size."""
-    pages = {"a": [1, 2, 3, 4, 5], "b": [6], "c": [11, 12, 13, 14, 15, 16, 17]}
+def ids(tokens: list[int]) -> np.ndarray:
+    return np.array(tokens, np.int32)
 
-    def run(boundaries: str, at_once: int) -> list[tuple[str, int, list[list[int]]]]:
-        config = SampleSampling(sequences=3, tokens=2, boundaries=boundaries)  # type: ignore[arg-type]
-        names = list(pages)
-        batches = [
-            pa.RecordBatch.from_pydict(
-                {
-                    "doc_id": pa.array(names[i : i + at_once]),
-                    "tokens": pa.array([pages[name] for name in names[i : i + at_once]], pa.list_(pa.int32())),
-                }
-            )
-            for i in range(0, 3, at_once)
-        ]
-        made = pa.Table.from_batches(_sampler(config)(iter(batches)))
-        return [(row["sample"], row["documents"], row["pieces"]) for row in made.to_pylist()]
 
-    for at_once in (1, 2, 3):
-        assert run("documents", at_once) == [
-            ("a@0", 1, [[1, 2, 3, 4, 5]]),
-            ("b@0", 2, [[6], [11, 12, 13, 14]]),
-            ("c@4", 1, [[15, 16, 17]]),
-        ]
-        assert run("cross", at_once) == [
-            ("a@0", 2, [[1, 2, 3, 4, 5, 6]]),
-            ("c@0", 1, [[11, 12, 13, 14, 15, 16]]),
-            ("c@6", 1, [[17]]),
-        ]
+def plain(samples: Iterable[Sample]) -> list[tuple[str, int, list[list[int]]]]:
+    """Name, number of documents and pieces of each sample."""
+    return [(filled.name, len(filled.documents), [piece.tolist() for piece in filled.pieces]) for filled in samples]
+
+
+PAGES = st.lists(st.integers(0, 20), max_size=6)
+
+
+@given(PAGES, st.integers(1, 4), st.integers(1, 5))
+def test_contiguous_samples_are_those_of_a_slow_loop(sizes: list[int], sequences: int, length: int) -> None:
+    """Cut into sequences, which follow one another: those of a page stay together, or all text is one."""
+    texts = {f"d{number}": [100 * number + token for token in range(size)] for number, size in enumerate(sizes)}
+    tokens = [(name, start, token) for name, text in texts.items() for start, token in enumerate(text)]
+    cells = [
+        [(name, start, token) for start, token in enumerate(text)][begin : begin + length]
+        for name, text in texts.items()
+        for begin in range(0, len(text), length)
+    ]
+    running_on = [tokens[i : i + length] for i in range(0, len(tokens), length)]
+    for boundaries, parts in (("documents", cells), ("cross", running_on)):
+        config = SampleSampling(sequences=sequences, tokens=length, boundaries=boundaries)  # type: ignore[arg-type]
+        expected = []
+        for sample in (parts[i : i + sequences] for i in range(0, len(parts), sequences)):
+            text = list(chain.from_iterable(sample))
+            by_page = {name: [token for other, _, token in text if other == name] for name, *_ in text}
+            pieces = list(by_page.values()) if boundaries == "documents" else [[token for *_, token in text]]
+            expected.append((f"{text[0][0]}@{text[0][1]}", len(by_page), pieces))
+        rows = ((name, ids(text)) for name, text in texts.items())
+        assert plain(contiguous_samples(rows, config)) == expected
 
 
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
@@ -121,41 +115,43 @@ def test_sequences_are_the_pieces_cut_to_length(sizes: list[list[int]], length: 
     samples = [[[next(tokens) for _ in range(size)] for size in of_sample] for of_sample in sizes]
     config = ShortSequencesConfig(sampling=SampleSampling(sequences=8, tokens=length))
     cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
-    found, sample, piece = cut.sequences, cut.samples, cut.documents
+    sequences, sample, piece = cut.sequences, cut.samples, cut.documents
     expected = [
-        (number, one[i : i + length])
+        (number, part[i : i + length])
         for number, of_sample in enumerate(samples)
-        for one in of_sample
-        for i in range(0, len(one), length)
+        for part in of_sample
+        for i in range(0, len(part), length)
     ]
-    assert found.lengths[:, 0].tolist() == [len(one) for _, one in expected]
-    assert found.tokens.tolist() == list(chain.from_iterable(one for _, one in expected))
+    assert sequences.lengths[:, 0].tolist() == [len(part) for _, part in expected]
+    assert sequences.tokens.tolist() == list(chain.from_iterable(part for _, part in expected))
     assert sample.tolist() == [number for number, _ in expected]
     assert piece.max() + 1 == sum(map(len, sizes)) and (np.diff(piece) >= 0).all()
 
 
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 4))
 def test_samples_of_runs_hold_every_run_once_and_each_document_at_most_once(owners: list[int], documents: int) -> None:
-    runs = [(str(owner), start, np.array([start], np.int32)) for start, owner in enumerate(owners)]
+    runs = [(str(owner), ids([start]), start) for start, owner in enumerate(owners)]
     samples = list(group_runs(runs, documents))
-    names = [(sample, owners[int(piece[0])]) for sample, one in enumerate(samples) for piece in one.pieces]
-    assert sorted(int(piece[0]) for one in samples for piece in one.pieces) == list(range(len(owners)))
+    names = [(sample, owners[int(piece[0])]) for sample, filled in enumerate(samples) for piece in filled.pieces]
+    assert sorted(int(piece[0]) for filled in samples for piece in filled.pieces) == list(range(len(owners)))
     assert len(set(names)) == len(names)
-    sizes = [len(one.pieces) for one in samples]
+    sizes = [len(filled.pieces) for filled in samples]
     assert max(sizes, default=1) <= documents and min(sizes, default=1) >= 1
     # A sample that is not full lacks no document that a later sample has twice over: no two could be merged into one
     # without a document that both have, or too many runs.
-    for first, one in enumerate(samples):
+    for first, filled in enumerate(samples):
         for other in samples[first + 1 :]:
-            assert len(one.pieces) == documents or other.names & one.names
+            assert len(filled.pieces) == documents or other.documents & filled.documents
 
 
 def test_runs_of_a_file_by_hand() -> None:
     """Documents a, b and c with three, two and one run, two documents a sample."""
-    runs = [("a", 0, [1]), ("a", 8, [2]), ("b", 0, [3]), ("a", 16, [4]), ("c", 0, [5]), ("b", 8, [6])]
-    samples = group_runs([(name, start, np.array(tokens, np.int32)) for name, start, tokens in runs], 2)
-    rows = [(name, count, [piece.tolist() for piece in pieces]) for name, count, pieces in (s.row() for s in samples)]
-    assert rows == [("a@0", 2, [[1], [3]]), ("a@8", 2, [[2], [5]]), ("a@16", 2, [[4], [6]])]
+    runs = [("a", 1, 0), ("a", 2, 8), ("b", 3, 0), ("a", 4, 16), ("c", 5, 0), ("b", 6, 8)]
+    assert plain(group_runs([(name, ids([token]), start) for name, token, start in runs], 2)) == [
+        ("a@0", 2, [[1], [3]]),
+        ("a@8", 2, [[2], [5]]),
+        ("a@16", 2, [[4], [6]]),
+    ]
 
 
 def test_runs_are_of_different_documents_and_do_not_depend_on_partitions(documents: DataFrame) -> None:
@@ -189,7 +185,7 @@ def test_shared_tokens_and_parts_are_those_of_a_loop(
     config = SequenceSamplesConfig(sampling=sampling, documents=documents)
     cut = cut_samples(pa.array(samples, pa.list_(pa.list_(pa.int32()))), config)
     size = documents or 6
-    parts = [one[i : i + size] for one in samples for i in range(0, len(one), size)]
+    parts = [filled[i : i + size] for filled in samples for i in range(0, len(filled), size)]
     sequences = [[p[i : i + length] for p in part for i in range(0, len(p), length)] for part in parts]
     assert cut.samples.tolist() == [number for number, part in enumerate(sequences) for _ in part]
     expected = [
@@ -250,6 +246,6 @@ def test_samples_that_the_corpus_does_not_fill_are_refused_with_what_fits(
     made = [Made("en:1", 0, ["amber birch cedar", "delta ember"]), Made("en:2", 0, ["fjord"])]
     documents = tokenize_paragraphs(table(spark, made), vocabulary).cache()
     config = SequenceSamplesConfig(sampling=SampleSampling(**sampling, files=1))
-    every = tables(config, Lengths(query=64, document=64), 0)
+    tables_made = tables(config, Lengths(query=64, document=64), 0)
     with pytest.raises(ValueError, match=said):
-        every.count(every.tables[0].make(documents).cache(), documents)
+        tables_made.count(tables_made.tables[0].make(documents).cache(), documents)

@@ -8,10 +8,12 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
 from contexture.streams.bitext.config import BitextStreamConfig
+from contexture.streams.draws import shuffled_files
 from contexture.streams.languages import without_text
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import tokenize_columns
 
+SIDES = ("source", "target")
 _ID = ("set", "number")
 
 
@@ -19,33 +21,30 @@ def bitext_pairs(bitext: DataFrame, vocabulary: Path, max_tokens: int, files: in
     """One row a pair: `source` and `target`, token ids cut at `max_tokens`, with `set`, `number` and the languages.
 
     `source_id` and `target_id` are the same where the text is, in whatever pair: one sentence may have several
-    translations. The table is shuffled over `files` partitions by a hash of the pair, each in an order drawn from the
-    seed. Pairs of which a side has no token are left out. The same bitext and seed give the same rows on any number of
-    cores.
+    translations. Pairs of which a side has no token are left out. The table is shuffled, see `shuffled_files`. The same
+    bitext and seed give the same rows on any number of cores.
     """
-    sides = ("source", "target")
-    tokens = tokenize_columns(bitext, sides, vocabulary)
-    return (
-        tokens.where(" and ".join(f"size({side}_tokens) > 0" for side in sides))
-        .select(
-            *_ID,
-            "source_lang",
-            "target_lang",
-            *(F.slice(f"{side}_tokens", 1, max_tokens).alias(side) for side in sides),
-            *(F.xxhash64(side).alias(f"{side}_id") for side in sides),
-        )
-        .repartition(files, *_ID)
-        .sortWithinPartitions(F.xxhash64(F.lit(seed), *_ID), *_ID)
+    tokens = tokenize_columns(bitext, SIDES, vocabulary)
+    pairs = tokens.where(" and ".join(f"size({side}_tokens) > 0" for side in SIDES)).select(
+        *_ID,
+        "source_lang",
+        "target_lang",
+        *(F.slice(f"{side}_tokens", 1, max_tokens).alias(side) for side in SIDES),
+        *(F.xxhash64(side).alias(f"{side}_id") for side in SIDES),
     )
+    return shuffled_files(pairs, files, seed, *_ID)
 
 
 def count_pairs(pairs: DataFrame, max_tokens: int) -> dict[str, Any]:
     """Pairs, also by their languages; tokens; and sides as long as the limit, most of which were cut."""
-    sides = (F.size("source"), F.size("target"))
-    longest = sum(((side == max_tokens).cast("int") for side in sides), F.lit(0))
+    at_limit = " + ".join(f"count_if(size({side}) = {max_tokens})" for side in SIDES)
     rows = (
         pairs.groupBy(F.concat_ws("-", "source_lang", "target_lang").alias("languages"))
-        .agg(F.count("*").alias("pairs"), F.sum(sides[0] + sides[1]).alias("tokens"), F.sum(longest).alias("longest"))
+        .agg(
+            F.count("*").alias("pairs"),
+            F.expr("sum(size(source) + size(target))").alias("tokens"),
+            F.expr(at_limit).alias("sides_at_limit"),
+        )
         .orderBy("languages")
         .collect()
     )
@@ -53,7 +52,7 @@ def count_pairs(pairs: DataFrame, max_tokens: int) -> dict[str, Any]:
         "pairs": sum(row["pairs"] for row in rows),
         "languages": {row["languages"]: row["pairs"] for row in rows},
         "tokens": sum(row["tokens"] for row in rows),
-        "sides_at_limit": sum(row["longest"] for row in rows),
+        "sides_at_limit": sum(row["sides_at_limit"] for row in rows),
     }
 
 

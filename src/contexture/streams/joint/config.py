@@ -1,6 +1,5 @@
 """MSPP's examples: how they are drawn, and how they are laid out."""
 
-from dataclasses import asdict
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import LayoutConfig, Lengths, Needs, SlotConfig
 from contexture.streams.base_config import Sampling, StreamConfig
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -16,13 +15,13 @@ class JointSampling(Sampling):
     """How examples are drawn; the defaults are the paper's (sections 3.4 and 4.1)."""
 
     # k1: candidates from s0's paragraph
-    positives: Annotated[int, Field(gt=0)] = 1
+    positives: Positive = 1
     # k2: candidates from other paragraphs of the same document; easy ones stand in for those it cannot give
     hard_negatives: Annotated[int, Field(ge=0)] = 2
     # k3: candidates from other documents
     easy_negatives: Annotated[int, Field(ge=0)] = 2
     # how many different s0 a paragraph gives at most, one example each
-    examples_per_paragraph: Annotated[int, Field(gt=0)] = 1
+    examples_per_paragraph: Positive = 1
     # any: every other sentence of the paragraph (paper); following: only those after s0 (released code)
     positive_rule: Literal["any", "following"] = "any"
     # other_paragraphs (paper); also_preceding: one sentence before s0 in its own paragraph joins the sentences of up
@@ -32,7 +31,7 @@ class JointSampling(Sampling):
     candidate_sentences: Literal[1, 2] = 1
 
     def __post_init__(self) -> None:
-        """Refuse labels that contradict one another."""
+        """Raise ValueError for labels that contradict one another."""
         if self.hard_rule == "also_preceding" and self.positive_rule == "any":
             raise ValueError(
                 "hard_rule 'also_preceding' needs positive_rule 'following': "
@@ -43,14 +42,6 @@ class JointSampling(Sampling):
     def candidates(self) -> int:
         """k, the number of candidates of an example."""
         return self.positives + self.hard_negatives + self.easy_negatives
-
-
-@dataclass(config=STRICT, frozen=True)
-class MsppSampling(JointSampling):
-    """The same, with the length that follows from the layout."""
-
-    # tokens at which a sentence and a candidate are cut: L = 64 less two special tokens
-    max_tokens: Annotated[int, Field(gt=0)] = 62
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -69,9 +60,9 @@ class JointConfig(SlotConfig, StreamConfig):
         return LayoutConfig(self.sentence_tokens, self.positions, self.pooling, self.sampling.candidates)
 
     @property
-    def sampler(self) -> MsppSampling:
-        """How examples are drawn, cut to what fits the layout."""
-        return MsppSampling(**asdict(self.sampling), max_tokens=self.sentence_tokens - 2)
+    def max_tokens(self) -> int:
+        """Tokens at which a sentence and a candidate are cut: those of a slot less two special tokens."""
+        return self.sentence_tokens - 2
 
     def needs(self, lengths: Lengths) -> Needs:
         """See `StreamConfig.needs`."""

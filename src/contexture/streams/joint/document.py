@@ -1,6 +1,6 @@
 """Examples for Multi-Sentences in Paragraph Prediction within one document (section 3.4). Knows no Spark.
 
-Sentences are told apart by their text (their token ids): within an example no sentence text occurs twice, and a
+Sentences are distinguished by their text (their token ids): within an example no sentence text occurs twice, and a
 negative never has the text of a sentence of s0's own paragraph.
 """
 
@@ -13,7 +13,7 @@ from random import Random
 from typing import NamedTuple
 
 from contexture.streams.draws import generator, shuffled
-from contexture.streams.joint.config import MsppSampling
+from contexture.streams.joint.config import JointSampling
 from contexture.streams.tokens import Document, Sentence
 
 COUNTS = (
@@ -51,26 +51,26 @@ class Example(NamedTuple):
 
 
 def sample_document(
-    document: Document, pool: Pool, config: MsppSampling, seed: int
+    document: Document, pool: Pool, config: JointSampling, max_tokens: int, seed: int
 ) -> tuple[list[Example], Counter[str]]:
     """Sample the examples of one document, in the order of its paragraphs, and count as `COUNTS` says.
 
     A function of its arguments alone: each paragraph and each s0 has a generator of its own, seeded from (seed,
     document id, paragraph index, sentence index). Sentence indices count the sentences that have tokens.
     """
-    sources = _Sources(document, pool, config)
+    sources = _Sources(document, pool, config, max_tokens)
     examples: list[Example] = []
     counts = Counter(
         documents=1, paragraphs=len(document.paragraphs), sentences=len(sources.flat), documents_too_short=1
     )
-    for place, (index, sentences) in enumerate(document.paragraphs):
+    for number, (index, sentences) in enumerate(document.paragraphs):
         eligible = _eligible(sentences, config)
         counts["paragraphs_too_short"] += not eligible
         if eligible:
             counts["documents_too_short"] = 0
         rng = generator(seed, document.doc_id, index)
         for s0 in sorted(rng.sample(eligible, min(len(eligible), config.examples_per_paragraph))):
-            labelled, filled = _draw(sources, place, s0, generator(seed, document.doc_id, index, s0))
+            labelled, filled = _draw(sources, number, s0, generator(seed, document.doc_id, index, s0))
             if len(labelled) < config.candidates:
                 counts["examples_incomplete"] += 1
                 continue
@@ -82,42 +82,42 @@ def sample_document(
     return examples, counts
 
 
-def _eligible(sentences: Sequence[Sentence], config: MsppSampling) -> list[int]:
-    """Places that s0 may have: those with k1 different texts to be its positives."""
+def _eligible(sentences: Sequence[Sentence], config: JointSampling) -> list[int]:
+    """Positions that s0 may have: those with k1 different texts to be its positives."""
     texts = set(sentences) if config.positive_rule == "any" else set()
     eligible = []
-    for place in reversed(range(len(sentences))):
-        if len(texts - {sentences[place]}) >= config.positives:
-            eligible.append(place)
-        texts.add(sentences[place])
+    for position in reversed(range(len(sentences))):
+        if len(texts - {sentences[position]}) >= config.positives:
+            eligible.append(position)
+        texts.add(sentences[position])
     return eligible[::-1]
 
 
-def _draw(sources: "_Sources", place: int, s0: int, rng: Random) -> tuple[list[tuple[Sentence, int]], int]:
+def _draw(sources: "_Sources", number: int, s0: int, rng: Random) -> tuple[list[tuple[Sentence, int]], int]:
     """Draw the labelled candidates of one example, and how many hard negatives easy ones stand in for."""
     config = sources.config
-    home = sources.paragraph(place)
+    home = sources.paragraph(number)
     texts = {candidate.sentence for candidate in home}
     used = {home[s0].sentence}
-    positives = _take(sources.positives(place, s0, rng), config.positives, used)
-    hard = _take(sources.hard_negatives(place, s0, texts, rng), config.hard_negatives, used)
+    positives = _take(sources.positives(number, s0, rng), config.positives, used)
+    hard = _take(sources.hard_negatives(number, s0, texts, rng), config.hard_negatives, used)
     filled = config.hard_negatives - len(hard)
     easy = _take(sources.easy_negatives(texts, rng), config.easy_negatives + filled, used)
     labelled = [(candidate, 1) for candidate in positives] + [(candidate, 0) for candidate in hard + easy]
     rng.shuffle(labelled)
-    return [(_text(candidate, used, config.max_tokens, rng), label) for candidate, label in labelled], filled
+    return [(_text(candidate, used, sources.max_tokens, rng), label) for candidate, label in labelled], filled
 
 
 def _take(candidates: Iterable[Candidate], count: int, used: set[Sentence]) -> list[Candidate]:
     """Take the first `count` candidates whose text is not used yet, and mark their texts as used."""
-    taken: list[Candidate] = []
+    chosen: list[Candidate] = []
     for candidate in candidates if count else ():
         if candidate.sentence not in used:
             used.add(candidate.sentence)
-            taken.append(candidate)
-            if len(taken) == count:
+            chosen.append(candidate)
+            if len(chosen) == count:
                 break
-    return taken
+    return chosen
 
 
 def _text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Random) -> Sentence:
@@ -135,8 +135,8 @@ def _text(candidate: Candidate, used: set[Sentence], max_tokens: int, rng: Rando
 class _Sources:
     """Where the candidates of one document come from; each method gives them lazily in random order."""
 
-    def __init__(self, document: Document, pool: Pool, config: MsppSampling) -> None:
-        self.config = config
+    def __init__(self, document: Document, pool: Pool, config: JointSampling, max_tokens: int) -> None:
+        self.config, self.max_tokens = config, max_tokens
         self.flat: list[Candidate] = []
         for _, sentences in document.paragraphs:
             following = [*sentences[1:], None] if config.candidate_sentences == 2 else [None] * len(sentences)
@@ -145,21 +145,21 @@ class _Sources:
         self.pool = pool.candidates
         self.own = bisect_left(pool.doc_ids, document.doc_id), bisect_right(pool.doc_ids, document.doc_id)
 
-    def paragraph(self, place: int) -> list[Candidate]:
-        return self.flat[self.bounds[place] : self.bounds[place + 1]]
+    def paragraph(self, number: int) -> list[Candidate]:
+        return self.flat[self.bounds[number] : self.bounds[number + 1]]
 
-    def positives(self, place: int, s0: int, rng: Random) -> Iterator[Candidate]:
+    def positives(self, number: int, s0: int, rng: Random) -> Iterator[Candidate]:
         start = s0 if self.config.positive_rule == "any" else 0
-        return shuffled(self.paragraph(place), rng, start, s0 + 1)
+        return shuffled(self.paragraph(number), rng, start, s0 + 1)
 
-    def hard_negatives(self, place: int, s0: int, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
+    def hard_negatives(self, number: int, s0: int, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:
         if self.config.hard_rule == "other_paragraphs":
-            return _foreign(shuffled(self.flat, rng, self.bounds[place], self.bounds[place + 1]), texts)
-        others = [other for other in range(len(self.bounds) - 1) if other != place]
-        chosen = rng.sample(others, min(len(others), 2 * self.config.hard_negatives))
+            return _foreign(shuffled(self.flat, rng, self.bounds[number], self.bounds[number + 1]), texts)
+        paragraphs = [other for other in range(len(self.bounds) - 1) if other != number]
+        chosen = rng.sample(paragraphs, min(len(paragraphs), 2 * self.config.hard_negatives))
         candidates = list(_foreign((c for other in chosen for c in self.paragraph(other)), texts))
         if s0 > 0:
-            candidates.append(self.paragraph(place)[rng.randrange(s0)])
+            candidates.append(self.paragraph(number)[rng.randrange(s0)])
         return shuffled(candidates, rng)
 
     def easy_negatives(self, texts: AbstractSet[Sentence], rng: Random) -> Iterator[Candidate]:

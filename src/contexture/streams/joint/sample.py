@@ -9,14 +9,9 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.joint.config import JointConfig, MsppSampling
-from contexture.streams.joint.document import (
-    COUNTS,
-    Candidate,
-    Example,
-    Pool,
-    sample_document,
-)
+from contexture.streams.draws import shuffled_files
+from contexture.streams.joint.config import JointConfig, JointSampling
+from contexture.streams.joint.document import COUNTS, Candidate, Example, Pool, sample_document
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import read_documents, read_sentences, sentences_alone
 
@@ -24,13 +19,15 @@ from contexture.streams.tokens import read_documents, read_sentences, sentences_
 SENTENCES_PER_BUCKET = 4096
 
 
-def sample_mspp(documents: DataFrame, config: MsppSampling, seed: int) -> tuple[DataFrame, Observation]:
+def sample_mspp(
+    documents: DataFrame, config: JointSampling, max_tokens: int, seed: int
+) -> tuple[DataFrame, Observation]:
     """Sample the examples of all documents (the table that `tokenize_paragraphs` made, read from disk).
 
     Returns the table with the columns `example_id`, `sentences` (k + 1 lists of token ids, s0 first, no special
     tokens) and `labels` (k times 0 or 1), and an observation that holds the counts once the table was written:
-    give it to `count_mspp` then. The table is shuffled: `config.files` partitions by a hash of the id, each in the
-    order of a hash of (seed, id). The same documents and seed give the same rows on any number of cores.
+    give it to `count_mspp` then. The table is shuffled, see `shuffled_files`. The same documents and seed give the same
+    rows on any number of cores.
 
     Each document draws its easy negatives from one bucket: those of the corpus's sentences, about
     `SENTENCES_PER_BUCKET`, whose hash is the document's. So nothing grows with the corpus but the number of buckets.
@@ -48,27 +45,27 @@ def sample_mspp(documents: DataFrame, config: MsppSampling, seed: int) -> tuple[
     examples = (
         keyed.groupBy("bucket")
         .cogroup(pool.groupBy("bucket"))
-        .applyInArrow(_bucket_sampler(config, seed), schema + ", ".join(f"counted_{name} bigint" for name in COUNTS))
+        .applyInArrow(
+            _bucket_sampler(config, max_tokens, seed), schema + ", ".join(f"counted_{name} bigint" for name in COUNTS)
+        )
         .observe(observation, *(F.sum(f"counted_{name}").alias(name) for name in COUNTS))
         .where(F.col("example_id").isNotNull())
         .select("example_id", "sentences", "labels")
-        .repartition(config.files, "example_id")
-        .sortWithinPartitions(F.xxhash64(F.lit(seed), "example_id"), "example_id")
     )
-    return examples, observation
+    return shuffled_files(examples, config.files, seed, "example_id"), observation
 
 
 def count_mspp(observation: Observation) -> dict[str, int]:
     """Counts by the names in `COUNTS`, gathered while the examples were written (before that this waits for ever)."""
-    found = observation.get
-    return {name: int(found.get(name) or 0) for name in COUNTS}
+    counts = observation.get
+    return {name: int(counts.get(name) or 0) for name in COUNTS}
 
 
 def _bucket(seed: int, buckets: int, *columns: str) -> Column:
     return F.pmod(F.xxhash64(F.lit(seed), *columns), F.lit(buckets)).alias("bucket")
 
 
-def _pool_rows(texts: DataFrame, config: MsppSampling) -> DataFrame:
+def _pool_rows(texts: DataFrame, config: JointSampling) -> DataFrame:
     """One row per sentence: doc_id, paragraph_index, sentence_index, sentence, following (null unless wanted)."""
     paragraphs = texts.select("doc_id", "paragraph_indices", F.posexplode("sentences").alias("paragraph", "sentences"))
     rows = paragraphs.select(
@@ -82,14 +79,14 @@ def _pool_rows(texts: DataFrame, config: MsppSampling) -> DataFrame:
     return rows.withColumn("following", following).drop("sentences")
 
 
-def _bucket_sampler(config: MsppSampling, seed: int) -> Callable[[pa.Table, pa.Table], pa.Table]:
+def _bucket_sampler(config: JointSampling, max_tokens: int, seed: int) -> Callable[[pa.Table, pa.Table], pa.Table]:
     def sample(documents: pa.Table, sentences: pa.Table) -> pa.Table:
-        pool = _read_pool(sentences, config.max_tokens)
+        pool = _read_pool(sentences, max_tokens)
         examples: list[Example] = []
         counts: Counter[str] = Counter()
-        for document in read_documents(documents, config.max_tokens):
-            found, counted = sample_document(document, pool, config, seed)
-            examples += found
+        for document in read_documents(documents, max_tokens):
+            sampled, counted = sample_document(document, pool, config, max_tokens, seed)
+            examples += sampled
             counts += counted
         return _to_table(examples, counts)
 
@@ -122,7 +119,7 @@ def tables(config: JointConfig, lengths: Lengths, seed: int) -> ExampleTables:
     """MSPP's table of examples and its counts."""
 
     def sample(documents: DataFrame) -> tuple[DataFrame, Observation]:
-        return sample_mspp(documents, config.sampler, seed)
+        return sample_mspp(documents, config.sampling, config.max_tokens, seed)
 
     def count(observation: Observation, *_: Any) -> dict[str, int]:
         counts = count_mspp(observation)

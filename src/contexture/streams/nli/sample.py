@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import drawn
+from contexture.streams.draws import drawn, shuffled_files
 from contexture.streams.languages import without_text
 from contexture.streams.nli.config import NliStreamConfig
 from contexture.streams.tables import ExampleTable, ExampleTables
@@ -21,9 +21,8 @@ def nli_pairs(nli: DataFrame, vocabulary: Path, max_tokens: int, per_pair: int, 
     """Of each pair `per_pair` choices of a language for the premise and another for the hypothesis, none twice.
 
     Columns: `number`, `premise_lang`, `hypothesis_lang`, `premise` and `hypothesis`, token ids cut at `max_tokens`, and
-    `label`. Which ones are chosen is a function of the seed and the pair; the table is shuffled over `files` partitions
-    by a hash of all three, each in an order drawn from the seed. Pairs of which a side has no token are left out. The
-    same pairs and seed give the same rows on any number of cores.
+    `label`. Which ones are chosen is a function of the seed and the pair. Pairs of which a side has no token are left
+    out. The table is shuffled, see `shuffled_files`. The same pairs and seed give the same rows on any number of cores.
     """
     tokens = tokenize_columns(nli, SIDES, vocabulary)
     premise, hypothesis = (
@@ -37,13 +36,8 @@ def nli_pairs(nli: DataFrame, vocabulary: Path, max_tokens: int, per_pair: int, 
     )
     both = premise.join(hypothesis.drop("label"), "number").where("premise_lang <> hypothesis_lang")
     order = Window.partitionBy("number").orderBy(drawn(seed, "languages", *_ID), *_ID)
-    return (
-        both.withColumn("choice", F.row_number().over(order))
-        .where(F.col("choice") <= per_pair)
-        .select(*_ID, *SIDES, "label")
-        .repartition(files, *_ID)
-        .sortWithinPartitions(F.xxhash64(F.lit(seed), *_ID), *_ID)
-    )
+    chosen = both.withColumn("choice", F.row_number().over(order)).where(F.col("choice") <= per_pair)
+    return shuffled_files(chosen.select(*_ID, *SIDES, "label"), files, seed, *_ID)
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Pairs for two towers: how they are drawn, and how they are mixed."""
 
-from dataclasses import asdict
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, Needs
 from contexture.streams.base_config import Sampling, StreamConfig
-from contexture.strict import STRICT
+from contexture.strict import STRICT, Positive
 
 #: Inverse Cloze Task, Body First Selection and Wiki Link Prediction (section 3); of our own, what any text gives away:
 #: the title and heading of a section, and a sentence of a passage next to another.
@@ -26,19 +25,9 @@ class PairSampling(Sampling):
     held_out: Annotated[float, Field(ge=0, lt=1)] = 0.0
     # ICT, BFS and neighbours: different queries drawn for each passage, a pair each; headings: passages
     # drawn for each section. More of them stretch a small corpus
-    pairs_per_passage: Annotated[int, Field(gt=0)] = 1
+    pairs_per_passage: Positive = 1
     # ICT: how often the query's sentence is taken out of the passage (1: paper; 0.9: ORQA, that words may match too)
     remove_probability: Annotated[float, Field(ge=0, le=1)] = 1.0
-
-
-@dataclass(config=STRICT, frozen=True)
-class TwoTowerSampling(PairSampling):
-    """The same, with the lengths that encoders read."""
-
-    # tokens of a document at most, [CLS] title [SEP] passage [SEP]: passages are packed to fill them
-    document_tokens: Annotated[int, Field(gt=3)] = 288
-    # tokens of a query at most, [CLS] query [SEP]; longer ones are cut
-    query_tokens: Annotated[int, Field(gt=2)] = 64
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -64,10 +53,6 @@ class PairsConfig(StreamConfig):
     def read(self) -> list[PairTask]:
         """The tasks whose pairs are read."""
         return self.tasks or self.sampling.tasks
-
-    def sampler(self, lengths: Lengths) -> TwoTowerSampling:
-        """How pairs are drawn, cut to what encoders read."""
-        return TwoTowerSampling(**asdict(self.sampling), document_tokens=lengths.document, query_tokens=lengths.query)
 
 
 @dataclass(config=STRICT, frozen=True)

@@ -5,7 +5,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from contexture.streams.draws import generator, shuffled
-from contexture.streams.pairs.config import TwoTowerSampling
+from contexture.streams.pairs.config import PairSampling
 from contexture.streams.tokens import Sentence
 
 
@@ -27,10 +27,10 @@ class Pair(NamedTuple):
 
 
 #: Draws the pairs of one page's passages, given in a fixed order.
-Draw = Callable[[Sequence[Passage], TwoTowerSampling, int], Iterator[Pair]]
+Draw = Callable[[Sequence[Passage], PairSampling, int], Iterator[Pair]]
 
 
-def inverse_cloze(passages: Sequence[Passage], config: TwoTowerSampling, seed: int) -> Iterator[Pair]:
+def inverse_cloze(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
     """ICT (section 3): the query is a random sentence of a passage, and the rest of it the document.
 
     Where the passage says the sentence twice, both go: the rest never holds the query, unless it was left in (see
@@ -38,52 +38,51 @@ def inverse_cloze(passages: Sequence[Passage], config: TwoTowerSampling, seed: i
     """
     for passage_id, _, sentences in passages:
         if len(set(sentences)) > 1:
-            rng = generator(seed, "ict", passage_id)
-            places = list(islice(_different(sentences, shuffled(range(len(sentences)), rng)), config.pairs_per_passage))
-            for place in places:
-                query = sentences[place]
-                remove = generator(seed, "ict", passage_id, place).random() < config.remove_probability
+            for number, query in _draw("ict", passage_id, sentences, set(), config, seed):
+                remove = generator(seed, "ict", passage_id, number).random() < config.remove_probability
                 rest = [sentence for sentence in sentences if not (remove and sentence == query)]
-                yield Pair(f"ict:{passage_id}:{place}", query, list(chain.from_iterable(rest)), passage_id)
+                yield Pair(f"ict:{passage_id}:{number}", query, list(chain.from_iterable(rest)), passage_id)
 
 
-def body_first(passages: Sequence[Passage], config: TwoTowerSampling, seed: int) -> Iterator[Pair]:
+def body_first(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
     """BFS (section 3): the query is a random sentence of the page's first section, the document a passage of the page.
 
     Each passage is a document once, and gets a sentence that it does not say itself; where there is none, no pair.
     A page whose first section has no text gives no pair.
     """
     first = [sentence for passage in passages if passage.section_index == 0 for sentence in passage.sentences]
-    for passage_id, _, sentences in passages if first else ():
-        own = set(sentences)
-        places = shuffled(range(len(first)), generator(seed, "bfs", passage_id))
-        others = (place for place in places if first[place] not in own)
-        for place in islice(_different(first, others), config.pairs_per_passage):
-            yield Pair(f"bfs:{passage_id}:{place}", first[place], list(chain.from_iterable(sentences)), passage_id)
+    for passage in passages:
+        yield from _ask("bfs", passage, first, config, seed)
 
 
-def neighbours(passages: Sequence[Passage], config: TwoTowerSampling, seed: int) -> Iterator[Pair]:
+def neighbours(passages: Sequence[Passage], config: PairSampling, seed: int) -> Iterator[Pair]:
     """The query is a random sentence of the passage before or behind a passage of the same page, that the document is.
 
     What Quick-Thoughts learns of sentences (its section 3) between a sentence and a passage. The document does not say
     the sentence itself; a page of one passage gives no pair.
     """
-    for place, (passage_id, _, sentences) in enumerate(passages):
-        beside = [*passages[max(place - 1, 0) : place], *passages[place + 1 : place + 2]]
-        near = [sentence for passage in beside for sentence in passage.sentences]
-        own = set(sentences)
-        places = shuffled(range(len(near)), generator(seed, "neighbours", passage_id))
-        others = (place for place in places if near[place] not in own)
-        for chosen in islice(_different(near, others), config.pairs_per_passage):
-            yield Pair(
-                f"neighbours:{passage_id}:{chosen}", near[chosen], list(chain.from_iterable(sentences)), passage_id
-            )
+    for number, passage in enumerate(passages):
+        adjacent = [*passages[max(number - 1, 0) : number], *passages[number + 1 : number + 2]]
+        near = [sentence for other in adjacent for sentence in other.sentences]
+        yield from _ask("neighbours", passage, near, config, seed)
 
 
-def _different(sentences: Sequence[Sentence], places: Iterator[int]) -> Iterator[int]:
-    """Leave out the places of sentences that were there before."""
-    seen: set[Sentence] = set()
-    for place in places:
-        if sentences[place] not in seen:
-            seen.add(sentences[place])
-            yield place
+def _ask(task: str, passage: Passage, queries: Sequence[Sentence], config: PairSampling, seed: int) -> Iterator[Pair]:
+    """Pairs of the whole passage with some of the queries that it does not say itself."""
+    passage_id, _, sentences = passage
+    for number, query in _draw(task, passage_id, queries, set(sentences), config, seed):
+        yield Pair(f"{task}:{passage_id}:{number}", query, list(chain.from_iterable(sentences)), passage_id)
+
+
+def _draw(
+    task: str, passage_id: str, queries: Sequence[Sentence], seen: set[Sentence], config: PairSampling, seed: int
+) -> Iterator[tuple[int, Sentence]]:
+    """`pairs_per_passage` different queries in random order, none of them in `seen`, with their positions."""
+
+    def different() -> Iterator[tuple[int, Sentence]]:
+        for number in shuffled(range(len(queries)), generator(seed, task, passage_id)):
+            if queries[number] not in seen:
+                seen.add(queries[number])
+                yield number, queries[number]
+
+    return islice(different(), config.pairs_per_passage)

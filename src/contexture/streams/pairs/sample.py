@@ -9,62 +9,49 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
-from tokenizers import Tokenizer
 
 from contexture.encoders.config import Lengths
-from contexture.streams.draws import drawn
+from contexture.streams.draws import drawn, shuffled_files
 from contexture.streams.packing import pack_passages
-from contexture.streams.pairs.config import PairsConfig, PairTask, TwoTowerSampling
+from contexture.streams.pairs.config import PairSampling, PairsConfig, PairTask
 from contexture.streams.pairs.draw import Draw, Pair, Passage, body_first, inverse_cloze, neighbours
 from contexture.streams.tables import ExampleTable, ExampleTables
-from contexture.streams.tokens import token_lists
-from contexture.vocabulary.tokenizers import load_tokenizer
+from contexture.streams.tokens import token_lists, tokenize_columns
 
 _PAIRS = (
     "pair_id string, query array<int>, title array<int>, passage array<int>, document string, document_pairs bigint"
 )
 #: A passage as the drawing functions read it; its id first, to sort by.
 _PASSAGE = ("passage_id", "section_index", "tokens", "sentence_lengths")
+_DRAWS: dict[str, Draw] = {"ict": inverse_cloze, "bfs": body_first, "neighbours": neighbours}
 
 
 def sample_pairs(
-    task: PairTask, passages: DataFrame, documents: DataFrame, config: TwoTowerSampling, seed: int
+    task: PairTask, passages: DataFrame, documents: DataFrame, config: PairSampling, lengths: Lengths, seed: int
 ) -> DataFrame:
     """Sample one task's pairs from the tables that `pack_passages` and `tokenize_paragraphs` made, read from disk.
 
-    ICT, BFS and neighbours are drawn as `two_tower.pairs` says; headings have `sample_headings`. WLP gives a pair
+    ICT, BFS and neighbours are drawn as `pairs.draw` says; headings have `sample_headings`. WLP gives a pair
     for each passage and each other page that it links to: the query is a random sentence of that page's first
     section, the document that passage.
 
-    Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `config.query_tokens` and
-    `config.document_tokens` with them), `document` (the id of the passage on the document side) and `document_pairs`
-    (how many pairs of the table have it). The table is shuffled: `config.files` partitions by a hash of the id, each in
-    the order of a hash of (seed, id). The same tables and seed give the same rows on any number of cores.
-
-    Raises ValueError for a task that it does not know.
+    Columns: `pair_id`, `query`, `title`, `passage` (token ids without special tokens, cut to `lengths` with them),
+    `document` (the id of the passage on the document side) and `document_pairs` (how many pairs of the table have it).
+    The table is shuffled, see `shuffled_files`. The same tables and seed give the same rows on any number of cores.
     """
-    if task == "ict":
-        pairs = _draw(_alone(passages), inverse_cloze, config, seed)
-    elif task == "bfs":
-        pairs = _draw(_pages(passages), body_first, config, seed)
-    elif task == "wlp":
+    if task == "wlp":
         pairs = _linked(passages, documents, seed)
-    elif task == "neighbours":
-        pairs = _draw(_pages(passages), neighbours, config, seed)
     else:
-        raise ValueError(f"no task {task!r}: there are 'ict', 'bfs', 'wlp' and 'neighbours'")
-    return _ready(pairs, config, seed)
+        pages = _single_passages(passages) if task == "ict" else _pages(passages)
+        pairs = _draw(pages, _DRAWS[task], config, seed)
+    return _ready(pairs, config, lengths, seed)
 
 
-def _ready(pairs: DataFrame, config: TwoTowerSampling, seed: int) -> DataFrame:
+def _ready(pairs: DataFrame, config: PairSampling, lengths: Lengths, seed: int) -> DataFrame:
     """Pairs as they are read: cut to the lengths of the encoders, in a random order."""
-    room = F.greatest(F.lit(1), F.lit(config.document_tokens - 3) - F.size("title"))
-    return (
-        pairs.withColumn("query", F.slice("query", 1, config.query_tokens - 2))
-        .withColumn("passage", F.slice("passage", 1, room))
-        .repartition(config.files, "pair_id")
-        .sortWithinPartitions(F.xxhash64(F.lit(seed), "pair_id"), "pair_id")
-    )
+    room = F.greatest(F.lit(1), F.lit(lengths.document - 3) - F.size("title"))
+    cut = pairs.withColumn("query", F.slice("query", 1, lengths.query - 2))
+    return shuffled_files(cut.withColumn("passage", F.slice("passage", 1, room)), config.files, seed, "pair_id")
 
 
 def count_pairs(pairs: DataFrame) -> dict[str, float]:
@@ -82,7 +69,9 @@ def count_pairs(pairs: DataFrame) -> dict[str, float]:
     }
 
 
-def sample_headings(passages: DataFrame, tokenizer: Path, config: TwoTowerSampling, seed: int) -> DataFrame:
+def sample_headings(
+    passages: DataFrame, tokenizer: Path, config: PairSampling, lengths: Lengths, seed: int
+) -> DataFrame:
     """Pairs of a heading and what stands below it, in the columns of `sample_pairs`.
 
     The query is the page's title and the heading of one of its sections, the document a passage of that section without
@@ -91,28 +80,21 @@ def sample_headings(passages: DataFrame, tokenizer: Path, config: TwoTowerSampli
     """
     order = Window.partitionBy("doc_id", "section_index").orderBy(drawn(seed, "headings", "passage_id"), "passage_id")
     chosen = passages.withColumn("rank", F.row_number().over(order)).where(F.col("rank") <= config.pairs_per_passage)
-    encode = load_tokenizer(tokenizer)[0].to_str()
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known = Tokenizer.from_str(encode)
-        for batch in batches:
-            headings = known.encode_batch_fast(batch.column("heading").to_pylist(), add_special_tokens=False)
-            yield batch.set_column(
-                batch.schema.get_field_index("heading"), "heading", token_lists([one.ids for one in headings])
-            )
-
-    columns = "passage_id string, title_tokens array<int>, heading array<int>, tokens array<int>"
-    told = chosen.select("passage_id", "title_tokens", "heading", "tokens").mapInArrow(run, columns)
-    query = F.concat("title_tokens", "heading")
-    pairs = told.where(F.size(query) > 0).select(
-        F.concat_ws(":", F.lit("headings"), "passage_id").alias("pair_id"),
-        query.alias("query"),
-        F.array().cast("array<int>").alias("title"),
-        F.col("tokens").alias("passage"),
-        F.col("passage_id").alias("document"),
-        F.lit(1).cast("bigint").alias("document_pairs"),
+    headings = chosen.select("passage_id", "title_tokens", "heading", "tokens")
+    query = F.concat("title_tokens", "heading_tokens")
+    pairs = (
+        tokenize_columns(headings, ["heading"], tokenizer)
+        .where(F.size(query) > 0)
+        .select(
+            F.concat_ws(":", F.lit("headings"), "passage_id").alias("pair_id"),
+            query.alias("query"),
+            F.array().cast("array<int>").alias("title"),
+            F.col("tokens").alias("passage"),
+            F.col("passage_id").alias("document"),
+            F.lit(1).cast("bigint").alias("document_pairs"),
+        )
     )
-    return _ready(pairs, config, seed)
+    return _ready(pairs, config, lengths, seed)
 
 
 def _linked(passages: DataFrame, documents: DataFrame, seed: int) -> DataFrame:
@@ -150,7 +132,7 @@ def _first_sections(documents: DataFrame) -> DataFrame:
     return lead.where("count > 0").select("target", F.flatten(F.slice("sentences", 1, F.col("count"))).alias("first"))
 
 
-def _alone(passages: DataFrame) -> DataFrame:
+def _single_passages(passages: DataFrame) -> DataFrame:
     """One row for each passage, in the form of a page that holds no other."""
     return passages.select("title_tokens", F.array(F.struct(*_PASSAGE)).alias("passages"))
 
@@ -165,14 +147,14 @@ def _pages(passages: DataFrame) -> DataFrame:
     )
 
 
-def _draw(pages: DataFrame, draw: Draw, config: TwoTowerSampling, seed: int) -> DataFrame:
+def _draw(pages: DataFrame, draw: Draw, config: PairSampling, seed: int) -> DataFrame:
     """The pairs that `draw` finds among each row's passages."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = [list(draw(passages, config, seed)) for passages in _read_passages(batch.column("passages"))]
-            titles = np.repeat(np.arange(len(found)), [len(pairs) for pairs in found])
-            yield _to_batch(list(chain.from_iterable(found)), batch.column("title_tokens").take(pa.array(titles)))
+            pairs = [list(draw(passages, config, seed)) for passages in _read_passages(batch.column("passages"))]
+            titles = np.repeat(np.arange(len(pairs)), [len(of_page) for of_page in pairs])
+            yield _to_batch(list(chain.from_iterable(pairs)), batch.column("title_tokens").take(pa.array(titles)))
 
     return pages.mapInArrow(run, _PAIRS)
 
@@ -209,28 +191,29 @@ def _to_batch(pairs: list[Pair], titles: pa.ListArray) -> pa.RecordBatch:
 
 def tables(config: PairsConfig, lengths: Lengths, seed: int) -> ExampleTables:
     """Passages, the pairs of each task, and their counts, like the paper's Table 1."""
-    sampling = config.sampler(lengths)
+    sampling = config.sampling
 
     def pack(documents: DataFrame, paragraphs: DataFrame) -> DataFrame:
-        packed = pack_passages(documents, paragraphs, sampling.document_tokens, sampling.files)
+        packed = pack_passages(documents, paragraphs, lengths.document, sampling.files)
         return packed.withColumn("held_out", drawn(seed, "held out", "doc_id") < sampling.held_out)
 
     def sample(task: PairTask) -> ExampleTable:
         def pairs(passages: DataFrame, documents: DataFrame) -> DataFrame:
             seen = passages.where(~F.col("held_out"))
-            known = documents.join(seen.select("doc_id").distinct(), "doc_id", "left_semi")
-            return sample_pairs(task, seen, known if sampling.held_out else documents, sampling, seed)
+            if sampling.held_out:
+                documents = documents.join(seen.select("doc_id").distinct(), "doc_id", "left_semi")
+            return sample_pairs(task, seen, documents, sampling, lengths, seed)
 
         def headings(passages: DataFrame, tokenizer: Path) -> DataFrame:
-            return sample_headings(passages.where(~F.col("held_out")), tokenizer, sampling, seed)
+            return sample_headings(passages.where(~F.col("held_out")), tokenizer, sampling, lengths, seed)
 
         if task == "headings":
             return ExampleTable(f"pairs/{task}", headings, ("passages", "tokenizer"))
         return ExampleTable(f"pairs/{task}", pairs, ("passages", "documents"))
 
-    def count(*found: DataFrame) -> dict[str, dict[str, float]]:
+    def count(*tables: DataFrame) -> dict[str, dict[str, float]]:
         counts: dict[str, dict[str, float]] = {
-            task: count_pairs(table) for task, table in zip(sampling.tasks, found, strict=False)
+            task: count_pairs(table) for task, table in zip(sampling.tasks, tables, strict=False)
         }
         if not any(counted["pairs"] for counted in counts.values()):
             raise ValueError("no pair could be sampled from this corpus: its passages have one sentence each")

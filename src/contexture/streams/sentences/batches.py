@@ -8,64 +8,58 @@ import pyarrow as pa
 import torch
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import Ints, Sentences, select, word_layout
-from contexture.streams.base import Steps, TextStream, numbers, parts_of
-from contexture.streams.rows import OrderedRows, ShuffledRows
-from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
+from contexture.encoders.layout import Sentences, select, word_layout
+from contexture.streams.base import TextStream, numbers, parts_of
+from contexture.streams.rows import OrderedRows
+from contexture.streams.sentences.config import ContiguousConfig
 
 
 class Contiguous(TextStream):
     """Runs of sentences in the order of the corpus, the same for every seed; each device has a run of its own.
 
-    Beside `texts`: `document_numbers` and `positions` (R·B,), of the sentences of all devices, `first`, the place of
+    Beside `texts`: `document_numbers` and `positions` (R·B,), of the sentences of all devices, `first`, the position of
     this device's first one among them, and `words`, the sentences as they are, without special tokens.
     """
 
-    def __init__(self, config: ContiguousConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        super().__init__(config, folder, encoder, seed, steps)
-        self.boundaries = config.boundaries
-        self.rows = OrderedRows(folder, ["document", "position", "tokens"])
-        if self.rows.rows < steps.batch_size:
+    config: ContiguousConfig
+    columns = ("document", "position", "tokens")
+    texts = ("tokens",)
+
+    def open(self, folder: Path, seed: int) -> OrderedRows:
+        """See `Stream.open`. Raises ValueError for fewer sentences than a batch."""
+        rows = OrderedRows(folder, self.columns, seed)
+        if rows.rows < self.steps.batch_size:
             raise ValueError(
-                f"{folder}: {self.rows.rows} sentences are fewer than a batch of {steps.batch_size}: give more text, "
+                f"{folder}: {rows.rows} sentences are fewer than a batch of {self.steps.batch_size}: give more text, "
                 "or a smaller batch_size"
             )
+        return rows
 
-    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        size = len(table) // places
-        mine = np.arange(place * size, (place + 1) * size)
+        size = len(table) // parts
+        mine = np.arange(part * size, (part + 1) * size)
         documents, positions = numbers(table["document"]), torch.from_numpy(table["position"].to_numpy().astype("i8"))
-        if self.boundaries == "cross":
+        if self.config.boundaries == "cross":
             documents, positions = torch.zeros(len(table), dtype=torch.int64), torch.arange(len(table))
         sentences = select(parts_of(table, "tokens"), mine)
         return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once) | {
             "document_numbers": documents,
             "positions": positions,
-            "first": torch.tensor(place * size),
+            "first": torch.tensor(part * size),
         }
-
-    def sample(self, count: int) -> Ints:
-        """See `Stream.sample`."""
-        return parts_of(self.rows.take(0, min(count, self.rows.rows)), "tokens").tokens
 
 
 class ShuffledSentences(TextStream):
     """Sentences drawn at random: `texts` and `words`, as above."""
 
-    def __init__(self, config: SentencesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        super().__init__(config, folder, encoder, seed, steps)
-        self.rows = ShuffledRows(folder, ["tokens"], seed)
+    columns = ("tokens",)
+    texts = ("tokens",)
 
-    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        sentences = parts_of(table, "tokens")
-        mine = select(sentences, np.arange(place, len(table), places))
-        return sentence_batch(self.encoder, mine, self.steps.tokens_at_once)
-
-    def sample(self, count: int) -> Ints:
-        """See `Stream.sample`."""
-        return parts_of(self.rows.take(0, min(count, self.rows.rows)), "tokens").tokens
+        sentences = select(parts_of(table, "tokens"), np.arange(part, len(table), parts))
+        return sentence_batch(self.encoder, sentences, self.steps.tokens_at_once)
 
 
 def sentence_batch(encoder: Encoder, sentences: Sentences, tokens_at_once: int) -> dict[str, Any]:

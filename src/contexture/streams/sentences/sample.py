@@ -1,10 +1,11 @@
 """Sentences in the order of the corpus (Quick-Thoughts, section 4.3): the documents table to one row a sentence."""
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.encoders.config import Lengths
-from contexture.streams.sentences.config import ContiguousConfig, SentencesConfig
+from contexture.streams.draws import shuffled_files
+from contexture.streams.sentences.config import SentencesConfig
 from contexture.streams.tables import ExampleTable, ExampleTables
 from contexture.streams.tokens import sentences_alone
 
@@ -16,13 +17,9 @@ def contiguous_sentences(documents: DataFrame, max_words: int, files: int, seed:
     the files in the order of their names, and their rows in theirs, are the corpus. A document of one sentence, which
     has no neighbour, is left out. The same documents and seed give the same rows on any number of cores.
     """
-    drawn = F.xxhash64(F.lit(seed), "doc_id")
-    sentences = F.flatten(F.col("sentences"))
-    flat = sentences_alone(documents).select("doc_id", sentences.alias("sentences")).where(F.size("sentences") > 1)
+    flat = sentences_alone(documents).select("doc_id", F.flatten("sentences").alias("sentences"))
     return (
-        flat.withColumn("drawn", drawn)
-        .repartition(files, "doc_id")
-        .sortWithinPartitions("drawn", "doc_id")
+        shuffled_files(flat.where(F.size("sentences") > 1), files, seed, "doc_id")
         .select(F.col("doc_id").alias("document"), F.posexplode("sentences").alias("position", "words"))
         .select("document", "position", F.slice("words", 1, max_words).alias("tokens"))
     )
@@ -30,26 +27,24 @@ def contiguous_sentences(documents: DataFrame, max_words: int, files: int, seed:
 
 def count_sentences(documents: DataFrame, max_words: int) -> dict[str, int]:
     """Documents, sentences and words of `contiguous_sentences`, and what was left out or cut."""
-    sentences = F.flatten(F.col("sentences"))
-    table = sentences_alone(documents).select(sentences.alias("sentences"))
-    alone, size = F.size("sentences") < 2, F.size("sentences")
-    lengths = F.transform("sentences", F.size)
-
-    def total(values: Column) -> Column:
-        return F.aggregate(values, F.lit(0).cast("bigint"), lambda sum_, one: sum_ + one)
-
-    kept = F.when(~alone, lengths).otherwise(F.array().cast("array<int>"))
-    row = table.agg(
-        F.sum((~alone).cast("bigint")).alias("documents"),
-        F.sum(F.when(alone, 0).otherwise(size)).alias("sentences"),
-        F.sum(total(F.transform(kept, lambda n: F.least(n, F.lit(max_words)).cast("bigint")))).alias("words"),
-        F.sum(total(F.transform(kept, lambda n: (n > max_words).cast("bigint")))).alias("sentences_cut"),
-        F.sum((alone & (size > 0)).cast("bigint")).alias("documents_of_one_sentence"),
-    ).head()
-    return {name: int(value or 0) for name, value in row.asDict().items()} if row else {}
+    lengths = F.transform(F.flatten("sentences"), F.size)
+    row = (
+        sentences_alone(documents)
+        .select(lengths.alias("lengths"))
+        .selectExpr("size(lengths) AS size", "IF(size(lengths) > 1, lengths, array()) AS kept")
+        .selectExpr(
+            "count_if(size > 1) AS documents",
+            "sum(size(kept)) AS sentences",
+            f"sum(aggregate(kept, 0L, (total, words) -> total + least(words, {max_words}))) AS words",
+            f"sum(size(filter(kept, words -> words > {max_words}))) AS sentences_cut",
+            "count_if(size = 1) AS documents_of_one_sentence",
+        )
+        .collect()[0]
+    )
+    return {name: int(value or 0) for name, value in row.asDict().items()}
 
 
-def tables(config: ContiguousConfig | SentencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
+def tables(config: SentencesConfig, lengths: Lengths, seed: int) -> ExampleTables:
     """The table of sentences, cut to what encoders read, and its counts."""
 
     def sample(documents: DataFrame) -> DataFrame:

@@ -16,8 +16,6 @@ class SequenceSampling(Sampling):
 
     # packed: as many whole sentences as the length of documents holds (paper: 256 tokens). sentences: one each.
     unit: Literal["packed", "sentences"] = "packed"
-    # How often the two change places, so that what comes before is guessed, too.
-    swap_probability: Annotated[float, Field(ge=0, le=1)] = 0.5
     # Languages are to each other as (their number of pairs) ^ smoothing: pairs of small ones are repeated, of large
     # ones left out. 1: as they are.
     smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0

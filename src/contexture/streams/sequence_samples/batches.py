@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.layout import Ints, Sentences, Specials, text_layout
-from contexture.streams.base import Rows, Steps, Stream, TokenStream, dealt
-from contexture.streams.rows import ShuffledRows
+from contexture.encoders.layout import Ints, Sentences, text_layout
+from contexture.streams.base import Steps, Stream, TokenStream, dealt
+from contexture.streams.rows import Rows
 from contexture.streams.sequence_samples.config import SampleSampling, SequenceSamplesConfig, ShortSequencesConfig
 
 #: Sequences from which frequent tokens are counted.
@@ -38,7 +38,50 @@ class CutSamples:
     documents: Ints
 
 
-class SequenceSamples(Stream):
+class _Samples(Stream):
+    """What both streams of samples share."""
+
+    config: ShortSequencesConfig
+    columns = ("pieces",)
+
+    def __init__(self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
+        """Raise ValueError if the table of positions is too short for a sequence with its special tokens."""
+        super().__init__(config, folder, encoder, seed, steps)
+        self.limit = config.length + len(encoder.specials.more) + 2
+        if self.limit > config.positions:
+            raise ValueError(
+                f"sequences of {config.length} tokens and {self.limit - config.length} special ones do not fit into "
+                f"{config.positions} positions: raise the stream's positions, or lower its tokens"
+            )
+        if config.maskable == "shared":
+            self.frequent = frequent_tokens(self.rows, config.sampling, encoder.vocabulary.tokens.vocab_size)
+
+    def cut(self, table: pa.Table, part: int, parts: int) -> CutSamples:
+        """The sequences of the samples that come to a part."""
+        pieces = table["pieces"].combine_chunks()
+        sizes = np.diff(pieces.flatten().offsets.to_numpy())
+        bounds = pieces.offsets.to_numpy() - pieces.offsets.to_numpy()[0]
+        totals = np.add.reduceat(sizes, bounds[:-1])
+        return cut_samples(pieces.take(pa.array(dealt(totals, part, parts))), self.config)
+
+    def maskable(self, cut: CutSamples, width: int) -> Tensor:
+        """A table (S, width): whether the token in this position, behind the special ones, may be masked."""
+        lengths = cut.sequences.lengths[:, 0]
+        table = np.zeros((len(lengths), width), np.bool_)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        column = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        table[row, 1 + len(self.encoder.specials.more) + column] = shared_tokens(cut, self.frequent)
+        return torch.from_numpy(table)
+
+    def sample(self, count: int) -> Ints:
+        """The tokens that may be masked, of as many samples as have about `count` sequences."""
+        samples = min(self.rows.rows, max(1, count // self.config.sampling.sequences))
+        cut = cut_samples(self.rows.take(0, samples)["pieces"].combine_chunks(), self.config)
+        tokens: Ints = cut.sequences.tokens
+        return tokens if self.config.maskable == "any" else tokens[shared_tokens(cut, self.frequent)]
+
+
+class SequenceSamples(_Samples):
     """`sequences`, texts in chunks of like length, and `grid` (S,), the cell of each in a table (samples × M).
 
     `present` (B, M) is false for empty cells. A sequence attends to those with its number in `groups` (B, M), and to
@@ -46,15 +89,11 @@ class SequenceSamples(Stream):
     (B, T), true for tokens that may be masked; see `shared_tokens`.
     """
 
-    def __init__(self, config: SequenceSamplesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        super().__init__(config, folder, encoder, seed, steps)
-        self.config, self.limit = config, limit_of(config, encoder)
-        self.rows = ShuffledRows(folder, ["pieces"], seed)
-        self.frequent = count_frequent(self.rows, config, encoder)
+    config: SequenceSamplesConfig
 
-    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        cut = cut_samples(_dealt(table, place, places), self.config)
+        cut = self.cut(table, part, parts)
         counts = np.bincount(cut.samples)
         within = np.arange(len(cut.samples)) - np.repeat(np.cumsum(counts) - counts, counts)
         present = np.arange(counts.max()) < counts[:, None]
@@ -62,9 +101,12 @@ class SequenceSamples(Stream):
         documents[cut.samples, within] = cut.documents
         chunks, rows = self.encoder.document.chunks(cut.sequences, self.limit, self.steps.tokens_at_once)
         if self.config.maskable == "shared":
-            width = max(chunk["input_ids"].shape[1] for chunk in chunks)
-            table = _align(cut.sequences, shared_tokens(cut, self.frequent), self.encoder.specials, width)
-            chunks = _with_maskable(chunks, table[rows.argsort()])
+            widths = [chunk["input_ids"].shape[1] for chunk in chunks]
+            maskable = self.maskable(cut, max(widths))[rows.argsort()]
+            tables = torch.split(maskable, [len(chunk["input_ids"]) for chunk in chunks])
+            chunks = [
+                chunk | {"maskable": part[:, :width]} for chunk, part, width in zip(chunks, tables, widths, strict=True)
+            ]
         return {
             "sequences": {"chunks": chunks, "rows": rows},
             "grid": torch.from_numpy(cut.samples * present.shape[1] + within),
@@ -78,43 +120,17 @@ class SequenceSamples(Stream):
         """Hidden states (B, T, H) of each chunk of sequences."""
         return encoder.sequence_states(batch["sequences"]["chunks"])
 
-    def sample(self, count: int) -> Ints:
-        """See `Stream.sample`."""
-        return sample_tokens(self.rows, self.config, count, self.frequent)
 
-
-class ShortSequences(TokenStream):
+class ShortSequences(_Samples, TokenStream):
     """The same sequences as batches of tokens, perhaps with `maskable` (B, T); a row of examples gives its sample."""
 
-    def __init__(self, config: ShortSequencesConfig, folder: Path, encoder: Encoder, seed: int, steps: Steps) -> None:
-        super().__init__(config, folder, encoder, seed, steps)
-        self.config, self.limit = config, limit_of(config, encoder)
-        self.rows = ShuffledRows(folder, ["pieces"], seed)
-        self.frequent = count_frequent(self.rows, config, encoder)
-
-    def collate(self, table: pa.Table, place: int, places: int) -> dict[str, Any]:
+    def collate(self, table: pa.Table, part: int, parts: int) -> dict[str, Any]:
         """See `Stream.collate`."""
-        cut, specials = cut_samples(_dealt(table, place, places), self.config), self.encoder.specials
-        batch = text_layout(cut.sequences, specials, self.limit)
+        cut = self.cut(table, part, parts)
+        batch = text_layout(cut.sequences, self.encoder.specials, self.limit)
         if self.config.maskable == "any":
             return batch
-        shared = shared_tokens(cut, self.frequent)
-        return batch | {"maskable": _align(cut.sequences, shared, specials, batch["input_ids"].shape[1])}
-
-    def sample(self, count: int) -> Ints:
-        """See `Stream.sample`."""
-        return sample_tokens(self.rows, self.config, count, self.frequent)
-
-
-def limit_of(config: ShortSequencesConfig, encoder: Encoder) -> int:
-    """Tokens of a sequence, special ones included; ValueError where the table of positions is too short for it."""
-    limit = config.length + len(encoder.specials.more) + 2
-    if limit > config.positions:
-        raise ValueError(
-            f"sequences of {config.length} tokens and {limit - config.length} special ones do not fit into "
-            f"{config.positions} positions: raise the stream's positions, or lower its tokens"
-        )
-    return limit
+        return batch | {"maskable": self.maskable(cut, batch["input_ids"].shape[1])}
 
 
 def cut_samples(pieces: pa.ListArray, config: ShortSequencesConfig) -> CutSamples:
@@ -150,14 +166,6 @@ def shared_tokens(cut: CutSamples, frequent: npt.NDArray[np.bool_]) -> npt.NDArr
     return shared
 
 
-def count_frequent(rows: Rows, config: ShortSequencesConfig, encoder: Encoder) -> npt.NDArray[np.bool_]:
-    """Whether each token of the vocabulary (V,) is too frequent to be shared; with `maskable: any` none is counted."""
-    vocabulary = encoder.vocabulary.tokens.vocab_size
-    if config.maskable == "any":
-        return np.zeros(vocabulary, np.bool_)
-    return frequent_tokens(rows, config.sampling, vocabulary)
-
-
 def frequent_tokens(rows: Rows, sampling: SampleSampling, vocabulary: int) -> npt.NDArray[np.bool_]:
     """Whether each token of a vocabulary (V,) stands in more than `MAX_SHARE` of the first sequences of the rows.
 
@@ -170,38 +178,3 @@ def frequent_tokens(rows: Rows, sampling: SampleSampling, vocabulary: int) -> np
     types = np.unique(sequence * vocabulary + sequences.tokens) % vocabulary
     frequent: npt.NDArray[np.bool_] = np.bincount(types, minlength=vocabulary) > MAX_SHARE * len(sequences.lengths)
     return frequent
-
-
-def _with_maskable(chunks: list[dict[str, Any]], table: Tensor) -> list[dict[str, Any]]:
-    """The chunks with `maskable` (B, T), from a table (S, T) of their concatenation."""
-    parts = torch.split(table, [len(chunk["input_ids"]) for chunk in chunks])
-    return [
-        chunk | {"maskable": part[:, : chunk["input_ids"].shape[1]]} for chunk, part in zip(chunks, parts, strict=True)
-    ]
-
-
-def _align(sequences: Sentences, values: npt.NDArray[np.bool_], specials: Specials, width: int) -> Tensor:
-    """Values of the tokens of sequences → a table (S, width), each where its token stands behind the special ones."""
-    lengths = sequences.lengths[:, 0]
-    table = np.zeros((len(lengths), width), np.bool_)
-    row = np.repeat(np.arange(len(lengths)), lengths)
-    column = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    table[row, 1 + len(specials.more) + column] = values
-    return torch.from_numpy(table)
-
-
-def _dealt(table: pa.Table, place: int, places: int) -> pa.ListArray:
-    """The samples that come to a place."""
-    pieces = table["pieces"].combine_chunks()
-    sizes = np.diff(pieces.flatten().offsets.to_numpy())
-    bounds = pieces.offsets.to_numpy() - pieces.offsets.to_numpy()[0]
-    totals = np.add.reduceat(sizes, bounds[:-1])
-    return pieces.take(pa.array(dealt(totals, place, places)))
-
-
-def sample_tokens(rows: Rows, config: ShortSequencesConfig, count: int, frequent: npt.NDArray[np.bool_]) -> Ints:
-    """The tokens that may be masked, of as many samples as have about `count` sequences."""
-    pieces = rows.take(0, min(rows.rows, max(1, count // config.sampling.sequences)))["pieces"].combine_chunks()
-    cut = cut_samples(pieces, config)
-    tokens: Ints = cut.sequences.tokens
-    return tokens if config.maskable == "any" else tokens[shared_tokens(cut, frequent)]

@@ -16,8 +16,8 @@ from torch import nn
 from contexture.encoders.base import Encoder, tokenized
 from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import Ints, select
-from contexture.objectives.config import InBatchNegativesConfig
 from contexture.objectives.in_batch_negatives import InBatchNegatives
+from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.retrieval.candidates import texts_of
 from contexture.seeding import mix
 from contexture.streams.base import dealt

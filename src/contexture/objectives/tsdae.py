@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.encoders.layout import Batch
 from contexture.objectives.base import Loss, Objective, StreamBatch
-from contexture.objectives.tsdae.config import TsdaeConfig
+from contexture.objectives.settings import TsdaeConfig
 
 
 class Tsdae(Objective):
@@ -32,8 +32,10 @@ class Tsdae(Objective):
 
     def flops(self, batch: StreamBatch) -> Tensor:
         """Those of the decoder and its logits for all words."""
-        own = sum(p.numel() for p in self.parameters()) + self.vocabulary * self.decoder.norm1.normalized_shape[0]
-        return 6.0 * own * torch.sum(batch["words"]["attention_mask"])
+        parameters = (
+            sum(p.numel() for p in self.parameters()) + self.vocabulary * self.decoder.norm1.normalized_shape[0]
+        )
+        return 6.0 * parameters * torch.sum(batch["words"]["attention_mask"])
 
     def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
         """Mean over all tokens of −log p(token | those before it, the vector)."""

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.devices import first_row, gathered, products
-from contexture.objectives.simcse.config import SimcseConfig
+from contexture.objectives.settings import SimcseConfig
 
 
 class Simcse(Objective):
@@ -35,5 +35,5 @@ def contrast(first: Tensor, second: Tensor, temperature: float) -> Loss:
     left, right = (nn.functional.normalize(vectors.float(), dim=-1) for vectors in (first, second))
     scores = products(left, gathered(right)) / temperature
     targets = torch.arange(len(left), device=left.device) + first_row(len(left))
-    found = (scores.argmax(dim=1) == targets).float().mean()
-    return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": found})
+    accuracy = (scores.argmax(dim=1) == targets).float().mean()
+    return Loss(nn.functional.cross_entropy(scores, targets), {"accuracy": accuracy})

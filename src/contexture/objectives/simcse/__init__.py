@@ -1,1 +1,0 @@
-"""SimCSE: a sentence and the same sentence under other dropout."""

@@ -1,1 +1,0 @@
-"""TSDAE: a sentence is written again from the vector of its damaged form."""
