@@ -1,5 +1,4 @@
 import pytest
-
 from contexture.systems.two_tower.retrieval_tables import index_table, speed_table
 
 
