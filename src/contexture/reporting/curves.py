@@ -119,7 +119,9 @@ def _series(runs: Sequence[History]) -> list[str]:
     names = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
     drawn = [name for name in names if name.startswith(("train/", "dev/"))]
     if all("train/loss" in run.log for run in runs) and any(
-        all(run.log["train/loss"].equals(run.log.get(name)) for run in runs) for name in drawn if name != "train/loss"
+        all(name in run.log and run.log[name].equals(run.log["train/loss"]) for run in runs)
+        for name in drawn
+        if name != "train/loss"
     ):
         drawn.remove("train/loss")
     return drawn

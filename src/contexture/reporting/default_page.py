@@ -39,15 +39,15 @@ def every_table(records: Sequence[Record], labels: Mapping[str, str]) -> list[Ta
                 part = [place for place in measured if (place[0] in BY_SCORE) == by_score]
                 alike.setdefault(tuple(part), {})[task] = part
         alike.pop((), None)
-        for measured, parts in alike.items():
+        for places, parts in alike.items():
             several = len(parts) > 1
             shown = tuple(
-                ScoreColumn(task, *place, *_heading(task, *place, several, len(measured) > 1))
+                ScoreColumn(task, *place, *_heading(task, *place, several, len(places) > 1))
                 for task, part in parts.items()
                 for place in part
             )
             title = _title(shown[0].task, several)
-            if measured[0][0] in BY_SCORE:
+            if places[0][0] in BY_SCORE:
                 title += ": frozen encoders by score"
             tables.append(task_table(whole, ScoreTable(title, shown, labels=labels), data))
     return tables

@@ -84,8 +84,8 @@ class SystemConfig:
     seeds: Positive
     # Tokens at which texts are cut.
     lengths: Lengths
-    # Tokens at which the texts of pre-training examples (pairs, sentences) are cut. Default: lengths. Shorter ones let an
-    # encoder read longer texts in tasks than in pre-training.
+    # Tokens at which the texts of pre-training examples (pairs, sentences) are cut. Default: lengths. Shorter ones let
+    # an encoder read longer texts in tasks than in pre-training.
     example_lengths: Lengths | None = Field(default=None, kw_only=True)
     # Name → encoder. Runs that name none have the first.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
