@@ -7,9 +7,9 @@ import pytest
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.cross_thought.page import LABELS, NOTE, PICTURE, PUBLISHED, SAMPLE, TITLE, page
+from tests.reporting.golden import check_page
 from tests.reporting.make import TRAINING
 from tests.reporting.make import measured as measure
-from tests.systems.golden import check_page
 
 CONTEXT = ReportContext(
     system="cross_thought", title=TITLE, note=NOTE, trainings={"ct_1_64": TRAINING}, facts={"ranking": {"name": "demo"}}

@@ -10,7 +10,7 @@ from contexture.systems.league.page import NOTE, TITLE, page
 from contexture.systems.league.pictures import scatter, spread
 from contexture.systems.league.scores import League
 from contexture.systems.league.tables import LINES, WIDTH, costs_table, gains_table, league_text, standings_table
-from tests.systems.golden import check_page
+from tests.reporting.golden import check_page
 from tests.systems.league.toys import RECORDS, costly, league
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "random": "Random network"}

@@ -8,8 +8,8 @@ import pytest
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.own_text.page import NOTE, TITLE, page
+from tests.reporting.golden import check_golden, check_page
 from tests.reporting.make import COST, TRAINING, measured
-from tests.systems.golden import check_golden, check_page
 
 MEANS = {"bm25": 0.5, "static": 0.55, "static+bm25": 0.625, "static_none": 0.45, "static_none+bm25": 0.5}
 OTHER = MEANS | {"other": 0.8, "other+bm25": 0.7}

@@ -3,9 +3,9 @@ import pytest
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.quick_thoughts.page import NOTE, TITLE, page
+from tests.reporting.golden import check_page
 from tests.reporting.make import TRAINING
 from tests.reporting.make import measured as measure
-from tests.systems.golden import check_page
 
 CONTEXT = ReportContext(
     system="quick_thoughts",

@@ -3,8 +3,8 @@ import pytest
 from contexture.reporting.page import ReportContext
 from contexture.reporting.records import Record
 from contexture.systems.two_tower.page import NOTE, TITLE, page
+from tests.reporting.golden import check_page
 from tests.reporting.make import TRAINING, measured
-from tests.systems.golden import check_page
 
 CONTEXT = ReportContext(
     system="two_tower",
