@@ -25,13 +25,9 @@ class Report:
 
 
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
-    """Draw the tables, pictures and learning curves of one system.
+    """Draw the tables, pictures and learning curves of one system from the content of `metrics.json` and training logs.
 
-    Args:
-        records: the content of `metrics.json`; records of other systems are left out.
-        histories: training logs, if any.
-        context: everything else that the page says.
-        page: the system's own part of it.
+    Records of other systems are left out. `page` makes the system's own part.
 
     Raises:
         ValueError: for records that `check_records` or the system's page rejects, facts without the keys that its

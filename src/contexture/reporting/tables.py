@@ -133,15 +133,9 @@ def results_table(
 ) -> Table:
     """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
 
-    The paper's rows come first, also those that we have not run; then further variants.
-
-    Args:
-        records: those of the system.
-        published: the paper's table, with a column for each metric of one task.
-        data: of ours.
-        headings: the protocols that make up the table, in order, and what stands above the rows of each. Without
-            them, further variants are those of the columns' protocol.
-        whole: the command of a longer run, if this one is short.
+    The paper's rows come first, also those that we have not run; then further variants. `headings` has the protocols
+    that make up the table, in order, and what stands above the rows of each; without them, further variants are those
+    of the columns' protocol. `whole` is the command of a longer run, if this one is short.
     """
     sources = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
     metrics = [METRICS[column.metric] for column in published.columns]

@@ -103,14 +103,8 @@ def compare_means(
 ) -> list[Comparison]:
     """How far variants are above their baselines in the mean over the columns that both have, in points (hundredths).
 
-    Args:
-        records: those of the system.
-        published: the table with the paper's rows and our labels.
-        data: of ours.
-        shown: columns of one metric, out of which the mean is taken.
-        pairs: (variant, baseline); those that share neither a column nor a seed are left out.
-        setting: what the columns have in common, to stand before their number.
-        unseeded: baselines that no seed changes: their one measurement stands for every seed.
+    The columns `shown` have one metric. Of `pairs` (variant, baseline), those that share neither a column nor a seed
+    are left out. No seed changes the baselines `unseeded`: their one measurement stands for every seed.
     """
     comparisons = []
     for variant, baseline in pairs:

@@ -22,11 +22,7 @@ PROBES = ("senteval", "skip_thoughts")
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's English tables beside ours, the gains over the baselines, and what the vectors bring.
-
-    Raises:
-        ValueError: for facts or trainings with keys missing.
-    """
+    """The paper's English tables beside ours, the gains over the baselines, and what the vectors bring."""
     ran = {r["protocol"] for r in records}
     protocol = next((name for name in PROBES if name in ran), PROBES[0])
     transfer = [PUBLISHED.tables[name].by_protocol(protocol) for name in TRANSFER]

@@ -47,11 +47,7 @@ MEASURED = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines.
-
-    Raises:
-        ValueError: for trainings with keys missing.
-    """
+    """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines."""
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
     runs = [run for run in dict.fromkeys([*labels, *context.shown]) if "cross_thought" in context.shown.get(run, {})]

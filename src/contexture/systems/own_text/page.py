@@ -51,11 +51,7 @@ WRITE = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """What to take, the evidence by kind of question, and what was learned from.
-
-    Raises:
-        ValueError: naming the run and what is missing of its training.
-    """
+    """What to take, the evidence by kind of question, and what was learned from."""
     facts = context.facts.get(TASK, {})
     labels = labels_of(records, context.labels)
     advice: Mapping[str, Any] | None = facts.get("advice")

@@ -24,13 +24,8 @@ def quality_over_time(
     """Draw a panel for the mean accuracy and, if there are several tasks, one for each.
 
     Thick lines are the means over seeds, thin ones the seeds; a seed's snapshots count at their own time, the mean
-    at the mean of their times. The mean accuracy is over the tasks that all snapshots have.
-
-    Args:
-        table: snapshots during training, with the columns COLUMNS; `seconds` of training, `value` as in the records.
-        runs: labels of runs.
-        tasks: labels of tasks, in their order.
-        order: runs in the order of colours.
+    at the mean of their times. The mean accuracy is over the tasks that all snapshots have. `table` has the columns
+    COLUMNS, `order` the runs in the order of colours; `runs` and `tasks` are labels.
 
     Raises:
         ValueError: for missing columns, a table without a metric that is drawn, or a snapshot that is there twice.
