@@ -88,7 +88,7 @@ def card(
 ) -> Card:
     """What to take, at a glance; `encoders` were trained here, so that `contexture search` may have one."""
     take, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
-    asked = sum(facts["asked"][kind] for kind in advice["basis"])
+    num_questions = sum(facts["asked"][kind] for kind in advice["basis"])
     if take != BM25:
         reason = f"{labels[take]} finds more than BM25, the plain search by words: {points(advice['gain'])} of nDCG@10."
     elif best == BM25:
@@ -96,22 +96,22 @@ def card(
     else:
         reason = (
             f"BM25, the plain search by words: {labels[best]} is {points(advice['gain'])} of nDCG@10 above it, which "
-            f"{asked:,} questions do not settle."
+            f"{num_questions:,} questions do not settle."
         )
     flag = " --by words" if take == BM25 else "" if take.endswith(HYBRID) else " --by vectors"
     next_step = f'To search with it: contexture search{flag} "your question"'
     if take != BM25 and encoder not in encoders:
-        there = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
+        chosen = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
         next_step = (
-            f"It was measured beside, so that contexture search does not have it but {labels[there]}; contexture adapt "
-            "TEXT --encoder NAME_OR_FOLDER makes it one of those that are taken over."
+            f"It was measured beside, so that contexture search does not have it but {labels[chosen]}; contexture "
+            "adapt TEXT --encoder NAME_OR_FOLDER makes it one of those that are taken over."
         )
     kinds = ", ".join(DATA.get(kind, kind) for kind in advice["basis"])
     return Card(
         title="What to take",
-        subtitle=f"by your {asked:,} questions"
+        subtitle=f"by your {num_questions:,} questions"
         if advice["basis"] == ["questions"]
-        else f"by {asked:,} questions: {kinds}",
+        else f"by {num_questions:,} questions: {kinds}",
         headline=labels[take],
         sentences=[reason, next_step],
         unit="nDCG@10, percent: 100 where the answer comes first for every question",
@@ -155,15 +155,15 @@ def helped(advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[
     """Whether learning from this text made each encoder better, by what decides and by every kind of question."""
     sentences, means = [], advice["means"]
     for name, gain in advice["learned"].items():
-        before = name + BEFORE
+        start = name + BEFORE
         verb, doubt = "took", ", which may be chance"
         if gain[1] > 0 or gain[2] < 0:
             verb, doubt = "raised" if gain[1] > 0 else "lowered", ""
         sentence = (
-            f"{labels[name]}: learning from these pairs {verb} nDCG@10 from {100 * means[before]:.1f} "
-            f"({labels[before]}) to {100 * means[name]:.1f}, {points(gain)}{doubt}."
+            f"{labels[name]}: learning from these pairs {verb} nDCG@10 from {100 * means[start]:.1f} "
+            f"({labels[start]}) to {100 * means[name]:.1f}, {points(gain)}{doubt}."
         )
-        if advice["encoder"] == before:
+        if advice["encoder"] == start:
             sentence += " It is taken as it was before."
         kinds = {kind: gains[name] for kind, gains in facts["learned"].items() if [kind] != advice["basis"]}
         if kinds:
