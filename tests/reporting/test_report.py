@@ -3,18 +3,20 @@ import sys
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from contexture.reporting.curves import History, Series
-from contexture.reporting.page import Bar, Card, Page, ReportContext, Section, section, sections
+from contexture.reporting.page import Bar, Card, Page, ReportContext, Section, sections
 from contexture.reporting.published import Score, ScoreColumn, ScoreRow, ScoreTable
 from contexture.reporting.records import Record
-from contexture.reporting.report import confidence_tables, intervals_tables, render_report
+from contexture.reporting.report import render_report
 from contexture.reporting.tables import Column, Table, results_tables
 from contexture.reporting.task_tables import compare
+from tests.reporting.golden import check_page
 from tests.reporting.make import measured
 from tests.reporting.pages import Page as Html
 
@@ -74,34 +76,61 @@ def test_the_page_needs_nothing_else_and_runs_its_own_script_alone() -> None:
     assert b64decode(image["src"].split(",")[1]) == report.figures["finetune_dev_map.png"]
 
 
-def test_both_forms_say_the_same() -> None:
-    report = render_report(RECORDS, HISTORIES, CONTEXT, page)
-    text = Html(report.html).text
-    for shown in (
-        CONTEXT.title,
-        CONTEXT.note,
-        "Table 1: answers",
-        "62.0 (1.4)",
-        "88.5 (1.5)†",
-        "1,306",
-        "dropped: redirect",
-        "Passage retrieval: data",
-        "4,321",
-        "Not measured",
-        "no folder SST",
-        "every number of the tables",
-        "data/08_reporting/some/metrics.json",
-    ):
-        assert shown in text
-        assert shown in report.markdown
-    assert "Sentence tasks: data" not in text
-    finding = next(line for line in report.markdown.splitlines() if line.startswith("- Guided"))
-    assert finding == (
-        "- Guided: +20.5 points of MAP over bare (t(1) = 41.00, p = 0.016: significant at 95%). The paper: +49.1."
-    )
-    assert finding.removeprefix("- ") in text
-    assert "![finetune_dev_map.png](finetune_dev_map.png)" in report.markdown
-    assert "99.0" not in report.html.split("<body>")[1].split("data:image")[0]  # another system's record
+def numbers(mean: float, low: float, high: float) -> dict[str, list[float]]:
+    return {"recall_at_1": [mean, low, high], "mrr": [mean, low, high]}
+
+
+def block(**over_chance: dict[str, list[float]]) -> dict[str, Any]:
+    """Intervals of a protocol."""
+    means = {"means": numbers(0.5, 0.4, 0.6), "over_bm25": numbers(-0.25, -0.3, -0.2)}
+    bm25 = {"means": numbers(0.75, 0.7, 0.8), "over_chance": numbers(0.7, 0.6, 0.8)}
+    variants = {name: bm25 if name == "bm25" else means | {"over_chance": over} for name, over in over_chance.items()}
+    return {"questions": 1200, "chance": {"recall_at_1": 0.02, "mrr": 0.09}, "variants": variants}
+
+
+FACTS = {
+    "ranking": {
+        "counts": {"demo": {"texts": 3}},
+        "notes": ["demo: split", "a has no layers"],
+        "scores": {"frozen": {"a": "cosine", "b": "attention"}, "finetuned": {"b": "attention"}},
+        "confidence": {
+            "hotpotqa": {
+                "frozen": block(bm25={}, b={"recall_at_1": [0.01, -0.01, 0.03], "mrr": [0.2, 0.1, 0.3]}),
+                "by_dot": block(b=numbers(-0.01, -0.02, -0.001)),
+                "finetuned": block(b=numbers(0.0, -0.1, 0.1)),
+            }
+        },
+    },
+    "beir": {
+        "intervals": {
+            "scifact": {
+                "bm25": {"ndcg_at_10": [0.5, 0.4567, 0.55]},
+                "bare": {"ndcg_at_10": [0.25, 0.2, 0.3], "over_bm25": [-0.25, -0.3, -0.2]},
+                "guided": {"ndcg_at_10": [0.625, 0.5, 0.7], "over_bm25": [0.125, -0.01, 0.2]},
+            }
+        }
+    },
+    "retrieval": {
+        "examples": [
+            {
+                "variant": "b",
+                "protocol": "80%",
+                "data": "squad",
+                "answered": [{"question": "What?", "found": HOSTILE, "right": HOSTILE}],
+                "missed": [{"question": "Who?", "found": "A", "right": "B"}],
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "context"),
+    [("report", CONTEXT), ("report-facts", replace(CONTEXT, facts=FACTS, labels={"b": "Ours", "guided": "Guided"}))],
+)
+def test_page(name: str, context: ReportContext) -> None:
+    """All parts in both forms; of another system's record nothing."""
+    check_page(name, RECORDS, context, page, histories=HISTORIES)
 
 
 def test_what_is_not_there_is_left_out() -> None:
@@ -122,7 +151,8 @@ def test_cards_stand_first_and_bars_and_shades_are_drawn() -> None:
         pictures = [f"picture_{n}" for n in (1, 2)]
         table = Table("Shaded", (Column("What"),), (("a",),), shades={(0, 0): 0.5}, notes={0: "explained"})
         figures = {name: Figure(figsize=(1, 1)) for name in pictures}
-        return Page(["Found."], [Section("Pictures", figures=pictures), section(table)], figures, cards=[card])
+        parts = sections([Section("Pictures", figures=pictures), table])
+        return Page(["Found."], parts, figures, cards=[card])
 
     report = render_report(RECORDS, [], CONTEXT, made)
     text = Html(report.html).text
@@ -135,93 +165,16 @@ def test_cards_stand_first_and_bars_and_shades_are_drawn() -> None:
     assert report.markdown.index("![picture_1.png]") < report.markdown.index("![picture_2.png]")
 
 
-def test_what_vectors_are_compared_by_and_what_there_is_to_know_of_the_data() -> None:
-    scores = {"frozen": {"a": "cosine", "b": "attention"}, "finetuned": {"b": "attention"}}
-    facts = {
-        "ranking": {"counts": {"demo": {"texts": 3}}, "notes": ["demo: split", "a has no layers"], "scores": scores}
-    }
-    context = ReportContext("some", "Some", "Not comparable.", facts=facts, labels={"b": "Ours"})
-    report = render_report(RECORDS, [], context, page)
-    assert "## Answer ranking: what vectors are compared by" in report.markdown
-    for line in ("| Model | frozen | fine-tuned |", "| a | cosine | – |", "| Ours | attention | attention |"):
-        assert line in report.markdown.splitlines()
-    for shown in (report.markdown, Html(report.html).text):
-        assert "demo: split. a has no layers." in shown
-
-
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="metrics record 0"):
         render_report([{"system": "some"}], [], CONTEXT, page)
 
 
-def test_reporting_stays_apart_from_training_and_pipelines() -> None:
+def test_reporting_needs_neither_training_nor_pipelines() -> None:
     code = """
 import sys
 import contexture.reporting.report, contexture.systems.league.page, contexture.reporting.default_page
-print(sorted({"torch", "kedro", "mlflow", "pyspark"} & sys.modules.keys()))
+print(sorted({"torch", "faiss", "kedro", "mlflow", "pyspark"} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_intervals_stand_in_a_table_for_each_data() -> None:
-    told = {
-        "bm25": {"ndcg_at_10": [0.5, 0.4567, 0.55]},
-        "bare": {"ndcg_at_10": [0.25, 0.2, 0.3], "over_bm25": [-0.25, -0.3, -0.2]},
-        "guided": {"ndcg_at_10": [0.625, 0.5, 0.7], "over_bm25": [0.125, -0.01, 0.2]},
-    }
-    context = replace(CONTEXT, facts={"beir": {"intervals": {"scifact": told}}}, labels={"guided": "Guided"})
-    (table,) = intervals_tables(context)
-    assert table.title == "BEIR: how sure it is, SciFact"
-    assert table.rows == (
-        ("Guided", "62.5 [50.0, 70.0]", "+12.5 [-1.0, +20.0]"),
-        ("bm25", "50.0 [45.7, 55.0]", "–"),
-        ("bare", "25.0 [20.0, 30.0]", "-25.0 [-30.0, -20.0]"),
-    )
-    report = render_report(RECORDS, HISTORIES, context, page)
-    assert "BEIR: how sure it is, SciFact" in report.html and "62.5 [50.0, 70.0]" in report.markdown
-
-
-def test_confidence_intervals_have_a_block_for_each_protocol() -> None:
-    def numbers(mean: float, low: float, high: float) -> dict[str, list[float]]:
-        return {"recall_at_1": [mean, low, high], "mrr": [mean, low, high]}
-
-    chance = {"recall_at_1": 0.02, "mrr": 0.09}
-    ct = {"means": numbers(0.5, 0.4, 0.6), "over_bm25": numbers(-0.25, -0.3, -0.2)}
-    mixed = {"recall_at_1": [0.01, -0.01, 0.03], "mrr": [0.2, 0.1, 0.3]}
-    bm25 = {"means": numbers(0.75, 0.7, 0.8), "over_chance": numbers(0.7, 0.6, 0.8)}
-    blocks = {
-        "frozen": {
-            "questions": 1200,
-            "chance": chance,
-            "variants": {"bm25": bm25, "ct": ct | {"over_chance": mixed}},
-        },
-        "by_dot": {
-            "questions": 1200,
-            "chance": chance,
-            "variants": {"ct": ct | {"over_chance": numbers(-0.01, -0.02, -0.001)}},
-        },
-        "finetuned": {
-            "questions": 1200,
-            "chance": chance,
-            "variants": {"ct": ct | {"over_chance": numbers(0.0, -0.1, 0.1)}},
-        },
-    }
-    context = replace(CONTEXT, facts={"ranking": {"confidence": {"hotpotqa": blocks}}}, labels={"ct": "Ours"})
-    table, by_score = confidence_tables(context)
-    assert table.title == "Answer ranking: confidence intervals, HotpotQA"
-    assert [column.name for column in table.columns] == ["Model", "R@1", "MRR", "R@1", "MRR", "Above chance"]
-    assert table.headings == {0: "frozen", 3: "fine-tuned"}
-    mean, gain = "50.0 [40.0, 60.0]", "-25.0 [-30.0, -20.0]"
-    assert table.rows == (
-        ("Chance", "2.0", "9.0", "–", "–", "–"),
-        ("Ours", mean, mean, gain, gain, "MRR"),
-        ("bm25", "75.0 [70.0, 80.0]", "75.0 [70.0, 80.0]", "–", "–", "R@1, MRR"),
-        ("Chance", "2.0", "9.0", "–", "–", "–"),
-        ("Ours", mean, mean, gain, gain, "no"),
-    )
-    assert "1,200 questions" in table.caption
-    assert by_score.title == "Answer ranking: confidence intervals, frozen encoders by score, HotpotQA"
-    assert by_score.headings == {0: "frozen, by inner product"}
-    assert by_score.rows[1][-1] == "no; below: R@1, MRR"
-    assert table.title in render_report(RECORDS, HISTORIES, context, page).html

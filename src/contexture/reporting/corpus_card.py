@@ -9,19 +9,13 @@ from matplotlib.ticker import MaxNLocator
 
 from contexture.reporting.curves import COLOURS, INK, new_figure, style, to_png
 from contexture.reporting.report import render
-from contexture.reporting.tables import Column, Table, counts_table
+from contexture.reporting.tables import Table, columns, counts_table
 
 
 def render_corpus_card(
     card: Mapping[str, Any], counts: Mapping[str, object], dropped: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> str:
-    """The page.
-
-    Args:
-        card: what `corpus.card.card` gives.
-        counts: the corpus report: what came in, what was kept, what was dropped and why.
-        dropped: by reason, some of the paragraphs dropped for it.
-    """
+    """The page of `corpus.card.card`, the counts of the corpus report, and examples of what was dropped, by reason."""
     figures = {name: to_png(histogram(name, bars)) for name, bars in card["histograms"].items() if bars}
     content = {
         "languages": _languages(card["languages"]),
@@ -38,11 +32,10 @@ def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
     figure = new_figure(6, 4)
     axes = figure.subplots()
     axes.bar(range(len(bars)), [count for _, _, count in bars], width=0.9, color=COLOURS[0])
-    every = max(1, len(bars) // 8)
-    places: dict[str, float] = {}
-    for i in range(0, len(bars), every):
-        places.setdefault(f"{bars[i][0]:,}", i - 0.5)  # bounds of the shortest stretches read alike
-    axes.set_xticks([*places.values()], [*places])
+    ticks: dict[str, float] = {}
+    for i in range(0, len(bars), max(1, len(bars) // 8)):
+        ticks.setdefault(f"{bars[i][0]:,}", i - 0.5)  # bounds of the shortest stretches read alike
+    axes.set_xticks([*ticks.values()], [*ticks])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     things, _, rows = name.partition(" a ")
     style(axes, f"{things.capitalize()} per {rows}", things, f"{rows}s")
@@ -52,7 +45,6 @@ def histogram(name: str, bars: Sequence[tuple[int, int, int]]) -> Figure:
 
 def _languages(totals: Mapping[str, Mapping[str, int]]) -> Table:
     names = ("documents", "paragraphs", "sentences", "words", "characters", "links", "resolved")
-    columns = (Column("Language"), *(Column(name.capitalize(), numeric=True) for name in names))
     rows = tuple((lang, *(f"{total[name]:,}" for name in names)) for lang, total in totals.items())
     caption = "Words are what stands between spaces. Resolved are the links that lead to a document of the corpus."
-    return Table("Languages", columns, rows, caption)
+    return Table("Languages", columns("Language", numbers=map(str.capitalize, names)), rows, caption)

@@ -80,14 +80,8 @@ def learning_curves(
     """Draw every series `train/…` and `dev/…` of the histories that has some finite values.
 
     Thin lines are seeds, thick ones their mean (up to the step that all seeds reached). A variant has one
-    colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out where
-    a single objective makes it up.
-
-    Args:
-        histories: of all stages.
-        order: variants in the order of colours.
-        shown: how the series of objectives are drawn, by their name after "train/".
-        labels: how variants are called, where not by their names.
+    colour and one marker in all figures, given out first by `order`, then by name. The total loss is left out if
+    a single objective makes it up. `shown` says how the series of objectives are drawn, by their name after "train/".
 
     Returns:
         Figures by "<stage>_<series>", such as "finetune_dev_map", in the order of stages and columns; other
@@ -104,17 +98,17 @@ def learning_curves(
     for stage in dict.fromkeys(history.stage for history in histories):
         runs = [history for history in histories if history.stage == stage]
         for series in _series(runs):
-            drawn = _drawn(series, shown or {})
-            if curves := _curves(runs, series, drawn.scale):
+            entry = _find_series(series, shown or {})
+            if curves := _curves(runs, series, entry.scale):
                 name = re.sub(r"[\W_]+", "_", f"{stage}_{series}")
-                figures[name] = _draw(curves, variants, f"{drawn.title} · {stage}", drawn.unit, labels or {})
+                figures[name] = _draw(curves, variants, f"{entry.title} · {stage}", entry.unit, labels or {})
     return figures
 
 
-def _drawn(series: str, shown: Mapping[str, Series]) -> Series:
-    """As it is told, or as its name tells."""
+def _find_series(series: str, shown: Mapping[str, Series]) -> Series:
+    """The known series of this name, or one that follows from the name."""
     name = series.partition("/")[2]
-    known = SERIES | {f"train/{objective}": as_told for objective, as_told in shown.items()}
+    known = SERIES | {f"train/{objective}": entry for objective, entry in shown.items()}
     if series in known:
         return known[series]
     title = name[:1].upper() + name[1:].replace("_", " ")
@@ -122,15 +116,15 @@ def _drawn(series: str, shown: Mapping[str, Series]) -> Series:
 
 
 def _series(runs: Sequence[History]) -> list[str]:
-    columns = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
-    found = [column for column in columns if column.startswith(("train/", "dev/"))]
-    for other in set(found) - {"train/loss"}:
-        if all({other, "train/loss"} <= set(run.log) for run in runs) and all(
-            run.log[other].equals(run.log["train/loss"]) for run in runs
-        ):
-            found.remove("train/loss")
-            break
-    return found
+    names = dict.fromkeys(str(column) for run in runs for column in run.log.columns)
+    drawn = [name for name in names if name.startswith(("train/", "dev/"))]
+    if all("train/loss" in run.log for run in runs) and any(
+        all(name in run.log and run.log[name].equals(run.log["train/loss"]) for run in runs)
+        for name in drawn
+        if name != "train/loss"
+    ):
+        drawn.remove("train/loss")
+    return drawn
 
 
 def to_png(figure: Figure) -> bytes:
@@ -142,18 +136,19 @@ def to_png(figure: Figure) -> bytes:
 
 def _curves(runs: Sequence[History], series: str, scale: float) -> dict[str, list[pd.Series]]:
     """For each variant that logged the series, its seeds' values by step, in the unit shown."""
-    found: dict[str, list[pd.Series]] = {}
+    curves: dict[str, list[pd.Series]] = {}
     for run in runs:
         if series in run.log.columns:
             values = run.log.set_index("step")[series].astype(float) * scale
             values = values.replace([np.inf, -np.inf], np.nan).dropna().sort_index()
-            found.setdefault(run.variant, []).extend([values] if len(values) else [])
-    every = [values for seeds in found.values() for values in seeds]
-    if max(map(len, every), default=0) > POINTS:
+            if len(values):
+                curves.setdefault(run.variant, []).append(values)
+    every = [values for seeds in curves.values() for values in seeds]
+    longest = max(map(len, every), default=0)
+    if longest > POINTS:
         width = max(values.index.max() for values in every) / POINTS
-        found = {variant: [_averaged(values, width) for values in seeds] for variant, seeds in found.items()}
-    longest = max((len(values) for seeds in found.values() for values in seeds), default=0)
-    return {variant: seeds for variant, seeds in found.items() if seeds and longest >= FEWEST}
+        curves = {variant: [_averaged(values, width) for values in seeds] for variant, seeds in curves.items()}
+    return curves if longest >= FEWEST else {}
 
 
 def _averaged(values: pd.Series, width: float) -> pd.Series:
@@ -168,18 +163,22 @@ def _draw(
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
     for variant, seeds in sorted(curves.items(), key=lambda item: variants.index(item[0])):
-        drawn = look(variants.index(variant))
-        for values in seeds if len(seeds) > 1 else []:
-            axes.plot(values.index, values, color=drawn["color"], linewidth=0.9, alpha=0.4)
+        style_of_variant = look(variants.index(variant))
+        draw_seeds(axes, seeds, style_of_variant["color"])
         mean = pd.concat(seeds, axis=1).dropna().mean(axis=1)
-        every = max(1, len(mean) // 8)
         label = labels.get(variant, variant) + (f" (mean of {len(seeds)})" if len(seeds) > 1 else "")
-        axes.plot(mean.index, mean, label=label, markevery=every, **drawn)
+        axes.plot(mean.index, mean, label=label, markevery=max(1, len(mean) // 8), **style_of_variant)
     style(axes, title, "optimizer step", unit)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     add_legend(figure, fontsize=9)
     return figure
+
+
+def draw_seeds(axes: Axes, seeds: Sequence[pd.Series], colour: str) -> None:
+    """Draw a thin line for each of several seeds."""
+    for values in seeds if len(seeds) > 1 else []:
+        axes.plot(values.index, values, color=colour, linewidth=0.9, alpha=0.4)
 
 
 def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 0.1) -> Figure:
@@ -191,27 +190,18 @@ def new_figure(width: float, height: float, w_pad: float = 0.12, h_pad: float = 
 def add_legend(
     figure: Figure, order: Iterable[str] = (), labels: Mapping[str, str] | None = None, **looks: Any
 ) -> None:
-    """Explain the lines of all panels below them, in as many columns as fit.
+    """Explain the lines of all panels below them, in as many columns as fit; lines of one label look alike.
 
-    Args:
-        figure: with its lines drawn; those of one label look alike.
-        order: the labels of lines that come first.
-        labels: what stands for the label of a line.
-        looks: how the legend differs from those of other figures.
+    The labels in `order` come first, `labels` replace those of lines, and `looks` are keywords of the legend.
     """
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.lines}
     handles = {name: line for name, line in lines.items() if not name.startswith("_")}
     shown = dict.fromkeys(name for name in (*order, *handles) if name in handles)
     names = [(labels or {}).get(name, name) for name in shown]
-    columns = legend_columns(names, figure.get_figwidth())
+    longest = max(map(len, names), default=0)
+    columns = max(1, int(figure.get_figwidth() / (LINE + longest * LETTER)))
     look = {"frameon": False, "fontsize": 10, "labelcolor": INK} | looks
     figure.legend([handles[name] for name in shown], names, loc="outside lower center", ncols=columns, **look)
-
-
-def legend_columns(labels: Iterable[str], width: float) -> int:
-    """How many of the labels stand side by side in a figure of so many inches."""
-    longest = max((len(label) for label in labels), default=0)
-    return max(1, int(width / (LINE + longest * LETTER)))
 
 
 def style(axes: Axes, title: str, along: str, unit: str) -> None:

@@ -21,20 +21,16 @@ class ReportContext:
     run: Mapping[str, str] = field(default_factory=dict)  # what was run: model size, seeds, text, minutes …
     counts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # {"Corpus": {"pages_in": 300}}
     files: Mapping[str, str] = field(default_factory=dict)  # path → what lies there
-    # by task: what it found out beside records. Of any task "name" and "counts" of its data, and "missing": {what: why}
+    # Task → its results beside records. Of any task "name" and "counts" of its data, and "missing": {name: reason}
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # variant and run → how it is called, where not by its name
-    labels: Mapping[str, str] = field(default_factory=dict)
-    # what runs more than this run did, where it was a short one
-    whole: str = ""
-    # by stream of training examples: what the sampler counted
-    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # by run: {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, where known, "examples"
+    labels: Mapping[str, str] = field(default_factory=dict)  # of variants and runs, if not their names
+    whole: str = ""  # the command of a longer run, if this one is short
+    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stream → what the sampler counted
+    # Run → {"seconds", "steps", "tokens", "flops", "parameters", "tokens_per_second"} and, if known, "examples"
     trainings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    # by run and objective: what training showed at its end (`Objective.shown`)
+    # Run → objective → what training showed at its end (`Objective.shown`)
     shown: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # how learning curves are shown, by their name after "train/"
-    series: Mapping[str, Series] = field(default_factory=dict)
+    series: Mapping[str, Series] = field(default_factory=dict)  # of learning curves, by their name after "train/"
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class Page:
     findings: Sequence[str]  # the first thing that a reader wants to know, in a sentence each
     sections: Sequence[Section]
     figures: Mapping[str, Figure] = field(default_factory=dict)  # those that the sections name
-    variants: Sequence[str] = ()  # the order of colours, where learning curves shall share it
+    variants: Sequence[str] = ()  # in the order of colours of learning curves
     cards: Sequence[Card] = ()  # shown above all
 
 
@@ -83,11 +79,7 @@ class Page:
 MakePage = Callable[[Sequence[Record], ReportContext], Page]
 
 
-def section(table: Table) -> Section:
-    """A table under its own title."""
-    return Section(table.title, table)
-
-
-def sections(tables: Iterable[Table]) -> list[Section]:
-    """Those that have rows."""
-    return [section(table) for table in tables if table.rows]
+def sections(parts: Iterable[Table | Section]) -> list[Section]:
+    """Sections, with each table that has rows under its own title."""
+    made = (Section(part.title, part) if isinstance(part, Table) else part for part in parts)
+    return [section for section in made if section.table is None or section.table.rows]

@@ -1,5 +1,6 @@
 """Tables of scores, and the published figures among them, of the `published.yml` beside a system's page."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import cache
@@ -56,7 +57,7 @@ class ScoreColumn:
         return Place(self.task, name, protocol or self.protocol, self.metric, self.split)
 
 
-@dataclass(config=STRICT, frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ScoreRow:
     """One model of a published table."""
 
@@ -68,7 +69,7 @@ class ScoreRow:
     data: str = ""  # in a table of several data sets
 
 
-@dataclass(config=STRICT, frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ScoreTable:
     """A table of a paper, as far as we measure the same, or one of our scores alone."""
 
@@ -88,11 +89,11 @@ class ScoreTable:
 
     def remarks_for(self, data: str) -> list[str]:
         """Where the paper's numbers are from, whether ours are of the same data, and the note."""
-        found = [f"Paper: {self.source}."] if self.source else []
+        remarks = [f"Paper: {self.source}."] if self.source else []
         if self.source and data != self.data:
             ours, theirs = (DATA.get(name, name) for name in (data, self.data))
-            found.append(f"Ours are of {ours}, the paper's of {theirs}: not comparable.")
-        return [*found, self.note] if self.note else found
+            remarks.append(f"Ours are of {ours}, the paper's of {theirs}: not comparable.")
+        return [*remarks, self.note] if self.note else remarks
 
     def of_data(self, data: str) -> "ScoreTable":
         """The rows of one of its data sets, which the source may name."""
@@ -119,7 +120,7 @@ class Claim:
     higher: bool = True
 
 
-@dataclass(config=STRICT, frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Published:
     """What a paper says, and what of ours stands beside it."""
 
@@ -204,24 +205,11 @@ def read_published(package: str) -> Published:
 
 
 def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
-    """Labels, with those of references that have none here."""
     return {name: label or REFERENCES.get(name, name) for name, label in labels.items()}
 
 
 def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
-    columns = {
-        name: checked(
-            ScoreColumn,
-            {"name": name, "unit": table.unit} | table.every_column | own | {"key": name},
-            *("tables", key, "columns", name),
-        )
-        for name, own in table.columns.items()
-    }
-    for name, metric in ((name, column.metric) for name, column in columns.items() if column.metric):
-        if metric not in METRICS:
-            raise ValueError(f"tables.{key}.columns.{name}: no metric {metric}; there are {sorted(METRICS)}")
-        if (columns[name].unit == PERCENT) != (METRICS[metric].scale == 100):
-            raise ValueError(f"tables.{key}.columns.{name}: {metric} is not in {columns[name].unit}")
+    columns = {name: _column(name, own, table, key) for name, own in table.columns.items()}
     rows = []
     for block in table.blocks or (_Block(table.rows),):
         heading = block.heading
@@ -242,3 +230,13 @@ def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> Sc
         labels=labels if table.labels is None else _labels(table.labels),
         note=table.note,
     )
+
+
+def _column(name: str, own: dict[str, Any], table: _Table, key: str) -> ScoreColumn:
+    values = {"name": name, "unit": table.unit} | table.every_column | own | {"key": name}
+    column: ScoreColumn = checked(ScoreColumn, values, "tables", key, "columns", name)
+    if column.metric and column.metric not in METRICS:
+        raise ValueError(f"tables.{key}.columns.{name}: no metric {column.metric}; there are {sorted(METRICS)}")
+    if column.metric and (column.unit == PERCENT) != (METRICS[column.metric].scale == 100):
+        raise ValueError(f"tables.{key}.columns.{name}: {column.metric} is not in {column.unit}")
+    return column

@@ -1,9 +1,12 @@
 """The records of `metrics.json`: one measured number each, from which every table is drawn."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
 
 from contexture.metrics.measures import METRICS as SHARED
 from contexture.tasks.registry import TASKS
@@ -11,34 +14,37 @@ from contexture.tasks.registry import TASKS
 #: Every metric, in the order of the columns.
 METRICS = SHARED | {name: metric for spec in TASKS.values() for name, metric in spec.metrics.items()}
 
+Name = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
+
+@with_config(ConfigDict(extra="forbid", strict=True))
 class Record(TypedDict):
     """One metric of one model on one split of the data of one task, and what training the model took.
 
-    The keys of the cost are there for models that were trained, all of them or none.
+    A trained model has all keys of COST_KEYS, another one none.
     """
 
-    system: str
-    variant: str
+    system: Name
+    variant: Name
     seed: int
-    task: str
-    data: str  # what was measured on; of a part of it "<data>/<subset>"
-    protocol: str  # how it was measured
-    split: str
-    metric: str
+    task: Name
+    data: Name  # what was measured on; of a part of it "<data>/<subset>"
+    protocol: Name  # how it was measured
+    split: Literal["train", "dev", "test"]
+    metric: Name
     value: float
-    training_text: NotRequired[str]
-    steps: NotRequired[int]
-    tokens: NotRequired[int]
-    seconds: NotRequired[float]
-    flops: NotRequired[float]
-    parameters: NotRequired[int]
+    training_text: NotRequired[Name]
+    steps: NotRequired[Count]
+    tokens: NotRequired[Count]
+    seconds: NotRequired[Amount]
+    flops: NotRequired[Amount]
+    parameters: NotRequired[Count]
 
 
-NAMES = ("system", "variant", "task", "data", "protocol", "split", "metric")
-KEYS = ("system", "variant", "seed", "task", "data", "protocol", "split", "metric", "value")
 COST_KEYS = ("training_text", "steps", "tokens", "seconds", "flops", "parameters")
-SPLITS = ("train", "dev", "test")
+_RECORD = TypeAdapter(Record)
 
 
 @dataclass(frozen=True)
@@ -72,59 +78,32 @@ def check_records(records: object) -> list[Record]:
     """Return `records`, as read from `metrics.json`, if they are a list of metrics records.
 
     Raises:
-        ValueError: naming the place in the list and what is wrong: a key missing or unknown, a value of another
-            type, an unknown split or metric, a value that its metric cannot have, or the same measurement twice.
+        ValueError: with the position in the list and the fault: a missing or unknown key, a value of another type, an
+            unknown split or metric, a value out of its metric's range, or the same measurement twice.
     """
     if not isinstance(records, list):
         raise ValueError(f"expected a list of metrics records, got {type(records).__name__}")
-    first_at: dict[tuple[Any, ...], int] = {}
-    for place, record in enumerate(records):
-        problem = _problem(record)
-        if not problem:
-            key = tuple(record[name] for name in (*NAMES, "seed"))
-            if key in first_at:
-                problem = f"the same measurement as record {first_at[key]}"
-            first_at[key] = place
+    positions: dict[tuple[Any, ...], int] = {}
+    for position, record in enumerate(records):
+        if not (problem := _problem(record)):
+            key = (record["system"], record["variant"], record["seed"], place_of(record))
+            if key in positions:
+                problem = f"the same measurement as record {positions[key]}"
+            positions[key] = position
         if problem:
-            raise ValueError(f"metrics record {place}: {problem}: {record!r}")
+            raise ValueError(f"metrics record {position}: {problem}: {record!r}")
     return records
 
 
-def _problem(record: object) -> str:
-    if not isinstance(record, Mapping):
-        return "not an object"
-    if missing := [key for key in KEYS if key not in record]:
-        return f"the keys {missing} are missing"
-    if unknown := [key for key in record if key not in (*KEYS, *COST_KEYS)]:
-        return f"unknown keys {unknown}, expected {[*KEYS, *COST_KEYS]}"
-    for name in NAMES:
-        if not isinstance(record[name], str) or not record[name]:
-            return f"{name!r} must be a non-empty string"
-    if record["split"] not in SPLITS:
-        return f"unknown split, expected one of {list(SPLITS)}"
-    if record["metric"] not in METRICS:
+def _problem(record: Any) -> str:
+    try:
+        _RECORD.validate_python(record)
+    except ValidationError as error:
+        return "; ".join(": ".join([*map(str, fault["loc"]), fault["msg"]]) for fault in error.errors())
+    if (metric := METRICS.get(record["metric"])) is None:
         return f"unknown metric, expected one of {list(METRICS)}"
-    if type(record["seed"]) is not int:
-        return "'seed' must be an integer"
-    value, metric = record["value"], METRICS[record["metric"]]
-    if type(value) not in (int, float) or not math.isfinite(value) or not metric.low <= value <= metric.high:
+    if not math.isfinite(record["value"]) or not metric.low <= record["value"] <= metric.high:
         where = f"in {metric.low:g}..{metric.high:g}" if math.isfinite(metric.high) else f"from {metric.low:g} upwards"
         return f"'value' must be a number {where}"
-    return _problem_of_cost(record)
-
-
-def _problem_of_cost(record: Mapping[str, Any]) -> str:
-    cost = {key: record[key] for key in COST_KEYS if key in record}
-    if not cost:
-        return ""
-    if missing := [key for key in COST_KEYS if key not in cost]:
-        return f"of the cost of training {missing} are missing"
-    if not isinstance(cost["training_text"], str) or not cost["training_text"]:
-        return "'training_text' must be a non-empty string"
-    for key in ("steps", "tokens", "parameters"):
-        if type(cost[key]) is not int or cost[key] < 0:
-            return f"{key!r} must be an integer from 0 upwards"
-    for key in ("seconds", "flops"):
-        if type(cost[key]) not in (int, float) or not math.isfinite(cost[key]) or cost[key] < 0:
-            return f"{key!r} must be a number from 0 upwards"
-    return ""
+    missing = [key for key in COST_KEYS if key not in record]
+    return f"the cost of training lacks {missing}" if 0 < len(missing) < len(COST_KEYS) else ""

@@ -1,7 +1,7 @@
 """The report of a system, as Markdown and as one HTML page that needs no other file."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,9 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from contexture.reporting.curves import History, learning_curves, to_png
 from contexture.reporting.names import BY_SCORE, DATA, TASKS, in_order, protocol_name
-from contexture.reporting.page import MakePage, Page, ReportContext, section
+from contexture.reporting.page import MakePage, Page, ReportContext, sections
 from contexture.reporting.records import METRICS, check_records
-from contexture.reporting.tables import NOTHING, Column, Table, by_label, counts_table, to_markdown
+from contexture.reporting.tables import NOTHING, Column, Table, by_label, columns, counts_table, to_markdown
 
 
 @dataclass(frozen=True)
@@ -25,22 +25,17 @@ class Report:
 
 
 def render_report(records: object, histories: Sequence[History], context: ReportContext, page: MakePage) -> Report:
-    """Draw the tables, pictures and learning curves of one system.
+    """Draw the tables, pictures and learning curves of one system from the content of `metrics.json` and training logs.
 
-    Args:
-        records: the content of `metrics.json`; records of other systems are left out.
-        histories: training logs, if any.
-        context: everything else that the page says.
-        page: the system's own part of it.
+    Records of other systems are left out. `page` makes the system's own part.
 
     Raises:
-        ValueError: for records that `check_records` or the system's page refuses, facts without the keys that its
+        ValueError: for records that `check_records` or the system's page rejects, facts without the keys that its
             tables name, or a log without steps.
     """
     own = [record for record in check_records(records) if record["system"] == context.system]
     made = page(own, context)
-    told = [*intervals_tables(context), *confidence_tables(context), *scores_tables(context), *examples_tables(context)]
-    made = replace(made, sections=[*made.sections, *(section(table) for table in told)])
+    made = replace(made, sections=[*made.sections, *sections(facts_tables(context))])
     curves = learning_curves(histories, made.variants, context.series, context.labels)
     figures = {f"{name}.png": to_png(figure) for name, figure in {**made.figures, **curves}.items()}
     missing = missing_table(context)
@@ -55,55 +50,53 @@ def render_report(records: object, histories: Sequence[History], context: Report
     return Report(render("report.md", content), render("report.html", content), figures, made)
 
 
-def examples_tables(context: ReportContext) -> list[Table]:
-    """Questions to read, by task: some that the best model answered, and some that it did not."""
-    columns = (Column("Question"), Column("What came first"), Column("The answer"))
-    tables = []
-    for task, facts in context.facts.items():
-        for examples in facts.get("examples", ()):
-            answered, missed = examples["answered"], examples["missed"]
-            rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
-            headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Not answered"} if missed else {})
-            who = context.labels.get(examples["variant"], examples["variant"])
-            where = f" on {DATA.get(examples['data'], examples['data'])}" if "data" in examples else ""
-            caption = f"By {who}, {protocol_name(examples['protocol'])}{where}, of the first seed."
-            tables.append(Table(f"{TASKS.get(task, task)}: to read", columns, rows, caption, headings=headings))
-    return tables
+def facts_tables(context: ReportContext) -> Iterator[Table]:
+    """What tasks found out besides their records, kind by kind."""
+    for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
+        for task, facts in context.facts.items():
+            yield from tables(TASKS.get(task, task), facts, context.labels)
 
 
-def intervals_tables(context: ReportContext) -> list[Table]:
-    """How sure a task's numbers are, by data and variant, and how far they are above BM25's."""
-    columns = (Column("Model"), Column("nDCG@10", numeric=True), Column("above BM25", numeric=True))
-    tables = []
-    for task, facts in context.facts.items():
-        for data, variants in facts.get("intervals", {}).items():
-            rows = tuple(
-                (
-                    context.labels.get(name, name),
-                    _interval(variants[name]["ndcg_at_10"]),
-                    _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
-                )
-                for name in by_label(variants, context.labels)
+def _examples_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+    """Questions to read: some that the best model answered, and some that it did not."""
+    for examples in facts.get("examples", ()):
+        answered, missed = examples["answered"], examples["missed"]
+        rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
+        headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Not answered"} if missed else {})
+        variant = labels.get(examples["variant"], examples["variant"])
+        where = f" on {DATA.get(examples['data'], examples['data'])}" if "data" in examples else ""
+        caption = f"By {variant}, {protocol_name(examples['protocol'])}{where}, of the first seed."
+        names = columns("Question", "What came first", "The answer")
+        yield Table(f"{task}: to read", names, rows, caption, headings=headings)
+
+
+def _intervals_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+    """Confidence intervals of each variant's score and of its difference to BM25, by data."""
+    for data, variants in facts.get("intervals", {}).items():
+        rows = tuple(
+            (
+                labels.get(name, name),
+                _interval(variants[name]["ndcg_at_10"]),
+                _interval(variants[name]["over_bm25"], signed=True) if "over_bm25" in variants[name] else NOTHING,
             )
-            title = f"{TASKS.get(task, task)}: how sure it is, {DATA.get(data, data)}"
-            caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
-            tables.append(Table(title, columns, rows, caption))
-    return tables
+            for name in by_label(variants, labels)
+        )
+        caption = "Percent, in brackets where the mean lies with 95% by the bootstrap over queries."
+        names = columns("Model", numbers=["nDCG@10", "above BM25"])
+        yield Table(f"{task}: how sure it is, {DATA.get(data, data)}", names, rows, caption)
 
 
-def confidence_tables(context: ReportContext) -> list[Table]:
+def _confidence_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     """Confidence intervals of a task's measures and of their differences to BM25, compared with chance.
 
     The single scores of frozen encoders (`BY_SCORE`) have a table of their own.
     """
-    tables = []
-    for task, facts in context.facts.items():
-        for data, protocols in facts.get("confidence", {}).items():
-            for suffix, by_score in (("", False), (", frozen encoders by score", True)):
-                blocks = {name: block for name, block in protocols.items() if (name in BY_SCORE) == by_score}
-                title = f"{TASKS.get(task, task)}: confidence intervals{suffix}, {DATA.get(data, data)}"
-                tables += [_confidence_table(title, blocks, context.labels)] if blocks else []
-    return tables
+    for data, protocols in facts.get("confidence", {}).items():
+        for suffix, by_score in (("", False), (", frozen encoders by score", True)):
+            blocks = {name: block for name, block in protocols.items() if (name in BY_SCORE) == by_score}
+            if blocks:
+                title = f"{task}: confidence intervals{suffix}, {DATA.get(data, data)}"
+                yield _confidence_table(title, blocks, labels)
 
 
 def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str, str]) -> Table:
@@ -111,21 +104,15 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
     first = next(iter(blocks.values()))
     metrics = list(first["chance"])
     names = [METRICS[metric].label for metric in metrics]
-    columns = (
-        Column("Model"),
-        *(Column(name, numeric=True) for name in names),
-        *(Column(name, "difference to BM25", numeric=True) for name in names),
-        Column("Above chance"),
-    )
+    differences = columns(numbers=names, group="difference to BM25")
     rows: list[tuple[str, ...]] = []
     headings = {}
     for protocol, block in blocks.items():
         headings[len(rows)] = protocol_name(protocol)
         chance = [f"{100 * block['chance'][metric]:.1f}" for metric in metrics]
         rows.append(("Chance", *chance, *[NOTHING] * len(metrics), NOTHING))
-        variants = block["variants"]
-        for variant in by_label(variants, labels):
-            parts = variants[variant]
+        for variant in by_label(block["variants"], labels):
+            parts = block["variants"][variant]
             means = [_interval(parts["means"][metric]) for metric in metrics]
             over = parts.get("over_bm25")
             gains = [_interval(over[metric], signed=True) if over else NOTHING for metric in metrics]
@@ -135,7 +122,8 @@ def _confidence_table(title: str, blocks: Mapping[str, Any], labels: Mapping[str
         "questions. Chance: the exact mean of a random order of the same candidates. Above chance: the measures whose "
         "difference to chance has an interval above 0."
     )
-    return Table(title, columns, tuple(rows), caption, headings=headings)
+    shown = (*columns("Model", numbers=names), *differences, Column("Above chance"))
+    return Table(title, shown, tuple(rows), caption, headings=headings)
 
 
 def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
@@ -145,29 +133,25 @@ def _compare_with_chance(differences: Mapping[str, Sequence[float]]) -> str:
     return "; ".join([", ".join(above) or "no", *([f"below: {', '.join(below)}"] if below else [])])
 
 
-def _interval(told: Sequence[float], signed: bool = False) -> str:
+def _interval(values: Sequence[float], signed: bool = False) -> str:
     """ "62.1 [58.0, 66.4]" of a mean and the two ends."""
-    mean, low, high = (f"{100 * value:{'+' if signed else ''}.1f}" for value in told)
+    mean, low, high = (f"{100 * value:{'+' if signed else ''}.1f}" for value in values)
     return f"{mean} [{low}, {high}]"
 
 
-def scores_tables(context: ReportContext) -> list[Table]:
-    """By what a task compared the vectors of each model, where it has several ways, told by protocol and variant."""
-    tables = []
-    for task, facts in context.facts.items():
-        scores: Mapping[str, Mapping[str, str]] = facts.get("scores", {})
-        columns = (Column("Model"), *(Column(protocol_name(protocol)) for protocol in scores))
-        variants = dict.fromkeys(variant for told in scores.values() for variant in told)
-        rows = tuple(
-            (context.labels.get(variant, variant), *(told.get(variant, NOTHING) for told in scores.values()))
-            for variant in variants
-        )
-        tables += [Table(f"{TASKS.get(task, task)}: what vectors are compared by", columns, rows)] if rows else []
-    return tables
+def _scores_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+    """How a task compared the vectors of each model, by protocol, if it has several ways."""
+    scores: Mapping[str, Mapping[str, str]] = facts.get("scores", {})
+    names = columns("Model", *map(protocol_name, scores))
+    rows = tuple(
+        (labels.get(variant, variant), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
+        for variant in dict.fromkeys(variant for by_variant in scores.values() for variant in by_variant)
+    )
+    yield Table(f"{task}: what vectors are compared by", names, rows)
 
 
 def counts_tables(context: ReportContext) -> list[Table]:
-    """What was counted, of the whole run and of the data of each task, with what there is to know of the data."""
+    """Counts of the whole run and of the data of each task, with notes on the data."""
     tables = [counts_table(title, counts) for title, counts in context.counts.items() if counts]
     for task, facts in context.facts.items():
         if facts.get("counts"):
@@ -180,7 +164,7 @@ def missing_table(context: ReportContext) -> Table:
     """What was not measured, and why."""
     missing = {name: why for facts in context.facts.values() for name, why in facts.get("missing", {}).items()}
     rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in in_order(missing))
-    return Table("Not measured", (Column("What"), Column("Why")), rows)
+    return Table("Not measured", columns("What", "Why"), rows)
 
 
 def render(template: str, content: Mapping[str, object]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from math import sqrt
 from statistics import mean, stdev
 from typing import Any
 
@@ -43,14 +44,39 @@ class Table:
     @property
     def groups(self) -> list[tuple[str, int]]:
         """Common headings and how many columns each spans."""
-        return [(group, len(list(columns))) for group, columns in groupby(self.columns, lambda c: c.group)]
+        return [(group, len(list(members))) for group, members in groupby(self.columns, lambda c: c.group)]
+
+
+def columns(*names: str, numbers: Iterable[str] = (), group: str = "") -> tuple[Column, ...]:
+    """Columns of text, then columns of numbers, which `group` stands above."""
+    return (*map(Column, names), *(Column(name, group, numeric=True) for name in numbers))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean over seeds and half the width of its 95% interval; no interval with one seed."""
+
+    mean: float
+    interval: float | None
+
+    def overlaps(self, other: "Estimate") -> bool:
+        """Whether the intervals of both do; a number without one is a point."""
+        return abs(self.mean - other.mean) <= (self.interval or 0.0) + (other.interval or 0.0)
+
+
+def estimate(values: Sequence[float]) -> Estimate | None:
+    """Mean and Student's t interval of one value a seed; None for no values."""
+    if len(values) < 2:
+        return Estimate(values[0], None) if values else None
+    t = float(stats.t.ppf(0.975, len(values) - 1))
+    return Estimate(mean(values), t * stdev(values) / sqrt(len(values)))
 
 
 @dataclass(frozen=True)
 class Comparison:
     """How far a variant is above its baseline, seed by seed, in points (percent) of one metric."""
 
-    setting: str  # the data, and the protocol where a table has several
+    setting: str  # the data, and the protocol if a table has several
     metric: str
     variant: str  # label
     baseline: str  # label
@@ -62,7 +88,7 @@ class Comparison:
         """t and p of Student's paired t-test, two-sided; None with one seed or seeds that do not differ.
 
         Paired, as both models of a seed see the fine-tuning data in one order; nor does it assume that the two
-        vary alike, which they do not where a baseline fails to converge.
+        vary alike, which they do not if a baseline fails to converge.
         """
         if len(self.differences) < 2 or max(self.differences) - min(self.differences) < ROUNDING:
             return None
@@ -92,10 +118,10 @@ def results_tables(
     records: Sequence[Record], published: ScoreTable, headings: Mapping[str, str] | None = None, whole: str = ""
 ) -> list[Table]:
     """`results_table` for each data that we have numbers of; without any, the paper's rows alone."""
-    task, own = published.columns[0].task, published.columns[0].protocol
-    protocols = {*headings} if headings else {own, *(row.protocol for row in published.rows)}
-    ran = data_of(r for r in records if r["task"] == task and r["protocol"] in protocols)
-    return [results_table(records, published, data, headings, whole) for data in ran or [published.data]]
+    first = published.columns[0]
+    protocols = {*headings} if headings else {first.protocol, *(row.protocol for row in published.rows)}
+    measured = data_of(r for r in records if r["task"] == first.task and r["protocol"] in protocols)
+    return [results_table(records, published, data, headings, whole) for data in measured or [published.data]]
 
 
 def results_table(
@@ -107,19 +133,17 @@ def results_table(
 ) -> Table:
     """Ours (mean and sample std. dev. over seeds) beside the published numbers, in percent; the best stand out.
 
-    The paper's rows come first, also those that we have not run; then further variants.
-
-    Args:
-        records: those of the system.
-        published: the paper's table, with a column for each metric of one task.
-        data: of ours.
-        headings: the protocols that make up the table, in order, and what stands above the rows of each; without
-            them further variants are those of the columns' protocol.
-        whole: what runs more than this run did, where it was a short one.
+    The paper's rows come first, also those that we have not run; then further variants. `headings` has the protocols
+    that make up the table, in order, and what stands above the rows of each; without them, further variants are those
+    of the columns' protocol. `whole` is the command of a longer run, if this one is short.
     """
-    whose = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
+    sources = ("ours", "paper") if any(row.scores for row in published.rows) else ("ours",)
     metrics = [METRICS[column.metric] for column in published.columns]
-    lower = [metric.lower_is_better for metric in metrics for _ in whose]
+    shown = columns("Model", numbers=["Seeds"])
+    for metric in metrics:
+        shown += columns(numbers=sources, group=metric.label) if len(sources) > 1 else columns(numbers=[metric.label])
+    per_metric = [metric.lower_is_better for metric in metrics for _ in sources]
+    lower = {place for place, is_lower in enumerate(per_metric, start=2) if is_lower}
     cells: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
     above = {}
@@ -128,11 +152,8 @@ def results_table(
         if rows and heading:
             above[len(cells)] = heading
         block = range(len(cells), len(cells) + len(rows))
-        cells += [_cells(records, row, published, data, whose) for row in rows]
-        bold |= best(cells, block, range(2, 2 + len(lower)), {2 + place for place, less in enumerate(lower) if less})
-    columns = [Column("Model"), Column("Seeds", numeric=True)]
-    for label in (metric.label for metric in metrics):
-        columns += [Column(w, label, True) for w in whose] if len(whose) > 1 else [Column(label, numeric=True)]
+        cells += [_cells(records, row, published, data, len(sources)) for row in rows]
+        bold |= best(cells, block, range(2, len(shown)), lower)
     split = published.columns[0].split
     where = "" if headings and split == "test" else f" on the {split} split"
     caption = [f"Percent{where}, mean (standard deviation over seeds); the best of each column in bold."]
@@ -141,44 +162,42 @@ def results_table(
     caption += published.remarks_for(data)
     if records:
         caption += _not_run(cells, above, whole)
-    title = published.title_for(data)
-    return Table(title, tuple(columns), tuple(cells), " ".join(caption), frozenset(bold), above)
+    return Table(published.title_for(data), shown, tuple(cells), " ".join(caption), frozenset(bold), above)
 
 
 def _not_run(cells: Sequence[Sequence[str]], headings: Mapping[int, str], whole: str) -> list[str]:
-    """Which rows, or all rows under which headings, hold nothing of ours, and what runs them."""
+    """Name the rows, or the headings of all rows, that hold nothing of ours, and what runs them."""
     empty = {row for row, (_, seeds, *_) in enumerate(cells) if seeds == NOTHING}
-    starts = sorted(headings)
-    blocks = {first: {*range(first, last)} for first, last in pairwise([*starts, len(cells)])}
-    bare = [first for first in starts if blocks[first] <= empty]
+    blocks = {first: {*range(first, last)} for first, last in pairwise([*sorted(headings), len(cells)])}
+    bare = [first for first, block in blocks.items() if block <= empty]
     rows = [cells[row][0] for row in sorted(empty) if not any(row in blocks[first] for first in bare)]
     names = list(dict.fromkeys([*(headings[first] for first in bare), *rows]))
     if not names:
         return []
-    said = "Not run here: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
-    return [said, f"{whole} runs those that the configuration names."] if whole else [said]
+    sentence = "Not run here: " + ("all rows" if len(empty) == len(cells) else "; ".join(names)) + "."
+    return [sentence, f"{whole} runs those that the configuration names."] if whole else [sentence]
 
 
 def best(
-    cells: Sequence[Sequence[str]], rows: Collection[int], columns: Iterable[int], lower: Container[int] = ()
+    cells: Sequence[Sequence[str]], rows: Collection[int], among: Iterable[int], lower: Container[int] = ()
 ) -> set[tuple[int, int]]:
-    """The places of the best number of each column, as shown, among `rows`; none where only one has a number.
+    """The cells with the best number of each column `among`, as shown, within `rows`; none if only one has a number.
 
     The best is the highest, in the columns `lower` the lowest.
     """
-    found = set()
-    for column in columns:
+    places = set()
+    for column in among:
         values = {row: _number(cells[row][column]) for row in rows if cells[row][column] != NOTHING}
         if len(values) > 1:
             top = min(values.values()) if column in lower else max(values.values())
-            found |= {(row, column) for row, value in values.items() if value == top}
-    return found
+            places |= {(row, column) for row, value in values.items() if value == top}
+    return places
 
 
 def paired(above: Mapping[int, float], below: Mapping[int, float], unseeded: bool = False) -> tuple[float, ...]:
     """The differences of the seeds that both have.
 
-    Where no seed changes what is `below` (`unseeded`), its one measurement stands for every seed.
+    If no seed changes what is `below` (`unseeded`), its one measurement stands for every seed.
     """
     if unseeded and len(below) == 1:
         below = dict.fromkeys(above, *below.values())
@@ -192,12 +211,8 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     return Table(
         title="Gains, seed by seed",
         columns=(
-            Column("Model"),
-            Column("over"),
-            Column("Task"),
-            Column("Seeds", numeric=True),
-            Column("ours", "Gain in points", numeric=True),
-            Column("paper", "Gain in points", numeric=True),
+            *columns("Model", "over", "Task", numbers=["Seeds"]),
+            *columns(numbers=["ours", "paper"], group="Gain in points"),
             Column("Student's paired t-test"),
         ),
         rows=tuple(
@@ -219,7 +234,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
 
 def counts_table(title: str, counts: Mapping[str, object]) -> Table:
     """Counts, nested or not, one row each: {"dropped": {"redirect": 3}} → "dropped: redirect", 3."""
-    return Table(title, (Column("What"), Column("Count", numeric=True)), tuple(_flat(counts)))
+    return Table(title, columns("What", numbers=["Count"]), tuple(_flat(counts)))
 
 
 def to_markdown(table: Table) -> str:
@@ -259,8 +274,20 @@ def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any
 def variants_of(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
     """Our variants that have a number in the table: those with labels in their order, then others by name."""
     places = {column.place(data, protocol) for column in table.columns}
-    ran = {r["variant"] for r in records if place_of(r) in places}
-    return by_label(sorted(ran), table.labels)
+    return by_label(sorted({r["variant"] for r in records if place_of(r) in places}), table.labels)
+
+
+def measured_cells(
+    records: Sequence[Record], variant: str, table: ScoreTable, data: str, protocol: str = ""
+) -> tuple[int, list[str]]:
+    """How many seeds of a variant were measured, and its mean and deviation in each column of a table."""
+    own = [r for r in records if r["variant"] == variant]
+    values = [by_seed(own, variant, column.place(data, protocol)) for column in table.columns]
+    cells = [
+        mean_std([*of_seed.values()], decimals=METRICS[column.metric].decimals)
+        for column, of_seed in zip(table.columns, values, strict=True)
+    ]
+    return max(map(len, values)), cells
 
 
 def published_cell(score: Score | None, decimals: int) -> str:
@@ -272,22 +299,18 @@ def published_cell(score: Score | None, decimals: int) -> str:
 
 
 def _rows(records: Sequence[Record], published: ScoreTable, data: str, protocol: str) -> list[ScoreRow]:
-    """The paper's rows, of a protocol where the table is made up of several, then our variants that it lacks."""
+    """The paper's rows, of a protocol if the table is made up of several, then our variants that it lacks."""
     rows = [row for row in published.rows if protocol in ("", row.protocol)]
     known = {row.variant for row in rows}
     others = [name for name in variants_of(records, published, data, protocol) if name not in known]
     return rows + [ScoreRow(published.labels.get(name, name), {}, name, protocol) for name in others]
 
 
-def _cells(
-    records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, whose: Sequence[str]
-) -> tuple[str, ...]:
-    ours = [by_seed(records, row.variant, column.place(data, row.protocol)) for column in published.columns]
-    numbers = []
-    for column, values in zip(published.columns, ours, strict=True):
-        theirs = published_cell(row.scores.get(column.key), column.decimals)
-        numbers += [mean_std(list(values.values()), decimals=METRICS[column.metric].decimals), theirs][: len(whose)]
-    return (row.label, str(max(map(len, ours)) or NOTHING), *numbers)
+def _cells(records: Sequence[Record], row: ScoreRow, published: ScoreTable, data: str, sources: int) -> tuple[str, ...]:
+    seeds, ours = measured_cells(records, row.variant, published, data, row.protocol)
+    theirs = (published_cell(row.scores.get(column.key), column.decimals) for column in published.columns)
+    numbers = [cell for pair in zip(ours, theirs, strict=True) for cell in pair[:sources]]
+    return (row.label, str(seeds or NOTHING), *numbers)
 
 
 def _number(cell: str) -> float:

@@ -13,13 +13,14 @@ from contexture.reporting.tables import (
     Comparison,
     Table,
     best,
-    mean_std,
+    columns,
+    measured_cells,
     paired,
     published_cell,
     variants_of,
 )
 
-#: Where the columns of numbers begin.
+#: The first column of numbers.
 FIRST = 2
 
 
@@ -29,22 +30,18 @@ def task_tables(records: Sequence[Record], published: ScoreTable) -> list[Table]
 
 
 def data_in(records: Sequence[Record], published: ScoreTable) -> list[str]:
-    """The data of which we have numbers for the table; of columns with data of their own it is one table."""
+    """The data of which we have numbers for the table; if all columns name their own data, the table's alone."""
     if all(column.data for column in published.columns):
         return [published.data]
-    columns = {(c.task, c.protocol, c.metric) for c in published.columns}
-    return data_of(r for r in records if (r["task"], r["protocol"], r["metric"]) in columns)
+    shown = {(c.task, c.protocol, c.metric) for c in published.columns}
+    return data_of(r for r in records if (r["task"], r["protocol"], r["metric"]) in shown)
 
 
 def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> Table:
     """The paper's rows, each with ours (mean and sample std. dev. over seeds) below it, then our other variants.
 
-    The best of each column stands out, among the paper's rows and among ours.
-
-    Args:
-        records: those of the system.
-        published: the paper's table; a variant that corresponds to several of its rows stands below the first.
-        data: of ours.
+    The best of each column stands out, among the paper's rows and among ours. A variant that corresponds to several
+    rows of the paper stands below the first.
     """
     ours = {variant: _ours(records, variant, published, data) for variant in variants_of(records, published, data)}
     cells: list[tuple[str, ...]] = []
@@ -61,15 +58,15 @@ def task_table(records: Sequence[Record], published: ScoreTable, data: str) -> T
     if ours and paper:
         above[len(cells)] = "Ours, without a row in the paper"
     cells += ours.values()
-    own = [place for place in range(len(cells)) if place not in paper]
+    others = [row for row in range(len(cells)) if row not in paper]
     places = range(FIRST, FIRST + len(published.columns))
     lower = [place for place, c in zip(places, published.columns, strict=True) if METRICS[c.metric].lower_is_better]
     return Table(
         title=published.title_for(data),
-        columns=(Column("Model"), Column("From"), *(Column(c.name, c.group, True) for c in published.columns)),
+        columns=(*columns("Model", "From"), *(Column(c.name, c.group, True) for c in published.columns)),
         rows=tuple(cells),
         caption=_caption(published, data),
-        bold=frozenset(best(cells, own, places, lower) | best(cells, paper, places, lower)),
+        bold=frozenset(best(cells, others, places, lower) | best(cells, paper, places, lower)),
         headings=above,
         paper=frozenset(paper),
     )
@@ -85,14 +82,13 @@ def compare(
 ) -> list[Comparison]:
     """For each (variant, baseline) in `pairs` that share a seed: the differences over the shared seeds.
 
-    `protocol` is one of those that make up the table, where it has headings.
+    `protocol` is one of those that make up the table, if it has headings.
     """
     rows = tuple(row for row in published.rows if protocol in ("", row.protocol))
-    columns = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
-    split = columns[0].split
-    told = (DATA.get(data, data), protocol, split if split != "test" else "")
-    setting = ", ".join(part for part in told if part)
-    gains = compare_means(records, replace(published, rows=rows), data, columns, pairs, "")
+    shown = [replace(c, protocol=protocol or c.protocol) for c in published.columns if c.metric == metric]
+    split = shown[0].split
+    setting = ", ".join(filter(None, (DATA.get(data, data), protocol, split if split != "test" else "")))
+    gains = compare_means(records, replace(published, rows=rows), data, shown, pairs, "")
     return [replace(gain, setting=setting) for gain in gains]
 
 
@@ -100,86 +96,74 @@ def compare_means(
     records: Sequence[Record],
     published: ScoreTable,
     data: str,
-    columns: Sequence[ScoreColumn],
+    shown: Sequence[ScoreColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
     unseeded: Container[str] = (),
 ) -> list[Comparison]:
     """How far variants are above their baselines in the mean over the columns that both have, in points (hundredths).
 
-    Args:
-        records: those of the system.
-        published: the table with the paper's rows and our labels.
-        data: of ours.
-        columns: of one metric, out of which the mean is taken.
-        pairs: (variant, baseline); those that share neither a column nor a seed are left out.
-        setting: what the columns have in common, to stand before their number.
-        unseeded: baselines that no seed changes: their one measurement stands for every seed.
+    The columns `shown` have one metric. Of `pairs` (variant, baseline), those that share neither a column nor a seed
+    are left out. No seed changes the baselines `unseeded`: their one measurement stands for every seed.
     """
-    found = []
+    comparisons = []
     for variant, baseline in pairs:
-        shared = [c for c in columns if all(by_seed(records, v, c.place(data)) for v in (variant, baseline))]
+        shared = [c for c in shown if all(by_seed(records, v, c.place(data)) for v in (variant, baseline))]
         above, below = (_means(records, name, shared, data) for name in (variant, baseline))
         if differences := paired(above, below, baseline in unseeded):
             paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
             gain = None if paper[0] is None or paper[1] is None else paper[0] - paper[1]
             labels = [published.labels.get(name, name) for name in (variant, baseline)]
-            place = f"{setting}, mean of {len(shared)}"
-            found.append(Comparison(place, shared[0].metric, labels[0], labels[1], differences, gain))
-    return found
+            where = f"{setting}, mean of {len(shared)}"
+            comparisons.append(Comparison(where, shared[0].metric, labels[0], labels[1], differences, gain))
+    return comparisons
 
 
 def compare_every(
     records: Sequence[Record],
     published: ScoreTable,
-    columns: Sequence[ScoreColumn],
+    shown: Sequence[ScoreColumn],
     pairs: Sequence[tuple[str, str]],
     setting: str,
     unseeded: Container[str] = (),
 ) -> list[Comparison]:
-    """`compare_means` of each data that we have numbers of, which is named where there are several."""
+    """`compare_means` of each data that we have numbers of, which is named if there are several."""
     every = data_in(records, published)
     return [
         gain
         for data in every
-        for place in [setting if len(every) == 1 else f"{setting}, {data}"]
-        for gain in compare_means(records, published, data, columns, pairs, place, unseeded)
+        for where in [setting if len(every) == 1 else f"{setting}, {data}"]
+        for gain in compare_means(records, published, data, shown, pairs, where, unseeded)
     ]
 
 
-def _means(records: Sequence[Record], variant: str, columns: Sequence[ScoreColumn], data: str) -> dict[int, float]:
+def _means(records: Sequence[Record], variant: str, shown: Sequence[ScoreColumn], data: str) -> dict[int, float]:
     """Seed → mean over the columns in hundredths, of the seeds that have them all."""
-    every = [by_seed(records, variant, column.place(data)) for column in columns]
+    every = [by_seed(records, variant, column.place(data)) for column in shown]
     seeds = set.intersection(*map(set, every)) if every else set()
     return {
-        seed: mean(100 / METRICS[c.metric].scale * values[seed] for c, values in zip(columns, every, strict=True))
+        seed: mean(100 / METRICS[c.metric].scale * values[seed] for c, values in zip(shown, every, strict=True))
         for seed in seeds
     }
 
 
-def _published_mean(published: ScoreTable, variant: str, columns: Sequence[ScoreColumn]) -> float | None:
+def _published_mean(published: ScoreTable, variant: str, shown: Sequence[ScoreColumn]) -> float | None:
     row = next((row for row in published.rows if row.variant == variant), None)
-    known = [row.scores[column.key].value for column in columns if column.key in row.scores] if row else []
-    return 100 / METRICS[columns[0].metric].scale * mean(known) if known and len(known) == len(columns) else None
+    known = [row.scores[column.key].value for column in shown if column.key in row.scores] if row else []
+    return 100 / METRICS[shown[0].metric].scale * mean(known) if known and len(known) == len(shown) else None
 
 
 def _ours(records: Sequence[Record], variant: str, published: ScoreTable, data: str) -> tuple[str, ...]:
-    own = [r for r in records if r["variant"] == variant]
-    values = [by_seed(own, variant, column.place(data)) for column in published.columns]
-    seeds = max(map(len, values))
-    numbers = [
-        mean_std(list(of_seed.values()), decimals=METRICS[column.metric].decimals)
-        for of_seed, column in zip(values, published.columns, strict=True)
-    ]
-    return (published.labels.get(variant, variant), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *numbers)
+    seeds, cells = measured_cells(records, variant, published, data)
+    return (published.labels.get(variant, variant), f"ours, {seeds} seed{'s' if seeds > 1 else ''}", *cells)
 
 
 def _caption(published: ScoreTable, data: str) -> str:
     plain = dict.fromkeys(column.name for column in published.columns if METRICS[column.metric].scale == 1)
     percent = [column for column in published.columns if column.name not in plain]
     unit = f"Percent{f', but for {all_of(plain)}' if plain else ''}, mean" if percent else "Mean"
-    whose = ", among ours and the paper's" if published.rows else ""
-    caption = [f"{unit} (standard deviation over seeds); the best of each column in bold{whose}."]
+    among = ", among ours and the paper's" if published.rows else ""
+    caption = [f"{unit} (standard deviation over seeds); the best of each column in bold{among}."]
     if lower := dict.fromkeys(c.name for c in published.columns if METRICS[c.metric].lower_is_better):
         caption.append(f"Lower is better: {all_of(lower)}.")
     return " ".join([*caption, *published.remarks_for(data)])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from contexture.reporting.tables import NOTHING, Column, Table, by_label, required
+from contexture.reporting.tables import NOTHING, Table, by_label, columns, required
 
 KEYS = ("parameters", "steps", "tokens", "flops", "seconds", "tokens_per_second")
 
@@ -17,11 +17,11 @@ def trainings_table(
     """Size, cost and speed of every run.
 
     Args:
-        trainings: by run, with the keys KEYS and, where they were counted, `examples`.
-        labels: how runs are called, in their order.
+        trainings: by run, with the keys KEYS and, if they were counted, `examples`.
+        labels: of runs, in their order.
         examples: what an example is.
         slow: the run whose examples a second all others' are compared with.
-        remark: what else is said below it.
+        remark: the caption.
 
     Raises:
         ValueError: naming the run and what it lacks.
@@ -37,16 +37,11 @@ def trainings_table(
         rows.append((labels.get(name, name), *cells))
     heads = ["Parameters", "Steps", "Tokens", "FLOPs", "Minutes", "Tokens a second", f"{examples} a second"]
     heads += [f"times {labels.get(slow, slow)}"] if base else []
-    return Table(
-        title="Training: size and speed",
-        columns=(Column("Model"), *(Column(head, numeric=True) for head in heads)),
-        rows=tuple(rows),
-        caption=remark,
-    )
+    return Table("Training: size and speed", columns("Model", numbers=heads), tuple(rows), remark)
 
 
 def examples_per_second(trainings: Mapping[str, Mapping[str, float]], run: str) -> float:
-    """How many examples a run read a second; 0 where that is not known."""
+    """How many examples a run read a second; 0 if that is not known."""
     training = trainings.get(run, {})
     return training["examples"] / training["seconds"] if training.get("examples") and training["seconds"] else 0.0
 

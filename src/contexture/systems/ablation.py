@@ -4,24 +4,23 @@ from dataclasses import asdict, replace
 
 from contexture.encoders.config import AnyEncoderConfig
 from contexture.strict import checked
-from contexture.systems.config import SystemConfig, Variant
+from contexture.systems.config import SystemConfig, Variant, check_known
 
 
 def ablated(config: SystemConfig) -> SystemConfig:
     """The rows of `config.ablation` as runs, each measured like a variant; ValueError for one that cannot be made."""
     if config.ablation is None:
         raise ValueError("this system has no ablation")
-    if unknown := sorted(set(config.ablation.tasks) - set(config.tasks)):
-        raise ValueError(f"ablation: no task {unknown}; there are {sorted(config.tasks)}")
+    check_known("ablation", "task", config.ablation.tasks, config.tasks)
     encoders, runs = {}, {}
-    for place, row in enumerate(config.ablation.rows):
+    for position, row in enumerate(config.ablation.rows):
         if row.run not in config.pretrain.runs:
             raise ValueError(f"ablation: no run {row.run!r}; there are {sorted(config.pretrain.runs)}")
         name = " ".join([row.run, *(f"{key}={value}" for key, value in row.encoder.items())])
         changed = asdict(config.encoders[config.encoder_of(row.run)]) | row.encoder
         if name in runs:
             raise ValueError(f"ablation: {name} is there twice")
-        encoders[name] = checked(AnyEncoderConfig, changed, "ablation", "rows", str(place), "encoder")
+        encoders[name] = checked(AnyEncoderConfig, changed, "ablation", "rows", str(position), "encoder")
         runs[name] = replace(config.pretrain.runs[row.run], encoder=name)
     tasks = {
         name: checked(type(settings), asdict(settings) | config.ablation.tasks[name], "ablation", "tasks", name)

@@ -1,9 +1,6 @@
-"""What a system is told: encoders, streams, a schedule of objectives for every run, and the tasks that measure them.
+"""Configuration of a system: encoders, streams, a schedule of objectives for each run, and evaluation tasks."""
 
-All systems are told the same things; what is one paper's own is its page and, where it has one, its stream.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,41 +16,42 @@ from contexture.strict import STRICT, DropNull, Positive, checked, key_error
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
-
-def _typed(values: Mapping[str, Any], kinds: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Each value as its kind says; ValueError for names that there are not, and for faults, by their keys."""
-    if unknown := sorted(set(values) - set(kinds)):
-        raise ValueError(f"no {what} is called {', '.join(unknown)}; there are {sorted(kinds)}")
-    return {name: checked(kinds[name], value, name) for name, value in values.items()}
-
-
-def _streams(values: dict[str, Any]) -> dict[str, Any]:
-    return _typed(values, STREAMS, "stream")
-
-
-def _tasks(values: dict[str, Any]) -> dict[str, Any]:
-    return _typed(values, {name: spec.settings for name, spec in TASKS.items()}, "task")
-
-
 #: The encoder that searches is the best one by the results of a task (`TaskSpec.chooses_encoder`).
 BEST = "best"
+#: Seed of the sampling of examples.
+SAMPLING_SEED = 0
+
+
+def _typed(kinds: Mapping[str, Any], noun: str) -> AfterValidator:
+    def check(values: dict[str, Any]) -> dict[str, Any]:
+        if unknown := sorted(set(values) - set(kinds)):
+            raise ValueError(f"no {noun} is called {', '.join(unknown)}; there are {sorted(kinds)}")
+        return {name: checked(kinds[name], value, name) for name, value in values.items()}
+
+    return AfterValidator(check)
+
+
+def check_known(key: str, noun: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Raise a ValueError for names that are not known."""
+    if unknown := sorted(set(names) - set(known)):
+        raise ValueError(f"{key}: no {noun} {unknown}; there are {sorted(known)}")
 
 
 @dataclass(config=STRICT, frozen=True)
 class Variant:
     """A row of the tables: an encoder, or several side by side, and the tasks on which it is measured."""
 
-    # Runs whose encoders it is made of; null: the run of its own name.
+    # Runs whose embeddings are concatenated. Default: the run with the variant's name.
     runs: list[str] | None = None
     # Folder of an encoder, or the name of a published model, in place of runs.
     model: str | None = None
-    # Tasks; null: all of the system.
+    # Default: all tasks of the system.
     tasks: list[str] | None = None
-    # Head with which it is fine-tuned on tasks that judge candidates; null: there it is measured frozen alone.
+    # Head with which it is fine-tuned on tasks that judge candidates. Default: there it is only measured frozen.
     head: HeadKind | None = None
     # Whether it is fine-tuned on the other tasks that have something to learn from.
     finetuned: bool = True
-    # What a reader of the league is told of it.
+    # Explanation in the league.
     explained: str | None = None
 
     def __post_init__(self) -> None:
@@ -71,7 +69,7 @@ class AblationRow:
 
 @dataclass(config=STRICT, frozen=True)
 class Ablation:
-    """What `kedro run --pipelines <system>_ablation` trains and measures, in place of the runs."""
+    """What `kedro run --pipelines <system>_ablation` trains and measures instead of the runs."""
 
     rows: Annotated[list[AblationRow], Field(min_length=1)]
     # Task → settings that differ from the system's.
@@ -82,44 +80,44 @@ class Ablation:
 class SystemConfig:
     """A system."""
 
-    # Everything is done this often, with the seeds 0, 1, ….
+    # How often everything is done, with the seeds 0, 1, ….
     seeds: Positive
     # Tokens at which texts are cut.
     lengths: Lengths
-    # Tokens at which the texts of pre-training examples (pairs, sentences) are cut; null: lengths. Shorter ones let an
-    # encoder read longer texts in tasks than in pre-training.
+    # Tokens at which the texts of pre-training examples (pairs, sentences) are cut. Default: lengths. Shorter ones let
+    # an encoder read longer texts in tasks than in pre-training.
     example_lengths: Lengths | None = Field(default=None, kw_only=True)
-    # Name → encoder. The first is that of runs which name none.
+    # Name → encoder. Runs that name none have the first.
     encoders: Annotated[dict[str, AnyEncoderConfig], Field(min_length=1)]
     # Stream → how its examples are sampled and read.
-    streams: Annotated[dict[str, Any], DropNull, AfterValidator(_streams)]
+    streams: Annotated[dict[str, Any], DropNull, _typed(STREAMS, "stream")]
     pretrain: PretrainConfig
     # Task → how it measures, and fine-tunes.
-    tasks: Annotated[dict[str, Any], DropNull, AfterValidator(_tasks)] = Field(default_factory=dict)
-    # Name → what is measured; none: every run.
+    tasks: Annotated[
+        dict[str, Any], DropNull, _typed({name: spec.settings for name, spec in TASKS.items()}, "task")
+    ] = Field(default_factory=dict)
+    # Name → what is measured. Default: every run.
     variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
-    # Name → what is measured beside; models that others published, say.
+    # Name → what else is measured, such as published models.
     more_variants: Annotated[dict[str, Variant], DropNull] = Field(default_factory=dict)
     # Variants and runs that are trained and measured, with the runs that they continue; without guests, and without the
-    # index of `contexture search` unless its run is among them. null: all.
+    # index of `contexture search` unless its run is among them. Default: all.
     select: Annotated[list[str], Field(min_length=1)] | None = None
-    # Head with which runs that are variants are fine-tuned on such tasks; null: there they are measured frozen alone.
+    # Head of runs that are variants, as `Variant.head`.
     head: HeadKind | None = None
     # subwords, or whole words.
     vocabulary: Literal["subwords", "words"] = "subwords"
-    # Published tokenizer without which its runs would not be what they are meant for: they are refused with any other.
+    # Published tokenizer that its runs are meant for: with any other, the run stops with an error.
     tokenizer: str | None = None
-    # Seed of the sampling of examples.
-    sampling_seed: int = 0
-    # Run whose encoder `contexture search` takes, as it was pre-trained; best: that of the variant which held-out
-    # documents speak for; null: there is no index.
+    # Run whose pre-trained encoder `contexture search` uses; best: that of the best variant on held-out documents.
+    # Default: there is no index.
     search: str | None = None
     ablation: Ablation | None = None
-    # Encoders of other systems that are measured beside its own, frozen: system → variants.
+    # Frozen encoders of other systems that are measured, too: system → variants.
     guests: Annotated[dict[str, list[str]], DropNull] = Field(default_factory=dict)
-    # Whether the average of word vectors is measured beside.
+    # Whether the average of word vectors is measured, too.
     word_average: bool = False
-    # Whether it is measured how many texts each variant embeds a second.
+    # Whether the texts that each variant embeds per second are measured.
     speed: bool = False
 
     def __post_init__(self) -> None:
@@ -130,26 +128,21 @@ class SystemConfig:
                 raise ValueError(f"pretrain.runs.{name}: no run {run.start!r} to start from, nor is it a folder's path")
             sizes = set(run.batch_size if isinstance(run.batch_size, dict) else ())
             named = {*run.streams, *sizes} - {name for name in run.names if OBJECTIVES[name].stream_settings}
-            if unknown := sorted(named - set(self.streams)):
-                raise ValueError(f"pretrain.runs.{name}: no stream {unknown}; there are {sorted(self.streams)}")
+            check_known(f"pretrain.runs.{name}", "stream", named, self.streams)
         for role in ROLES:
             if self.sampled_lengths.of(role) > self.lengths.of(role):
                 raise ValueError(
                     f"example_lengths.{role}: {self.sampled_lengths.of(role)} is more than lengths.{role}, "
                     f"{self.lengths.of(role)}: encoders would cut these texts again; lower it"
                 )
-        order = self.order
-        for name in self.pretrain.runs:
+        for name in self.order:
             start = self.before(name)
             if start is not None and self.encoder_of(name) != (encoder := self.encoder_of(start)):
                 raise ValueError(f"pretrain.runs.{name}: {start}, from which it starts, is of encoder {encoder!r}")
             self.pretraining(name)
         for name, variant in self.measured.items():
-            known = set(order)
-            if unknown := sorted(set(self.runs_of(name)) - known):
-                raise ValueError(f"variants.{name}: no run {unknown}; there are {sorted(known)}")
-            if unknown := sorted(set(variant.tasks or ()) - set(self.tasks)):
-                raise ValueError(f"variants.{name}: no task {unknown}; there are {sorted(self.tasks)}")
+            check_known(f"variants.{name}", "run", self.runs_of(name), self.pretrain.runs)
+            check_known(f"variants.{name}", "task", variant.tasks or (), self.tasks)
         if self.search == BEST and self.chooser is None:
             choosers = [name for name, spec in TASKS.items() if spec.chooses_encoder]
             raise ValueError(f"search: {BEST} is chosen by a task: give the system the task {' or '.join(choosers)}")
@@ -161,20 +154,22 @@ class SystemConfig:
             raise key_error(f"no variant or run {unknown}; there are {sorted(self.selectable)}", "select")
         for task, settings in self.tasks.items():
             settings.check_variants(self.variants_of(task))
-        self._check_shared_examples()
+        for name, config in self.streams.items():
+            first = self.examples()[config.examples]
+            for key in ("sampling", "files"):
+                if getattr(first, key, None) != getattr(config, key, None):
+                    raise ValueError(f"streams.{name}.{key}: these examples are made once, with other settings beside")
 
     @property
     def order(self) -> list[str]:
-        """The runs, each behind the one that it starts from; ValueError where they go in a circle."""
-        found: list[str] = []
-        left = dict(self.pretrain.runs)
-        while left:
-            ready = [name for name in left if (start := self.before(name)) is None or start in found]
+        """The runs, each behind the one that it starts from; ValueError if they go in a circle."""
+        order: list[str] = []
+        while left := [name for name in self.pretrain.runs if name not in order]:
+            ready = [name for name in left if self.before(name) in (None, *order)]
             if not ready:
                 raise ValueError(f"pretrain.runs: {sorted(left)} start from one another")
-            found += ready
-            left = {name: run for name, run in left.items() if name not in ready}
-        return found
+            order += ready
+        return order
 
     @property
     def measured(self) -> dict[str, Variant]:
@@ -188,8 +183,8 @@ class SystemConfig:
 
     def runs_of(self, variant: str) -> list[str]:
         """The runs that a variant is made of; none for a published model."""
-        found = self.selectable[variant]
-        return [] if found.model is not None else (found.runs or [variant])
+        settings = self.selectable[variant]
+        return [] if settings.model is not None else (settings.runs or [variant])
 
     def before(self, run: str) -> str | None:
         """The run of this system that a run continues."""
@@ -233,10 +228,10 @@ class SystemConfig:
 
     def examples(self) -> dict[str, StreamConfig]:
         """Folder of examples → the stream whose settings make them."""
-        found: dict[str, StreamConfig] = {}
+        examples: dict[str, StreamConfig] = {}
         for config in self.streams.values():
-            found.setdefault(config.examples, config)
-        return found
+            examples.setdefault(config.examples, config)
+        return examples
 
     def task(self, name: str) -> Any:
         """The settings of a task, with what follows from others."""
@@ -244,7 +239,7 @@ class SystemConfig:
 
     def variants_of(self, task: str) -> list[str]:
         """The variants that a task measures."""
-        return [name for name, one in self.measured.items() if one.tasks is None or task in one.tasks]
+        return [name for name, variant in self.measured.items() if variant.tasks is None or task in variant.tasks]
 
     @property
     def chooser(self) -> str | None:
@@ -258,7 +253,7 @@ class SystemConfig:
 
     @property
     def vocabulary_dataset(self) -> str:
-        """The vocabulary that training reads: what is counted of subwords is what an encoder asks for."""
+        """The vocabulary that training reads: words, or subwords with the counts that an encoder needs."""
         if self.vocabulary == "words":
             return "words"
         if any(encoder.start == "word_vectors" for encoder in self.encoders.values()):
@@ -267,20 +262,17 @@ class SystemConfig:
 
     @property
     def needs_words(self) -> bool:
-        """Whether the vocabulary of words and their vectors are asked for."""
+        """Whether it needs the vocabulary of words and their vectors."""
         return self.vocabulary == "words" or self.word_average
 
     @property
     def made_of(self) -> set[str]:
-        """What examples are made of, beside or instead of the corpus: see `StreamConfig.made_of`."""
+        """What examples are made of (`StreamConfig.made_of`)."""
         return {config.made_of for config in self.streams.values()}
 
     def restricted(self, variants: list[str]) -> "SystemConfig":
         """The same system with these variants and runs alone, the runs that they need, and no guests."""
-        needed = {run for name in variants for run in self.runs_of(name)}
-        for name in reversed(self.order):
-            if name in needed and (start := self.before(name)):
-                needed.add(start)
+        needed = {run for name in variants for needed_run in self.runs_of(name) for run in self.line(needed_run)}
         runs = {name: run for name, run in self.pretrain.runs.items() if name in needed}
         return replace(
             self,
@@ -301,10 +293,3 @@ class SystemConfig:
     def plain(self) -> dict[str, Any]:
         """As plain data, from which it can be read again."""
         return asdict(self)
-
-    def _check_shared_examples(self) -> None:
-        for name, config in self.streams.items():
-            first = self.examples()[config.examples]
-            for key in ("sampling", "files"):
-                if getattr(first, key, None) != getattr(config, key, None):
-                    raise ValueError(f"streams.{name}.{key}: these examples are made once, with other settings beside")

@@ -21,17 +21,17 @@ def files_of(config: SystemConfig, examples: Path, vocabulary: Path, start: Path
 def pretrain_arguments(
     config: Path, run: str, seed: int, examples: Path, vocabulary: Path, start: Path | None
 ) -> list[str]:
-    """What each process of a run on several devices is told, beside the folder to write."""
-    found = ["train", "pretrain", "--config", str(config), "--run", run, "--seed", str(seed)]
-    found += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
-    return [*found, "--start", str(start)] if start else found
+    """Arguments of each process of a pre-training on several devices, besides the folder to write."""
+    arguments = ["train", "pretrain", "--config", str(config), "--run", run, "--seed", str(seed)]
+    arguments += ["--examples", str(examples), "--vocabulary", str(vocabulary)]
+    return [*arguments, "--start", str(start)] if start else arguments
 
 
 def finetune_arguments(config: Path, task: str, option: str, contestant: Contestant, data: Path) -> list[str]:
-    """The same of fine-tuning."""
-    found = ["train", "finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
-    found += ["--variant", contestant.variant, "--seed", str(contestant.seed)]
-    return [*found, "--encoders", *contestant.encoders]
+    """Arguments of each process of a fine-tuning on several devices, besides the folder to write."""
+    arguments = ["train", "finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
+    arguments += ["--variant", contestant.variant, "--seed", str(contestant.seed)]
+    return [*arguments, "--encoders", *contestant.encoders]
 
 
 def launch_finetuning(
@@ -53,7 +53,7 @@ def launch_finetuning(
             "option": option,
             "seed": contestant.seed,
             "head": contestant.head,
-            "encoders": [encoder_checksum(Path(one)) for one in contestant.encoders],
+            "encoders": [encoder_checksum(Path(encoder)) for encoder in contestant.encoders],
             "data": file_checksums(settings.data_of(option, data)),
         }
 

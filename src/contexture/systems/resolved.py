@@ -1,4 +1,4 @@
-"""A system as a run carries it out: everything that follows from its configuration, worked out once."""
+"""A system as a run carries it out: everything that follows from its configuration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from contexture.tasks.registry import TASKS
 
 #: Number of variants of a system whose main metric is logged to MLflow.
 NUM_MAIN_VARIANTS = 2
-#: Name of the system of an ablation, after the name of its own system.
+#: Ends the name of an ablation's system.
 ABLATION_SUFFIX = "_ablation"
 
 
@@ -22,19 +22,14 @@ ABLATION_SUFFIX = "_ablation"
 class ResolvedSystem:
     """A system, its main variants, and the systems whose encoders its tables include."""
 
-    #: Namespace of its pipeline and datasets.
-    name: str
+    name: str  # namespace of its pipeline and datasets
     config: SystemConfig
-    #: The few variants that stand for the system.
-    main_variants: tuple[str, ...] = ()
+    main_variants: tuple[str, ...] = ()  # the few that stand for the system
     #: Systems whose encoders are measured with its own, restricted to the variants that are.
     included: "Mapping[str, ResolvedSystem]" = field(default_factory=dict)
-    #: Whether the tables of another system include its encoders.
-    is_included: bool = False
-    #: The system whose examples an ablation reads.
-    examples_owner: str = ""
-    #: The command that runs all of the system, if this run is the short demo.
-    full_command: str = ""
+    is_included: bool = False  # whether the tables of another system include its encoders
+    examples_owner: str = ""  # the system whose examples an ablation reads
+    full_command: str = ""  # the command that runs all of the system, if this run is the short demo
 
     @property
     def page_module(self) -> str:
@@ -107,13 +102,7 @@ class ResolvedSystem:
 def resolve_systems(
     configs: Mapping[str, SystemConfig], preferred: Mapping[str, Sequence[str]], full_command: str = ""
 ) -> dict[str, ResolvedSystem]:
-    """Resolve systems that run together.
-
-    Args:
-        configs: Name → configuration.
-        preferred: Name → variants that stand for the system; by default its first ones.
-        full_command: The command that runs all of these systems, if this run is a short one.
-    """
+    """Resolve systems that run together, by name; `preferred` variants stand for them, by default their first ones."""
     includes = {name for config in configs.values() for name, variants in config.guests.items() if variants}
     plain = {
         name: ResolvedSystem(
@@ -125,17 +114,15 @@ def resolve_systems(
         )
         for name, config in configs.items()
     }
-    return {name: replace(system, included=_restrict(plain, system.config.guests)) for name, system in plain.items()}
-
-
-def _restrict(
-    systems: Mapping[str, ResolvedSystem], variants_by_system: Mapping[str, list[str]]
-) -> dict[str, ResolvedSystem]:
-    return {
-        name: replace(systems[name], config=systems[name].config.restricted(variants))
-        for name, variants in variants_by_system.items()
-        if variants
+    included = {
+        owner: {
+            name: replace(plain[name], config=configs[name].restricted(variants))
+            for name, variants in config.guests.items()
+            if variants
+        }
+        for owner, config in configs.items()
     }
+    return {name: replace(system, included=included[name]) for name, system in plain.items()}
 
 
 def resolve_ablation(system: ResolvedSystem) -> ResolvedSystem:

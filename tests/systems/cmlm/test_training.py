@@ -11,7 +11,8 @@ from contexture.encoders.base import tokenized
 from contexture.encoders.files import load_encoder
 from contexture.systems.config import SystemConfig
 from contexture.training.curves import read_curves
-from tests.training.runs import Killed, assert_same, differ, killed_at, train
+from tests.systems.resume import kill
+from tests.training.runs import assert_same, differ, train
 from tests.training.toys import PRETRAIN, STEADY, configured, schedule, transformer
 
 
@@ -34,14 +35,11 @@ def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretra
 
 @pytest.mark.parametrize("projections", [None, 4])
 def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
-    projections: int | None, examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    projections: int | None, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
     config = system({"projections": projections})
     whole = train(config, "cmlm", examples, tokenizer, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        killed_at(4, patch)
-        with pytest.raises(Killed):
-            train(config, "cmlm", examples, tokenizer, tmp_path / "again")
+    kill(lambda: train(config, "cmlm", examples, tokenizer, tmp_path / "again"), 4)
     assert_same(whole, train(config, "cmlm", examples, tokenizer, tmp_path / "again"))
     assert any("projections" in name or "perceptrons" in name for name in whole)
 

@@ -19,7 +19,8 @@ from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
 from contexture.training.prepare import prepare, required_rows
 from contexture.training.pretrain import shown_of
-from tests.training.runs import Killed, assert_same, killed_at, launch, train
+from tests.systems.resume import kill
+from tests.training.runs import assert_same, launch, train
 from tests.training.toys import PRETRAIN, STEADY, STREAMS, configured, schedule, transformer
 
 
@@ -49,14 +50,9 @@ def system(
     )
 
 
-def test_a_run_killed_on_the_way_ends_as_if_it_was_not(
-    examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_killed_on_the_way_ends_as_if_it_was_not(examples: Path, tokenizer: Path, tmp_path: Path) -> None:
     whole = train(system(), "ct", examples, tokenizer, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        killed_at(4, patch)
-        with pytest.raises(Killed):
-            train(system(), "ct", examples, tokenizer, tmp_path / "again")
+    kill(lambda: train(system(), "ct", examples, tokenizer, tmp_path / "again"), 4)
     assert_same(whole, train(system(), "ct", examples, tokenizer, tmp_path / "again"))
     assert any(name.startswith("cross.safetensors") for name in whole)
     assert any(name.startswith("objectives.safetensors:cross_thought.last") for name in whole)
@@ -93,13 +89,10 @@ def staged() -> SystemConfig:
 
 @pytest.mark.parametrize("step", [2, 4])
 def test_a_run_whose_samples_grow_is_resumed_in_either_stage(
-    step: int, examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: int, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
     whole = train(staged(), "ct", examples, tokenizer, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        killed_at(step, patch)
-        with pytest.raises(Killed):
-            train(staged(), "ct", examples, tokenizer, tmp_path / "again")
+    kill(lambda: train(staged(), "ct", examples, tokenizer, tmp_path / "again"), step)
     assert_same(whole, train(staged(), "ct", examples, tokenizer, tmp_path / "again"))
     chance = read_curves(tmp_path / "whole")["train/cross_thought_own_chance"]
     losses = read_curves(tmp_path / "whole")["train/cross_thought"]

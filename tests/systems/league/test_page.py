@@ -1,15 +1,16 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from contexture.reporting.curves import to_png
 from contexture.reporting.page import ReportContext
-from contexture.reporting.report import render_report
+from contexture.reporting.records import Record
 from contexture.systems.league.page import NOTE, TITLE, page
 from contexture.systems.league.pictures import scatter, spread
 from contexture.systems.league.scores import League
 from contexture.systems.league.tables import LINES, WIDTH, costs_table, gains_table, league_text, standings_table
-from tests.reporting.pages import Page
+from tests.reporting.golden import check_page
 from tests.systems.league.toys import RECORDS, costly, league
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bfs": "BFS", "bm25": "BM25", "random": "Random network"}
@@ -69,67 +70,29 @@ def test_costs() -> None:
     assert "Random network" not in {row[0] for row in table.rows}
 
 
-def test_the_page_says_what_to_take_first() -> None:
-    context = ReportContext("league", TITLE, NOTE, labels=LABELS, facts={"league": FACTS})
-    cheap = costly("cheap", [0.2, 0.21], seconds=10.0)
-    report = render_report([*RECORDS, *cheap], [], context, page)
-    text = Page(report.html).text
-    verdict = (
-        "For search take ICT: R@10 42.0 against 12.0 for MLM, 5.0 for random network and 30.0 for BM25. "
-        "About as good: BFS."
-    )
-    assert text.index(TITLE) < text.index(verdict) < text.index("The table")
-    for shown in (
-        "guesses masked words",
-        "Gains over MLM",
-        "What it cost",
-        "Passage retrieval (the demo's made-up world)",
-    ):
-        assert shown in text
-        assert shown in report.markdown
-    assert f"- **Search**: {verdict}" in report.markdown
-    assert list(report.figures) == [
-        "quality_against_the_cost_of_training_search.png",
-        "quality_against_speed_search.png",
-    ]
+ONCE = [*costly("mlm", [0.1], steps=700), *costly("ict", [0.4], steps=1200, flops=3e12)]
+CONTEXT = ReportContext("league", TITLE, NOTE)
 
 
-def test_pictures_are_left_out_where_nothing_differs_or_is_known() -> None:
-    found = page(RECORDS, ReportContext("league", TITLE, NOTE))
-    assert (found.figures, [section.title for section in found.sections[:2]]) == ({}, ["The table", "Gains over mlm"])
-    assert page([], ReportContext("league", TITLE, NOTE)).sections == []
-
-
-def test_one_seed_is_a_trial_and_nothing_speaks_of_intervals_or_stars() -> None:
-    context = ReportContext("league", TITLE, NOTE)
-    once = [*costly("mlm", [0.1], steps=700), *costly("ict", [0.4], steps=1200, flops=3e12)]
-    report = page(once, context)
-    assert report.findings == (
-        "One seed, and trainings of at most 1,200 steps: a trial. What lies less than 2 points apart is not told apart "
-        "here; league.seeds=3 gives intervals and tests.",
-    )
-    texts = {one.title: one.table.caption if one.table else one.text for one in report.sections}
-    assert texts["Gains over mlm"] == "Points: the mean of the differences between models of one seed."
-    assert texts["Quality against the cost of training"] == (
-        "Up is better, left is cheaper. Dashed: without training of an encoder."
-    )
-    report = page([*once, *league("bfs", [0.3, 0.4])], context)
-    assert report.findings == ()
-    texts = {one.title: one.table.caption if one.table else one.text for one in report.sections}
-    assert texts["Gains over mlm"].endswith(
-        " of one seed. * marks what Student's paired t-test finds different at 95%; of a hundred comparisons of "
-        "equals, five get a star."
-    )
-    assert texts["Quality against the cost of training"] == (
-        "Up is better, left is cheaper; bars are 95% intervals over seeds. Dashed: without training of an encoder."
-    )
-
-
-def test_a_trial_without_trainings_does_not_speak_of_them() -> None:
-    context = ReportContext("league", TITLE, NOTE)
-    (finding,) = page(league("bm25", [0.3], trained=False), context).findings
-    assert finding.startswith("One seed: a trial.")
-    assert page([], context).findings == ()
+@pytest.mark.parametrize(
+    ("name", "records", "context"),
+    [
+        (
+            "league",
+            [*RECORDS, *costly("cheap", [0.2, 0.21], seconds=10.0)],
+            replace(CONTEXT, labels=LABELS, facts={"league": FACTS}),
+        ),
+        # Pictures are left out if costs do not differ and speed is not known.
+        ("league-alike", RECORDS, CONTEXT),
+        # One seed is a trial; nothing speaks of intervals or stars.
+        ("league-once", ONCE, CONTEXT),
+        ("league-twice", [*ONCE, *league("bfs", [0.3, 0.4])], CONTEXT),
+        ("league-untrained", league("bm25", [0.3], trained=False), CONTEXT),
+        ("league-not-run", [], CONTEXT),
+    ],
+)
+def test_page(name: str, records: list[Record], context: ReportContext) -> None:
+    check_page(name, records, context, page)
 
 
 def test_a_picture_of_quality_against_cost() -> None:

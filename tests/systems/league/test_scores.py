@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from contexture.reporting.estimates import Estimate, estimate
+from contexture.reporting.tables import Estimate, estimate
 from contexture.systems.league.scores import FROZEN, League
 from tests.systems.league.toys import RECORDS, SEARCH, TUNED, league
 

@@ -1,106 +1,47 @@
-from contexture.reporting.records import Record
 from contexture.systems.league.scores import League
 from contexture.systems.league.verdicts import cards, verdict
+from tests.reporting.golden import check_golden
 from tests.systems.league.toys import RECORDS, TUNED, league
 
 LABELS = {"mlm": "MLM", "ict": "ICT", "bm25": "BM25", "random": "Random network", "web": "Web model", "bfs": "BFS"}
 
 
-def told(records: list[Record], column: int = 0) -> str:
-    found = League(records, LABELS)
-    return verdict(found, found.columns[column])
+RANDOM = league("random", [0.01, 0.02, 0.03], trained=False)
+BM25 = league("bm25", [0.3], trained=False)
+WEB = league("web", [0.8], trained=False)
+LOW = [*league("mlm", [0.12, 0.13]), *league("ict", [0.2, 0.22])]
+NEW = league("random", [0.18, 0.19], trained=False)
+ABOVE_ALL = league("random", [0.2], trained=False)
+CLOSE = [*league("mlm", [0.4]), *league("ict", [0.41]), *league("bfs", [0.405])]
+UNEVEN = [*league("mlm", [0.2, 0.5, 0.3]), *league("random", [0.3, 0.5, 0.4], trained=False)]
+CHOICE = ("answer_selection", "wikiqa", "grouped", "map")
+VERDICTS = {
+    "a clear winner": [*league("mlm", [0.12, 0.13, 0.11]), *league("ict", [0.42, 0.44, 0.43]), *BM25, *RANDOM],
+    "a rival": RECORDS,
+    "not proven": [*UNEVEN, *league("ict", [0.4, 0.41, 0.42])],
+    "many rivals": [r for name in "abcdef" for r in league(name, [0.4, 0.5, 0.41])],
+    "below BM25": [*LOW, *BM25],
+    "BM25 alone": BM25,
+    "baseline below BM25": [*league("mlm", [0.12, 0.13]), *BM25],
+    "below BM25, with new weights": [*LOW, *NEW, *BM25],
+    "below new weights, not compared with themselves": [*league("mlm", [0.12]), *league("ict", [0.15]), *ABOVE_ALL],
+    "trained elsewhere": [*RECORDS, *WEB],
+    "trained elsewhere, ours below BM25": [*league("mlm", [0.12, 0.13]), *BM25, *WEB],
+    "one seed, close": [*CLOSE, *league("random", [0.395], trained=False), *BM25],
+    "one seed, apart": [*league("mlm", [0.4]), *league("ict", [0.43])],
+    "one seed, below new weights": [*league("mlm", [0.4]), *league("random", [0.405], trained=False), *WEB],
+    "fine-tuned, new weights": [*league("random", [0.6], CHOICE, trained=False), *league("mlm", [0.5], CHOICE)],
+    "fine-tuned, BM25": [*league("bm25", [0.6], trained=False), *league("mlm", [0.5], TUNED)],
+}
 
 
-def test_a_clear_winner_against_the_baseline_and_the_best_of_the_untrained() -> None:
-    ours = [*league("mlm", [0.12, 0.13, 0.11]), *league("ict", [0.42, 0.44, 0.43])]
-    ours += league("bm25", [0.3], trained=False) + league("random", [0.01, 0.02, 0.03], trained=False)
-    assert told(ours) == (
-        "For search take ICT: R@10 43.0 against 12.0 for MLM, 2.0 for random network and 30.0 for BM25."
-    )
-
-
-def test_rivals_and_what_is_not_proven_are_said() -> None:
-    assert told(RECORDS) == (
-        "For search take ICT: R@10 42.0 against 12.0 for MLM, 5.0 for random network and 30.0 for BM25. "
-        "About as good: BFS."
-    )
-    assert told(RECORDS, 1) == (
-        "Fine-tuned on 80% of the questions, take MLM: R@10 51.0 against 30.0 for BM25. About as good: ICT."
-    )
-    ours = [*league("mlm", [0.2, 0.5, 0.3]), *league("ict", [0.4, 0.41, 0.42])]
-    ours += league("random", [0.3, 0.5, 0.4], trained=False)
-    assert told(ours) == (
-        "For search take ICT: R@10 41.0 against 33.3 for MLM and 40.0 for random network. Not proven better than MLM "
-        "or random network."
-    )
-    many = [r for name in "abcdef" for r in league(name, [0.4, 0.5, 0.41])]
-    assert told(many).endswith("About as good: b, c, d and 2 more.")
-
-
-def test_where_nothing_beats_what_needs_no_training() -> None:
-    ours = [*league("mlm", [0.12, 0.13]), *league("ict", [0.2, 0.22]), *league("bm25", [0.3], trained=False)]
-    assert told(ours) == (
-        "For search take BM25: R@10 30.0. No encoder trained here beats it; the best, ICT, has 21.0 against 12.5 for "
-        "MLM."
-    )
-    assert told(league("bm25", [0.3], trained=False)) == "For search take BM25: R@10 30.0."
-    alone = [*league("mlm", [0.12, 0.13]), *league("bm25", [0.3], trained=False)]
-    assert told(alone).endswith("No encoder trained here beats it; the best, MLM, has 12.5.")
-
-
-def test_new_weights_are_named_where_nothing_beats_what_needs_no_training() -> None:
-    new = league("random", [0.18, 0.19], trained=False)
-    ours = [*league("mlm", [0.12, 0.13]), *league("ict", [0.2, 0.22]), *new]
-    assert told([*ours, *league("bm25", [0.3], trained=False)]).endswith(
-        "the best, ICT, has 21.0 against 12.5 for MLM and 18.5 for random network."
-    )
-    # but not against themselves
-    assert told([*league("mlm", [0.12]), *league("ict", [0.15]), *league("random", [0.2], trained=False)]) == (
-        "For search take random network: R@10 20.0. No encoder trained here beats it; the best, ICT, has 15.0 against "
-        "12.0 for MLM."
-    )
-
-
-def test_what_cannot_be_fine_tuned_is_not_called_fine_tuned() -> None:
-    ours = [*league("bm25", [0.6], trained=False), *league("mlm", [0.5], TUNED)]
-    assert told(ours, 1) == (
-        "Where encoders are fine-tuned on 80% of the questions, take BM25: R@10 60.0. No encoder trained here beats "
-        "it; the best, MLM, has 50.0."
-    )
-    place = ("answer_selection", "wikiqa", "grouped", "map")
-    assert told([*league("random", [0.6], place, trained=False), *league("mlm", [0.5], place)]).startswith(
-        "Fine-tuned, take random network: MAP 60.0."
-    )
-
-
-def test_models_that_were_trained_elsewhere_do_not_hide_ours() -> None:
-    ours = [*RECORDS, *league("web", [0.8], trained=False)]
-    assert told(ours) == (
-        "For search take web model, trained elsewhere: R@10 80.0. Of what was trained here ICT is best: 42.0 against "
-        "12.0 for MLM, 5.0 for random network and 30.0 for BM25. About as good: BFS."
-    )
-
-
-def test_ours_may_be_below_what_needs_no_training_and_below_a_model_of_others() -> None:
-    ours = [*league("mlm", [0.12, 0.13]), *league("bm25", [0.3], trained=False), *league("web", [0.8], trained=False)]
-    assert told(ours).endswith("trained here MLM is best: 12.5 against 30.0 for BM25. It does not beat BM25.")
-
-
-def test_one_seed_does_not_tell_apart_what_is_close() -> None:
-    ours = [*league("mlm", [0.4]), *league("ict", [0.41]), *league("bfs", [0.405])]
-    ours += league("random", [0.395], trained=False) + league("bm25", [0.3], trained=False)
-    assert told(ours) == (
-        "For search take ICT: R@10 41.0 against 40.0 for MLM and 39.5 for random network. Not proven better than MLM "
-        "or random network. About as good: BFS."
-    )
-    assert (
-        told([*league("mlm", [0.4]), *league("ict", [0.43])]) == "For search take ICT: R@10 43.0 against 40.0 for MLM."
-    )
-    # what lies above is said to do so, and not to be in doubt besides
-    ours = [*league("mlm", [0.4]), *league("random", [0.405], trained=False), *league("web", [0.8], trained=False)]
-    assert told(ours).endswith(
-        "trained here MLM is best: 40.0 against 40.5 for random network. It does not beat random network."
-    )
+def test_verdicts() -> None:
+    """One a column."""
+    lines = []
+    for name, records in VERDICTS.items():
+        scores = League(records, LABELS)
+        lines += [f"# {name}", *(verdict(scores, column) for column in scores.columns), ""]
+    check_golden("league-verdicts.txt", "\n".join(lines))
 
 
 def test_a_card_for_each_use_with_the_bars_to_compare() -> None:

@@ -34,35 +34,22 @@ def typed(table: ScoreTable) -> list[tuple[str, list[float | None]]]:
     return [(re.sub(r"\W", "", label), values) for label, values in published_values(table)]
 
 
-def test_table_1(paper: str) -> None:
-    found = rows_of(paper, "| Model  | Dim", "Table 1: Comparison", 10)
-    assert len(found) == 15
-    assert typed(TABLES["table_1"]) == found
-
-
-def test_tables_2_and_3(paper: str) -> None:
-    found = rows_of(paper, "# 4.4.2", "Table 3: Comparison", 9)
-    assert len(found) == 10
-    assert typed(TABLES["tables_2_and_3"]) == found
-
-
-def test_table_4(paper: str) -> None:
-    found = rows_of(paper, "| COCO Retrieval", "Table 4: Image", 8)
-    assert len(found) == 7
-    assert typed(TABLES["table_4"]) == found
-
-
-def test_table_6(paper: str) -> None:
-    found = rows_of(paper, "| Method ", "Table 6: Analogy", 9)
-    assert len(found) == 2
-    percent = [(label, [round(100 * (score or 0)) for score in scores]) for label, scores in found]
-    assert typed(TABLES["table_6"]) == percent
-
-
-def test_table_8(paper: str) -> None:
-    found = rows_of(paper, "| Model         | News", "Table 8: Comparison", 7)
-    assert len(found) == 8
-    assert typed(TABLES["table_8"]) == found
+@pytest.mark.parametrize(
+    ("name", "first", "last", "numbers", "count"),
+    [
+        ("table_1", "| Model  | Dim", "Table 1: Comparison", 10, 15),
+        ("tables_2_and_3", "# 4.4.2", "Table 3: Comparison", 9, 10),
+        ("table_4", "| COCO Retrieval", "Table 4: Image", 8, 7),
+        ("table_6", "| Method ", "Table 6: Analogy", 9, 2),
+        ("table_8", "| Model         | News", "Table 8: Comparison", 7, 8),
+    ],
+)
+def test_tables(name: str, first: str, last: str, numbers: int, count: int, paper: str) -> None:
+    rows = rows_of(paper, first, last, numbers)
+    assert len(rows) == count
+    if name == "table_6":  # ours are in percent
+        rows = [(label, [round(100 * (score or 0)) for score in scores]) for label, scores in rows]
+    assert typed(TABLES[name]) == rows
 
 
 def test_overall_is_the_mean_weighted_by_pairs() -> None:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from contexture.training.pretrain import summary_of
 from contexture.training.snapshots import snapshots, time_of
 from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import VECTORS_FILE
+from tests.systems.resume import kill
 from tests.training import runs
-from tests.training.runs import Killed, assert_same, differ, killed_at, weights
+from tests.training.runs import assert_same, differ, weights
 from tests.training.toys import DOCUMENTS, WORDS, quick_thoughts, schedule, write_sentences
 
 KINDS = ["uni", "bi", "bow", "fixed", "transformer"]
@@ -148,7 +150,6 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
     word_examples: Path,
     words: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Behind a checkpoint and a snapshot, and between the two; what it kept on the way is the same, too."""
     config = quick_thoughts(**changed)
@@ -158,10 +159,7 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
     for steps in ((1,), (4,), (3, 5)):
         folder = tmp_path / f"killed-{steps}"
         for step in steps:
-            with monkeypatch.context() as patch:
-                killed_at(step, patch)
-                with pytest.raises(Killed):
-                    train(run, word_examples, words, folder, config)
+            kill(partial(train, run, word_examples, words, folder, config), step)
             assert not folder.exists()
             assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.NAME).exists() == (step >= 2)
         assert_same(train(run, word_examples, words, folder, config), expected)
@@ -239,14 +237,9 @@ def test_the_time_of_a_resumed_run_is_that_of_an_uninterrupted_one(
     words: Path,
     tmp_path: Path,
     ticking: Callable[[], float],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = quick_thoughts(snapshots=3, checkpoint_every=3)
-    for step in steps:
-        with monkeypatch.context() as patch:
-            killed_at(step, patch)
-            with pytest.raises(Killed):
-                train("bow", word_examples, words, tmp_path / "run", config)
+    kill(lambda: train("bow", word_examples, words, tmp_path / "run", config), *steps)
     train("bow", word_examples, words, tmp_path / "run", config)
     times = [time_of(one) for one in snapshots(tmp_path / "run")]
     assert [one["step"] for one in times] == [2, 4, 6]
@@ -355,12 +348,9 @@ def test_a_run_continues_another(word_examples: Path, words: Path, tmp_path: Pat
 
 
 def test_a_run_is_not_resumed_with_other_settings(
-    word_examples: Path, words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    word_examples: Path, words: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with monkeypatch.context() as patch:
-        killed_at(3, patch)
-        with pytest.raises(Killed):
-            train("uni", word_examples, words, tmp_path / "run")
+    kill(lambda: train("uni", word_examples, words, tmp_path / "run"), 3)
     config = quick_thoughts()
     small: Any = replace(config.encoders["uni"], embedding_size=4)  # type: ignore[call-arg]
     for changed, difference in (

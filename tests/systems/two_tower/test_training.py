@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from contexture.encoders.files import load_encoder
 from contexture.folders import SET_ASIDE, UNFINISHED
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
+from tests.systems.resume import kill
 from tests.training.runs import Killed, assert_same, contents, differ, killed_at, running, train
 from tests.training.toys import STEADY, two_towers, write_pairs
 
@@ -37,17 +39,13 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
     examples: Path,
     tokenizer: Path,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With dropout: a checkpoint is written every second step, what came after it is repeated."""
     config = two_towers(recompute=recompute)
     expected = train(config, run, examples, tokenizer, tmp_path / "whole")
     for step in steps:
         folder = tmp_path / f"killed-{step}"
-        with monkeypatch.context() as patch:
-            killed_at(step, patch)
-            with pytest.raises(Killed):
-                train(config, run, examples, tokenizer, folder)
+        kill(partial(train, config, run, examples, tokenizer, folder), step)
         assert not folder.exists()
         assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.NAME).exists() == (step >= 2)
         assert_same(train(config, run, examples, tokenizer, folder), expected)
@@ -82,12 +80,9 @@ def test_a_checkpoint_has_one_name_for_the_weights_of_shared_towers(
 
 
 @pytest.fixture
-def begun(examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def begun(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
     """What a run that was killed after its fourth step left."""
-    with monkeypatch.context() as patch:
-        killed_at(4, patch)
-        with pytest.raises(Killed):
-            train(two_towers(), "shared", examples, tokenizer, tmp_path / "run")
+    kill(lambda: train(two_towers(), "shared", examples, tokenizer, tmp_path / "run"), 4)
     return tmp_path / f"run{UNFINISHED}"
 
 

@@ -6,7 +6,7 @@ from contexture.imports import resolve
 from contexture.pipelines.examples.nodes import count, training_config
 from contexture.pipelines.named import fixed
 from contexture.streams.base_config import StreamConfig
-from contexture.systems.config import SystemConfig
+from contexture.systems.config import SAMPLING_SEED, SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 
 #: What examples are made of, by what a system's vocabulary is called.
@@ -28,7 +28,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
 
 def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
     corpus = CORPUS[config.vocabulary]
-    made = resolve(stream.tables)(stream, config.sampled_lengths, config.sampling_seed)
+    made = resolve(stream.tables)(stream, config.sampled_lengths, SAMPLING_SEED)
     nodes, read, observed = [], [], []
     for table in made.tables:
         inputs = [corpus.get(name, f"{name}-examples@spark") for name in table.reads]

@@ -22,41 +22,39 @@ PROBES = ("senteval", "skip_thoughts")
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's English tables beside ours, the gains over the baselines, and what the vectors bring.
-
-    Raises:
-        ValueError: for facts or trainings with keys missing.
-    """
+    """The paper's English tables beside ours, the gains over the baselines, and what the vectors bring."""
     ran = {r["protocol"] for r in records}
-    protocol = next((one for one in PROBES if one in ran), PROBES[0])
+    protocol = next((name for name in PROBES if name in ran), PROBES[0])
     transfer = [PUBLISHED.tables[name].by_protocol(protocol) for name in TRANSFER]
     gains = _gains(records, transfer[0], protocol)
     shown = {(c.task, c.protocol, c.metric) for c in transfer[0].columns}
     others = [r for r in records if (r["task"], r["protocol"], r["metric"]) not in shown and r["protocol"] != "cosine"]
     return Page(
         findings=[f"On average ({g.setting}), {g.sentence}" for g in gains if g.variant == LABELS["cmlm"]],
-        sections=[
-            *sections(_transfer(records, *transfer)),
-            *sections(task_tables(records, SIMILARITY)),
-            *sections([comparison_table(gains)]),
-            *sections(aggregates_tables(records, LABELS)),
-            *sections(every_table(others, LABELS)),
-            *sections([chosen_table(context.facts.get("sentences", {}).get("chosen", ()), LABELS)]),
-            *sections([trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs")]),
-        ],
+        sections=sections(
+            [
+                *_transfer(records, *transfer),
+                *task_tables(records, SIMILARITY),
+                comparison_table(gains),
+                *aggregates_tables(records, LABELS),
+                *every_table(others, LABELS),
+                chosen_table(context.facts.get("sentences", {}).get("chosen", ()), LABELS),
+                trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
+            ]
+        ),
         variants=(*LABELS,),
     )
 
 
 def _transfer(records: Sequence[Record], first: ScoreTable, *ablations: ScoreTable) -> list[Table]:
-    """Table 1 of all our variants; those of ablations where ours have a row that Table 1 has not."""
-    found = task_tables(records, first)
-    beside = {row.variant for row in first.rows}
+    """Table 1 of all our variants; those of ablations if ours have a row that Table 1 has not."""
+    tables = task_tables(records, first)
+    known = {row.variant for row in first.rows}
     for table in ablations:
         own = {row.variant for row in table.rows}
-        if any((own - beside) & set(variants_of(records, table, data)) for data in data_in(records, table)):
-            found += task_tables([r for r in records if r["variant"] in own], table)
-    return found
+        if any((own - known) & set(variants_of(records, table, data)) for data in data_in(records, table)):
+            tables += task_tables([r for r in records if r["variant"] in own], table)
+    return tables
 
 
 def _gains(records: Sequence[Record], transfer: ScoreTable, protocol: str) -> list[Comparison]:

@@ -6,12 +6,11 @@ from statistics import mean
 from typing import Any, cast
 
 from contexture.reporting.default_page import every_table
-from contexture.reporting.estimates import Estimate, estimate
 from contexture.reporting.names import DATA, PROTOCOLS
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import Claim, ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record
-from contexture.reporting.tables import Column, Table
+from contexture.reporting.tables import Column, Estimate, Table, columns, estimate
 from contexture.reporting.task_tables import compare_means, task_table
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cmlm_multilingual.pictures import neighbours_picture, vectors_picture
@@ -23,7 +22,8 @@ XEVAL, PCR = "xeval", "_pcr"
 #: Those that have read text alone, and no translations.
 OF_TEXT = ("cmlm", "mlm", "random")
 BITEXT, BIAS = "bitext_retrieval", "language_bias"
-#: What is done to vectors before they are compared, and how it is said.
+PROBES = ("senteval", "skip_thoughts")
+#: What is done to vectors before they are compared → its name.
 SAID = {"frozen": "as they are", "pcr": "less each language's first component"}
 TABLE_7 = Section(
     "Table 7: projections and where they stand",
@@ -52,9 +52,9 @@ class Answer:
     @property
     def score(self) -> Estimate:
         """Their mean and half of its interval."""
-        found = estimate(self.differences)
-        assert found is not None  # a claim without a number is none
-        return found
+        score = estimate(self.differences)
+        assert score is not None  # a claim without a number is none
+        return score
 
     @property
     def points(self) -> str:
@@ -64,12 +64,12 @@ class Answer:
 
     @property
     def answer(self) -> str:
-        """Yes or no where the interval leaves out 0; with one seed, what it looks like."""
+        """Yes or no if the interval leaves out 0; with one seed, what it looks like."""
         score = self.score
-        right = score.mean > 0 if self.claim.higher else score.mean < 0
+        right = "yes" if (score.mean > 0 if self.claim.higher else score.mean < 0) else "no"
         if score.interval is None:
-            return f"{'yes' if right else 'no'}, with one seed"
-        return "open" if abs(score.mean) <= score.interval else "yes" if right else "no"
+            return f"{right}, with one seed"
+        return "open" if abs(score.mean) <= score.interval else right
 
     @property
     def sentence(self) -> str:
@@ -90,17 +90,19 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     others = [r for r in shown if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL]
     return Page(
         # Of each claim the first that was measured; the table has them all.
-        findings=[one.sentence for one in {answer.claim: answer for answer in reversed(answers)}.values()][::-1],
-        sections=[
-            *sections([_claims_table(answers)]),
-            *sections(_xeval_tables(shown)),
-            *sections(_bitext_tables(shown)),
-            *sections([task_table(shown, PUBLISHED.tables["table_6"], "")]),
-            TABLE_7,
-            *pictured,
-            *sections(every_table(others, labels)),
-            *sections([trainings_table(context.trainings, labels, "Pairs")]),
-        ],
+        findings=[first.sentence for first in {answer.claim: answer for answer in reversed(answers)}.values()][::-1],
+        sections=sections(
+            [
+                _claims_table(answers),
+                *_xeval_tables(shown),
+                *_bitext_tables(shown),
+                task_table(shown, PUBLISHED.tables["table_6"], ""),
+                TABLE_7,
+                *pictured,
+                *every_table(others, labels),
+                trainings_table(context.trainings, labels, "Pairs"),
+            ]
+        ),
         figures=figures,
         variants=tuple(name for name in LABELS if not name.endswith(PCR)),
     )
@@ -116,36 +118,40 @@ def _with_pcr(records: Sequence[Record]) -> list[Record]:
 
 def _xeval(records: Sequence[Record]) -> list[Record]:
     """Of each variant and seed the mean accuracy of the sentence tasks by language, and that of all languages."""
-    probes = [r for r in records if r["metric"] == "accuracy" and r["protocol"] in ("senteval", "skip_thoughts")]
     by_lang: dict[str, dict[tuple[str, int], dict[str, Record]]] = {}
-    for r in probes:
-        _, _, lang = r["data"].partition("_")
-        by_lang.setdefault(lang or "en", {}).setdefault((r["variant"], r["seed"]), {})[r["task"]] = r
-    every = [{task for found in of.values() for task in found} for of in by_lang.values()]
-    tasks = set.intersection(*every) if every else set()
+    for r in records:
+        if r["metric"] == "accuracy" and r["protocol"] in PROBES:
+            lang = r["data"].partition("_")[2] or "en"
+            by_lang.setdefault(lang, {}).setdefault((r["variant"], r["seed"]), {})[r["task"]] = r
+    measured = [{task for probes in by_run.values() for task in probes} for by_run in by_lang.values()]
+    tasks = set.intersection(*measured) if measured else set()
     if len(by_lang) < 2 or not tasks:
         return []
-    found: list[Record] = []
-    for who in {who for of in by_lang.values() for who in of}:
+    made: list[Record] = []
+    for run in {run for by_run in by_lang.values() for run in by_run}:
+        probes = {lang: by_run[run] for lang, by_run in by_lang.items() if run in by_run}
         values = {
-            lang: mean(of[who][task]["value"] for task in tasks)
-            for lang, of in by_lang.items()
-            if who in of and tasks <= set(of[who])
+            f"{XEVAL}/{lang}": mean(by_task[task]["value"] for task in tasks)
+            for lang, by_task in probes.items()
+            if tasks <= set(by_task)
         }
-        one = next(r for of in by_lang.values() if who in of for r in of[who].values())
-        told = {f"{XEVAL}/{lang}": value for lang, value in values.items()}
         if len(values) == len(by_lang):
-            told[XEVAL] = mean(values.values())
-        found += [
-            cast(Record, {**one, "task": "sentences", "protocol": XEVAL, "data": data, "value": value})
-            for data, value in told.items()
+            values[XEVAL] = mean(values.values())
+        like = next(record for by_task in probes.values() for record in by_task.values())
+        made += [
+            cast(Record, {**like, "task": "sentences", "protocol": XEVAL, "data": data, "value": value})
+            for data, value in values.items()
         ]
-    return found
+    return made
+
+
+def _xeval_languages(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(r["data"].partition("/")[2] for r in records if r["data"].startswith(f"{XEVAL}/")))
 
 
 def _xeval_tables(records: Sequence[Record]) -> list[Table]:
-    ran = [r["data"].partition("/")[2] for r in records if r["data"].startswith(f"{XEVAL}/")]
-    protocols = {r["protocol"] for r in records} & {"senteval", "skip_thoughts"}
+    ran = _xeval_languages(records)
+    protocols = {r["protocol"] for r in records} & {*PROBES}
     protocol = PROTOCOLS.get(next(iter(protocols), ""), "SentEval's protocol")
     note = f"Ours: the mean accuracy of the classification tasks that every language has, {protocol}."
     published = [replace(PUBLISHED.tables[name], note=note) for name in ("table_3", "table_4")]
@@ -163,37 +169,35 @@ def _of_languages(table: ScoreTable, ran: Sequence[str]) -> tuple[ScoreColumn, .
     """The columns that ours have, of languages that the paper has not behind those that it has."""
     *langs, average = table.columns
     known = {column.subset for column in langs}
-    new = [replace(average, name=lang, subset=lang, key=lang) for lang in dict.fromkeys(ran) if lang not in known]
+    new = [replace(average, name=lang, subset=lang, key=lang) for lang in ran if lang not in known]
     return (*(column for column in langs if column.subset in ran), *new, average)
 
 
-def _sets(records: Sequence[Record]) -> dict[str, list[str]]:
-    """Set of bitext → the directions that are compared: those between languages of the corpus, where PCR says which."""
-    found: dict[str, dict[str, bool]] = {}
+def _sets(records: Sequence[Record]) -> dict[str, tuple[ScoreColumn, ...]]:
+    """Set of bitext → the directions that are compared: those between languages of the corpus, if PCR says which."""
+    sets: dict[str, dict[str, bool]] = {}
     for r in records:
         if r["task"] == BITEXT:
             name, _, direction = r["data"].partition("/")
-            of = found.setdefault(name, {})
-            of[direction] = of.get(direction, False) or r["variant"].endswith(PCR)
+            has_pcr = sets.setdefault(name, {})
+            has_pcr[direction] = has_pcr.get(direction, False) or r["variant"].endswith(PCR)
     return {
-        name: [one for one, pcr in of.items() if "36" not in one and (pcr or not any(of.values()))]
-        for name, of in found.items()
+        name: tuple(
+            ScoreColumn(BITEXT, "frozen", "accuracy", direction, data=name, subset=direction)
+            for direction, pcr in has_pcr.items()
+            if "36" not in direction and (pcr or not any(has_pcr.values()))
+        )
+        for name, has_pcr in sets.items()
     }
-
-
-def _columns(name: str, directions: Sequence[str]) -> tuple[ScoreColumn, ...]:
-    return tuple(ScoreColumn(BITEXT, "frozen", "accuracy", one, data=name, subset=one) for one in directions)
 
 
 def _bitext_tables(records: Sequence[Record]) -> list[Table]:
     """Tables 5 and 8, and of every set the languages that the corpus has, both ways."""
     plain = [r for r in records if not r["variant"].endswith(PCR)]
     own = [
-        ScoreTable(
-            f"Bitext retrieval: {DATA.get(name, name)}, who asks and in what is searched", columns, labels=LABELS
-        )
-        for name, directions in _sets(records).items()
-        if (columns := _columns(name, directions))
+        ScoreTable(f"Bitext retrieval: {DATA.get(name, name)}, who asks and in what is searched", shown, labels=LABELS)
+        for name, shown in _sets(records).items()
+        if shown
     ]
     return [
         *(task_table(records, table, "") for table in own),
@@ -204,55 +208,46 @@ def _bitext_tables(records: Sequence[Record]) -> list[Table]:
 
 def _measures(records: Sequence[Record]) -> list[Measure]:
     """What was measured in several languages: XEVAL, sets of pairs, and sets of translations."""
-    ran = list(dict.fromkeys(r["data"].partition("/")[2] for r in records if r["data"].startswith(f"{XEVAL}/")))
+    ran = _xeval_languages(records)
     languages = _of_languages(PUBLISHED.tables["table_3"], ran)[:-1]
-    found = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
-    pairs = dict.fromkeys(r["data"] for r in records if r["task"] == "pairs" and r["protocol"] == "frozen")
+    measures = [Measure("classification", "sentence tasks", XEVAL, languages)] if ran else []
     by_set: dict[str, list[str]] = {}
-    for data in pairs:
+    for data in dict.fromkeys(r["data"] for r in records if r["task"] == "pairs" and r["protocol"] == "frozen"):
         by_set.setdefault(data.rpartition("_")[0] or data, []).append(data)
     for name, every in by_set.items():
-        columns = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in every)
-        found.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", columns))
-    for name, directions in _sets(records).items():
-        found.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", _columns(name, directions)))
-    return found
+        shown = tuple(ScoreColumn("pairs", "frozen", "accuracy", data, data=data) for data in every)
+        measures.append(Measure("classification", f"pairs, {DATA.get(name, name)}", "", shown))
+    for name, shown in _sets(records).items():
+        measures.append(Measure("retrieval", f"retrieval, {DATA.get(name, name)}", "", shown))
+    return measures
 
 
 def _answers(records: Sequence[Record]) -> list[Answer]:
     """Every claim on everything that it is about and that was measured."""
-    measures, found = _measures(records), []
+    measures, answers = _measures(records), []
     for claim in PUBLISHED.claims:
-        for measure in measures:
-            if measure.kind in claim.measures:
-                table = ScoreTable("", measure.columns, labels=LABELS)
-                pairs = [(claim.variant, claim.baseline)]
-                gains = compare_means(records, table, measure.data, measure.columns, pairs, measure.name)
-                found += [Answer(claim, gain.setting, gain.differences) for gain in gains]
-    return found
+        for measure in (measure for measure in measures if measure.kind in claim.measures):
+            table = ScoreTable("", measure.columns, labels=LABELS)
+            pairs = [(claim.variant, claim.baseline)]
+            gains = compare_means(records, table, measure.data, measure.columns, pairs, measure.name)
+            answers += [Answer(claim, gain.setting, gain.differences) for gain in gains]
+    return answers
 
 
 def _claims_table(answers: Sequence[Answer]) -> Table:
     return Table(
         "The paper's claims",
-        (
-            Column("Claim"),
-            Column("Asked of"),
-            Column("On"),
-            Column("Seeds", numeric=True),
-            Column("Points", numeric=True),
-            Column("Answer"),
-        ),
+        (*columns("Claim", "Asked of", "On", numbers=["Seeds", "Points"]), Column("Answer")),
         tuple(
             (
-                one.claim.statement,
-                f"{LABELS[one.claim.variant]} over {LABELS[one.claim.baseline]}",
-                one.on,
-                str(len(one.differences)),
-                one.points,
-                one.answer,
+                answer.claim.statement,
+                f"{LABELS[answer.claim.variant]} over {LABELS[answer.claim.baseline]}",
+                answer.on,
+                str(len(answer.differences)),
+                answer.points,
+                answer.answer,
             )
-            for one in answers
+            for answer in answers
         ),
         "Mean difference of the seeds, and its 95% interval by Student's t: the answer is yes or no where that leaves "
         "out 0. Accuracy on the test data, mean over languages.",
@@ -262,25 +257,19 @@ def _claims_table(answers: Sequence[Answer]) -> Table:
 def _pictures(facts: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
     """Figures 2 and 3 of every set whose variants are drawn."""
     figures: dict[str, Any] = {}
-    found: list[Section] = []
+    made: list[Section] = []
     for name, points in facts.get("points", {}).items():
         if not points:
             continue
         languages, data = facts["languages"][name], DATA.get(name, name)
         neighbours = {variant: facts["neighbours"][name][variant] for variant in points}
         even = 100 * facts["expected"][name]
+        share = f"Where language plays no part, {even:.0f} of 100 are of the sentence's own. First seed."
+        plane = "By t-SNE of cosines, a point a sentence. First seed."
         figures[f"neighbours_{name}"] = neighbours_picture(neighbours, languages, labels, SAID)
         figures[f"vectors_{name}"] = vectors_picture(points, languages, labels, SAID)
-        found += [
-            Section(
-                f"Figure 2: languages of the nearest neighbours, {data}",
-                figures=[f"neighbours_{name}"],
-                text=f"Where language plays no part, {even:.0f} of 100 are of the sentence's own. First seed.",
-            ),
-            Section(
-                f"Figure 3: vectors in the plane, {data}",
-                figures=[f"vectors_{name}"],
-                text="By t-SNE of cosines, a point a sentence. First seed.",
-            ),
+        made += [
+            Section(f"Figure 2: languages of the nearest neighbours, {data}", None, [f"neighbours_{name}"], share),
+            Section(f"Figure 3: vectors in the plane, {data}", None, [f"vectors_{name}"], plane),
         ]
-    return figures, found
+    return figures, made

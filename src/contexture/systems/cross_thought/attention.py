@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from contexture.reporting.curves import COLOURS, INK, add_legend, new_figure
-from contexture.reporting.tables import Column, Table
+from contexture.reporting.tables import Table, columns
 
 WIDTH, ROW = 8.0, 0.42  # inches, and those of a row
 #: Rings are smaller in a sample of more sequences than this.
@@ -20,23 +20,19 @@ WIDE = 100
 def attention_table(title: str, shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> Table:
     """How often, and how much, the sequence with the masked word is attended to, by run.
 
-    Args:
-        title: of the table.
-        shown: by run, what `objectives.attended.attended_sequences` found.
-        labels: how runs are called.
+    `shown` has the results of `objectives.attended.attended_sequences` by run.
     """
-    columns = [Column("Masked words", numeric=True), Column("Attended to first, of 100", numeric=True)]
-    columns += [Column("By chance", numeric=True), Column("Times the others' weight", numeric=True)]
+    heads = ["Masked words", "Attended to first, of 100", "By chance", "Times the others' weight"]
     rows = []
-    for run, found in shown.items():
-        numbers = (f"{100 * found['first']:.1f}", f"{100 * found['chance']:.1f}", f"{found['times']:.2f}")
-        rows.append((labels.get(run, run), f"{found['words']:,}", *numbers))
+    for run, counts in shown.items():
+        numbers = (f"{100 * counts['first']:.1f}", f"{100 * counts['chance']:.1f}", f"{counts['times']:.2f}")
+        rows.append((labels.get(run, run), f"{counts['words']:,}", *numbers))
     caption = (
         "Of every sequence a word is masked that stands in one other sequence of the sample. Counted is how often that "
         "one is attended to more than all others, and how much as a multiple of what all get on average, 1 by chance. "
         "Samples of the training text, encoder of the first seed."
     )
-    return Table(title, (Column("Encoder"), *columns), tuple(rows), caption)
+    return Table(title, columns("Encoder", numbers=heads), tuple(rows), caption)
 
 
 def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
@@ -44,16 +40,14 @@ def attention_picture(cases: Sequence[Mapping[str, Any]]) -> Figure:
     width = max(len(case["weights"]) for case in cases)
     grid = np.full((len(cases), width), np.nan)
     for row, case in enumerate(cases):
-        others = sum(weight is not None for weight in case["weights"])
-        grid[row, : len(case["weights"])] = [np.nan if one is None else one * others for one in case["weights"]]
+        weights = np.array(case["weights"], dtype=float)  # None is nan
+        grid[row, : len(weights)] = weights * np.count_nonzero(~np.isnan(weights))
     figure = new_figure(WIDTH, 1.5 + ROW * len(cases), 0.1, 0.08)
     axes = _heatmap(figure, grid, float(np.nanmax(grid)), "times the average weight", aspect="auto")
     size = 3 if width > WIDE else 9
-    places: dict[str, tuple[str, dict[str, Any]]] = {
-        "has the word": ("with_word", {"marker": "o", "fillstyle": "none", "color": COLOURS[1], "markeredgewidth": 2}),
-        "the word is masked here": ("place", {"marker": "x", "color": INK}),
-    }
-    for label, (key, style) in places.items():
+    ring: dict[str, Any] = {"marker": "o", "fillstyle": "none", "color": COLOURS[1], "markeredgewidth": 2}
+    cross: dict[str, Any] = {"marker": "x", "color": INK}
+    for label, key, style in (("has the word", "with_word", ring), ("the word is masked here", "place", cross)):
         axes.plot([case[key] for case in cases], range(len(cases)), label=label, linestyle="", markersize=size, **style)
     axes.set_yticks(range(len(cases)), [case["word"] for case in cases])
     axes.set_xlabel("sequences of the sample, in their order", color=INK)
@@ -95,20 +89,11 @@ def _heatmap(
 
 def cases_table(title: str, cases: Sequence[Mapping[str, Any]]) -> Table:
     """The sequences of the picture: the masked one, the one that it attends to most, and the one with the word."""
-    rows = [
-        (
-            case["word"],
-            case["masked"],
-            _weighed(case["most"], max(weight for weight in case["weights"] if weight is not None)),
-            "the same"
-            if case["most"] == case["holder"]
-            else _weighed(case["holder"], case["weights"][case["with_word"]]),
-        )
-        for case in cases
-    ]
-    columns = (Column("Word"), Column("Masked in"), Column("Attended to most"), Column("Has the word"))
-    return Table(title, columns, tuple(rows), "Weights add up to 1 over the other sequences of a sample.")
-
-
-def _weighed(text: str, weight: float) -> str:
-    return f"{text} ({weight:.3f})"
+    rows = []
+    for case in cases:
+        most = max(weight for weight in case["weights"] if weight is not None)
+        holder = f"{case['holder']} ({case['weights'][case['with_word']]:.3f})"
+        same = case["most"] == case["holder"]
+        rows.append((case["word"], case["masked"], f"{case['most']} ({most:.3f})", "the same" if same else holder))
+    heads = columns("Word", "Masked in", "Attended to most", "Has the word")
+    return Table(title, heads, tuple(rows), "Weights add up to 1 over the other sequences of a sample.")

@@ -13,7 +13,7 @@ from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.phrases import within_sentence
 from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record, data_of
-from contexture.reporting.tables import Comparison, comparison_table
+from contexture.reporting.tables import Comparison, Table, comparison_table
 from contexture.reporting.task_tables import compare, task_tables
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.cross_thought.attention import (
@@ -37,7 +37,7 @@ TO_READ = (
 )
 #: Variants whose cosines attention is compared with: the better one.
 COSINES = ("mlm_64", "random")
-#: What is compared seed by seed on every set that was measured: task, protocol, metric, and how it is said.
+#: What is compared seed by seed on every set that was measured: task, protocol, metric, and its name.
 MEASURED = (
     ("ranking", "frozen", "recall_at_1", "ranking without fine-tuning"),
     ("ranking", "finetuned", "recall_at_1", "ranking, fine-tuned"),
@@ -47,11 +47,7 @@ MEASURED = (
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines.
-
-    Raises:
-        ValueError: for trainings with keys missing.
-    """
+    """The paper's Tables 2, 3 and 4, every number of ours, and the gains over the baselines."""
     gains = [gain for measured in MEASURED for gain in _gains(records, *measured)]
     labels = {**LABELS, **context.labels}
     runs = [run for run in dict.fromkeys([*labels, *context.shown]) if "cross_thought" in context.shown.get(run, {})]
@@ -65,13 +61,15 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 if gain.variant == LABELS["ct_1_64"]
             ),
         ],
-        sections=[
-            *(one for table in PUBLISHED.tables.values() for one in sections(task_tables(records, table))),
-            *sections(every_table(records, labels)),
-            *sections([comparison_table(gains)]),
-            *_attended(shown, labels),
-            *sections([trainings_table(context.trainings, labels, "Samples")]),
-        ],
+        sections=sections(
+            [
+                *(made for table in PUBLISHED.tables.values() for made in task_tables(records, table)),
+                *every_table(records, labels),
+                comparison_table(gains),
+                *_attended(shown, labels),
+                trainings_table(context.trainings, labels, "Samples"),
+            ]
+        ),
         figures=_figures(next(iter(shown.values()))) if shown else {},
         variants=(*LABELS,),
     )
@@ -80,17 +78,14 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
 def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any]) -> list[str]:
     """For each set, how well attention ranks without fine-tuning: compared with chance, itself untrained, and cosines.
 
-    Args:
-        records: of all tasks.
-        confidence: set → protocol → the chance of each metric and the intervals of each variant; see
-            `tasks.ranking.confidence`.
+    `confidence`: set → protocol → the chance of each metric and the intervals of each variant, of
+    `tasks.ranking.confidence`.
     """
     sentences = []
     measured = [r for r in records if (r["task"], r["metric"]) == ("ranking", "recall_at_20")]
     for data in data_of(measured):
         attention = _seed_values(measured, data, "ct_1_64", "by_attention")
-        cosines = {name: _seed_values(measured, data, name, "by_cosine") for name in COSINES}
-        cosines = {name: values for name, values in cosines.items() if values}
+        cosines = {name: values for name in COSINES if (values := _seed_values(measured, data, name, "by_cosine"))}
         if not attention:
             continue
         untrained = _seed_values(measured, data, "random", "by_attention")
@@ -133,26 +128,26 @@ def _figures(shown: Mapping[str, Any]) -> dict[str, Figure]:
     return figures
 
 
-def _attended(shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Section]:
+def _attended(shown: Mapping[str, Mapping[str, Any]], labels: Mapping[str, str]) -> list[Table | Section]:
     """The paper's Table 4: numbers of all runs; of the first a picture, and the sequences in it."""
     if not shown:
         return []
     first = next(iter(shown))
     sample = Section(f"Attention of {labels.get(first, first)} over a sample", figures=[SAMPLE], text=SAMPLE_TEXT)
     return [
-        *sections([attention_table(TABLE_4, shown, labels)]),
+        attention_table(TABLE_4, shown, labels),
         Section(f"Masked words of {labels.get(first, first)}", figures=[PICTURE], text=TO_READ),
         *([sample] if shown[first].get("sample") else []),
-        *sections([cases_table("What these sequences say", shown[first]["cases"])]),
+        cases_table("What these sequences say", shown[first]["cases"]),
     ]
 
 
-def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, said: str) -> list[Comparison]:
+def _gains(records: Sequence[Record], task: str, protocol: str, metric: str, setting: str) -> list[Comparison]:
     """How far variants are above their baselines, set by set."""
-    found: list[Comparison] = []
     measured = [r for r in records if (r["task"], r["protocol"], r["metric"]) == (task, protocol, metric)]
-    for data in data_of(measured):
-        ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
-        gains = compare(measured, ours, data, PUBLISHED.comparisons, metric)
-        found += [replace(gain, setting=f"{said}, {DATA.get(data, data)}") for gain in gains]
-    return found
+    ours = ScoreTable("", (ScoreColumn(task, protocol, metric),), labels=LABELS)
+    return [
+        replace(gain, setting=f"{setting}, {DATA.get(data, data)}")
+        for data in data_of(measured)
+        for gain in compare(measured, ours, data, PUBLISHED.comparisons, metric)
+    ]

@@ -39,12 +39,16 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     return Page(
         findings=_caution(league),
         cards=cards(league),
-        sections=[
-            *sections([standings_table(league, facts.get("explained", {}))]),
-            *_pictures(league, figures, *_cost(league), "Quality against the cost of training"),
-            *_pictures(league, figures, speed, "texts embedded a second", "Quality against speed"),
-            *sections([gains_table(league), costs_table(league, speed), *every_table(records, labels)]),
-        ],
+        sections=sections(
+            [
+                standings_table(league, facts.get("explained", {})),
+                *_pictures(league, figures, *_cost(league), "Quality against the cost of training"),
+                *_pictures(league, figures, speed, "texts embedded a second", "Quality against speed"),
+                gains_table(league),
+                costs_table(league, speed),
+                *every_table(records, labels),
+            ]
+        ),
         figures=figures,
         variants=league.order,
     )
@@ -63,13 +67,13 @@ def _caution(league: League) -> tuple[str, ...]:
 
 
 def _cost(league: League) -> tuple[dict[str, float], str]:
-    """By variant, in the measure in which they differ most, and its unit; nothing where they do not differ."""
-    found: tuple[float, dict[str, float], str] = (SPREAD, {}, "")
+    """Costs by variant, in the measure in which they differ most, and its unit; nothing if they do not differ."""
+    widest: tuple[float, dict[str, float], str] = (SPREAD, {}, "")
     for key, unit in COSTS.items():
         costs = {variant: float(cost[key]) for variant, cost in league.costs.items() if cost[key]}
         spread = max(costs.values()) / min(costs.values()) if costs else 0.0
-        found = max(found, (spread, costs, unit), key=lambda one: one[0])
-    return found[1:]
+        widest = max(widest, (spread, costs, unit), key=lambda measure: measure[0])
+    return widest[1:]
 
 
 def _pictures(

@@ -1,6 +1,7 @@
 """Quality against what it costs: scatter pictures whose points are named at the right edge, from the best."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,15 +25,9 @@ def scatter(
     unit: str,
     references: Sequence[str] = (),
 ) -> Figure:
-    """Scores with their intervals over what `along` says of each variant, on a logarithmic axis.
+    """Scores with their intervals over the cost of each variant, `along` a logarithmic axis, in its `unit`.
 
-    Args:
-        league: all scores.
-        column: the one that is drawn.
-        along: by variant, above 0; those without are left out.
-        title: of the picture.
-        unit: of `along`.
-        references: variants drawn as lines across.
+    Variants without a cost above 0 are left out; `references` are drawn as lines across.
     """
     scores = league.scores[column]
     points = [v for v in league.order if v in scores and along.get(v, 0) > 0]
@@ -48,53 +43,46 @@ def scatter(
     named = {}
     for variant in points:
         how = look(league.order.index(variant)) | {"linestyle": ""}
-        score = scores[variant]
-        axes.errorbar([along[variant]], [score.mean], yerr=score.interval, ecolor=how["color"], elinewidth=1, **how)
-        named[variant] = (along[variant], how["color"])
+        x, score = along[variant], scores[variant]
+        axes.errorbar([x], [score.mean], yerr=score.interval, ecolor=how["color"], elinewidth=1, **how)
+        named[league.label(variant)] = (x, score.mean, how["color"])
     axes.margins(x=0.1, y=0.08)
-    right = axes.get_xlim()[1]
+    left, right = axes.get_xlim()
     for variant in across:
         axes.axhline(scores[variant].mean, color=INK, linewidth=1, linestyle="--", zorder=1)
-        named[variant] = (right, INK)
-    left = axes.get_xlim()[0]
+        named[league.label(variant)] = (right, scores[variant].mean, INK)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if right < NARROW * left else (1,)))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlim(left, right)
-    _name(axes, {league.label(v): (x, scores[v].mean, colour) for v, (x, colour) in named.items()}, bounds[3] * height)
+    _name(axes, named, bounds[3] * height)
     return figure
 
 
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Rising places within 0..1, moved apart by `gap`, up and down alike."""
-    up = _pushed(places, gap)
-    down = [1 - place for place in reversed(_pushed([1 - place for place in reversed(places)], gap))]
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Rising heights within 0..1, moved apart by `gap`, up and down alike."""
+    up = _pushed(heights, gap)
+    down = [1 - height for height in reversed(_pushed([1 - height for height in reversed(heights)], gap))]
     return [(above + below) / 2 for above, below in zip(up, down, strict=True)]
 
 
-def _pushed(places: Sequence[float], gap: float) -> list[float]:
+def _pushed(heights: Sequence[float], gap: float) -> list[float]:
     """Moved up as far as they need, but not beyond 1."""
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + gap) if moved else place)
-    limit = 1.0
-    for number in reversed(range(len(moved))):
-        moved[number] = min(moved[number], limit)
-        limit = moved[number] - gap
-    return moved
+    moved = list(accumulate(heights, lambda below, height: max(height, below + gap)))
+    return list(accumulate(reversed(moved), lambda above, height: min(height, above - gap), initial=1.0 + gap))[:0:-1]
 
 
 def _name(axes: Axes, points: Mapping[str, tuple[float, float, str]], height: float) -> None:
     """Write the names of (x, y, colour) right of the axes, each with a line to its point; `height` is in inches."""
     low, high = axes.get_ylim()
     order = sorted(points, key=lambda label: points[label][1])
-    places = spread([(points[label][1] - low) / (high - low) for label in order], LINE / height)
-    for label, place in zip(order, places, strict=True):
+    heights = spread([(points[label][1] - low) / (high - low) for label in order], LINE / height)
+    for label, position in zip(order, heights, strict=True):
         x, y, colour = points[label]
         axes.annotate(
             f"{y:.1f} {label}",
             (x, y),
-            (1.05, place),
+            (1.05, position),
             textcoords="axes fraction",
             va="center",
             fontsize=SMALL,

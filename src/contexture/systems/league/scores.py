@@ -7,24 +7,21 @@ from functools import cached_property
 from statistics import mean
 from typing import overload
 
-from contexture.reporting.estimates import Estimate, estimate
 from contexture.reporting.names import DATA, REFERENCES, in_order
 from contexture.reporting.records import COST_KEYS, Place, Record, data_of, place_of
-from contexture.reporting.tables import Comparison, paired
+from contexture.reporting.tables import Comparison, Estimate, estimate, paired
 from contexture.tasks.registry import TASKS
 from contexture.tasks.spec import LeagueUse
 
 #: What objectives are compared with.
 BASELINE = "mlm"
-#: Those of the references that nothing is fine-tuned of: what they reach, they reach in every column of a use.
+#: References without fine-tuning: they repeat their frozen score in the fine-tuned columns of a use.
 FIXED = ("bm25", "word_average", "word_overlap", "file_order", "random_order")
 #: Differences below this are not shown.
 SHOWN = 0.05
 #: Points by which two single measurements must differ to be told apart.
 CLOSE = 2.0
 FROZEN, TUNED = "frozen", "fine-tuned"
-
-
 #: What somebody wants an encoder for.
 USES = tuple(use for spec in TASKS.values() for use in spec.league)
 
@@ -46,27 +43,24 @@ class LeagueColumn:
     @property
     def name(self) -> str:
         """How the score was made."""
-        return f"{self.how}" if self.use.task else f"mean of {len(self.places)} tasks"
+        return self.how if self.use.task else f"mean of {len(self.places)} tasks"
 
 
 class League:
     """All scores of all variants."""
 
     def __init__(self, records: Sequence[Record], labels: Mapping[str, str] | None = None) -> None:
-        """Take the records of the system `league`; `labels` are how variants are called, where not by their names."""
         self.labels = REFERENCES | dict(labels or {})
         self.variants = list(dict.fromkeys(r["variant"] for r in records))
         self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
         self._values: dict[tuple[str, Place], dict[int, float]] = {}
         seeds: dict[str, set[int]] = {}
         for record in records:
-            value = {record["seed"]: 100 * record["value"]}
-            self._values.setdefault((record["variant"], place_of(record)), {}).update(value)
+            self._values.setdefault((record["variant"], place_of(record)), {})[record["seed"]] = 100 * record["value"]
             seeds.setdefault(record["variant"], set()).add(record["seed"])
-        #: What no seed changes: its one measurement stands for every seed.
-        self.unseeded = {variant for variant, of in seeds.items() if len(of) == 1 and variant not in self.costs}
+        #: Variants that no seed changes: their one measurement stands for every seed.
+        self.unseeded = {name for name, own in seeds.items() if len(own) == 1 and name not in self.costs}
         self.seeds = max(map(len, seeds.values()), default=0)
-        #: Those in which somebody has a score.
         self.columns = _columns(records)
         self.columns = [c for c in self.columns if any(self.values(v, c) for v in self.variants)]
 
@@ -85,12 +79,15 @@ class League:
 
     @cached_property
     def scores(self) -> dict[LeagueColumn, dict[str, Estimate]]:
-        """By column and variant, of those that have one."""
-        found = {
-            column: {variant: estimate([*self.values(variant, column).values()]) for variant in self.variants}
+        """Column → variant → score; variants without one are left out."""
+        return {
+            column: {
+                variant: score
+                for variant in self.variants
+                if (score := estimate([*self.values(variant, column).values()])) is not None
+            }
             for column in self.columns
         }
-        return {column: {v: s for v, s in scores.items() if s is not None} for column, scores in found.items()}
 
     def gain(self, variant: str, baseline: str, column: LeagueColumn) -> Comparison | None:
         """How far `variant` is above `baseline`, over the seeds that both have; None if there are none."""
@@ -107,16 +104,14 @@ class League:
     def doubtful(self, variant: str, other: str, column: LeagueColumn) -> bool:
         """Whether the seeds leave open which of the two is better: by the paired test, or as their intervals overlap.
 
-        Where there is but one measurement to compare, all that is less than `CLOSE` apart is left open.
+        Two single measurements less than `CLOSE` apart are left open.
         """
         gain = self.gain(variant, other, column)
         if gain is None:
             return False
-        if len(gain.differences) < 2:
-            return abs(gain.differences[0]) < CLOSE
+        if gain.test is None:  # one seed, or the same difference in all seeds
+            return abs(gain.differences[0]) < (CLOSE if len(gain.differences) < 2 else SHOWN)
         scores = self.scores[column]
-        if gain.test is None:  # the same difference in all seeds
-            return abs(gain.differences[0]) < SHOWN
         return gain.test[1] >= 0.05 or scores[variant].overlaps(scores[other])
 
     @overload
@@ -126,10 +121,10 @@ class League:
     def best(self, column: LeagueColumn, among: Collection[str]) -> str | None: ...
 
     def best(self, column: LeagueColumn, among: Collection[str] | None = None) -> str | None:
-        """The variant with the highest mean; of some variants None where none of them has a score."""
+        """The variant with the highest mean; None if none of those `among` which to choose has a score."""
         scores = self.scores[column]
-        asked = [variant for variant in scores if among is None or variant in among]
-        return max(asked, key=lambda variant: scores[variant].mean, default=None)
+        variants = [variant for variant in scores if among is None or variant in among]
+        return max(variants, key=lambda variant: scores[variant].mean, default=None)
 
     @cached_property
     def trained(self) -> list[str]:
@@ -143,7 +138,8 @@ class League:
         for scores in self.scores.values():
             for variant, score in scores.items():
                 ranks.setdefault(variant, []).append(1 + sum(other.mean > score.mean for other in scores.values()))
-        return dict(sorted(((v, mean(of)) for v, of in ranks.items()), key=lambda item: (item[1], item[0])))
+        means = {variant: mean(own) for variant, own in ranks.items()}
+        return dict(sorted(means.items(), key=lambda item: (item[1], item[0])))
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -169,34 +165,34 @@ class League:
 def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
     """By use, then data, then from frozen to fine-tuned."""
     whole = [r for r in records if r["split"] == "test" and "/" not in r["data"]]
-    found = []
+    columns = []
     for use in USES:
         own = [r for r in whole if r["metric"] == use.metric and (not use.task or r["task"] == use.task)]
         for data in data_of(own):
             protocols = {r["protocol"] for r in own if r["data"] == data}
             if use.task:
-                found += [
+                columns += [
                     LeagueColumn(use, how, data, (Place(use.task, data, protocol, use.metric),))
                     for protocol, how in _frozen_and_tuned(use, protocols).items()
                 ]
             elif ran := [protocol for protocol in use.protocols if protocol in protocols]:
                 tasks = in_order(r["task"] for r in own if (r["data"], r["protocol"]) == (data, ran[0]))
                 places = tuple(Place(task, data, ran[0], use.metric) for task in tasks)
-                found.append(LeagueColumn(use, FROZEN, data, places))
-    return found
+                columns.append(LeagueColumn(use, FROZEN, data, places))
+    return columns
 
 
 def _frozen_and_tuned(use: LeagueUse, protocols: Iterable[str]) -> dict[str, str]:
-    """Protocol → how, of the frozen encoders and of those that were fine-tuned with all there is."""
+    """Protocol → how, of the frozen encoders and of those that were fine-tuned on the largest share."""
     names = set(protocols)
-    found = {FROZEN: FROZEN} if FROZEN in names else {}
+    how = {FROZEN: FROZEN} if FROZEN in names else {}
     if use.tuned in names:
-        found[use.tuned] = TUNED
+        how[use.tuned] = TUNED
     shares = [name for name in names if use.tuned == "%" and re.fullmatch(r"[\d.]+%", name)]
     if shares:
         most = max(shares, key=lambda name: float(name[:-1]))
-        found[most] = f"{TUNED} on {most}"
-    return found
+        how[most] = f"{TUNED} on {most}"
+    return how
 
 
 def data_name(column: LeagueColumn) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from textwrap import wrap
 
-from contexture.reporting.estimates import Estimate
 from contexture.reporting.names import REFERENCES
 from contexture.reporting.records import Record
-from contexture.reporting.tables import NOTHING, Column, Table, best
+from contexture.reporting.tables import NOTHING, Column, Estimate, Table, best, columns
 from contexture.reporting.training_tables import short
 from contexture.systems.league.scores import BASELINE, League, LeagueColumn, data_name
 
@@ -26,27 +25,22 @@ def standings_table(league: League, explained: Mapping[str, str]) -> Table:
     cells = [(league.label(v), *(_cell(league.scores[c].get(v)) for c in league.columns)) for v in league.order]
     numbers = range(1, 1 + len(league.columns))
     trained = range(len(league.trained))
-    meanings = dict.fromkeys(column.use.explained for column in league.columns)
-    about = (
-        f"Means over {league.seeds} seeds ± half the width of the 95% interval; without ±: measured once."
-        if league.seeds > 1
-        else "One seed: differences of a few points may be luck."
-    )
-    carried = "What nothing is fine-tuned of repeats its score in fine-tuned columns where it was not measured anew."
+    if league.seeds > 1:
+        caption = f"Means over {league.seeds} seeds ± half the width of the 95% interval; without ±: measured once. "
+    else:
+        caption = "One seed: differences of a few points may be luck. "
+    if not all(column.frozen for column in league.columns):
+        caption += (
+            "What nothing is fine-tuned of repeats its score in fine-tuned columns where it was not measured anew. "
+        )
+    caption += "Bold: the best of all, and the best of those trained here."
     return Table(
         title="The table",
         columns=(Column("Model"), *_columns(league)),
         rows=tuple(cells),
-        caption=" ".join(
-            [
-                about,
-                *([] if all(column.frozen for column in league.columns) else [carried]),
-                "Bold: the best of all, and the best of those trained here.",
-                *meanings,
-            ]
-        ),
+        caption=" ".join([caption, *dict.fromkeys(column.use.explained for column in league.columns)]),
         bold=frozenset(best(cells, range(len(cells)), numbers) | best(cells, trained, numbers)),
-        headings=_headings(league),
+        headings={league.order.index(variants[0]): GROUPS[kind] for kind, variants in league.groups.items()},
         notes={row: explained[variant] for row, variant in enumerate(league.order) if variant in explained},
         shades=_shades(league),
     )
@@ -84,7 +78,7 @@ def costs_table(league: League, speed: Mapping[str, float]) -> Table:
     heads = ("FLOPs", "Minutes", "Tokens", "Steps", "Parameters", "Texts embedded a second")
     return Table(
         title="What it cost",
-        columns=(Column("Model"), *(Column(head, numeric=True) for head in heads)),
+        columns=columns("Model", numbers=heads),
         rows=tuple(rows),
         caption="Of the training of one seed.",
     )
@@ -140,7 +134,7 @@ def _aligned(league: League, rows: Sequence[str], intervals: bool) -> list[str]:
             cells.append(f"{shown}{'*' if star else ' '}")
         name, *more = wrap(league.label(variant), NAME, subsequent_indent="  ")
         table += [[name, *cells], *([line, *[""] * len(cells)] for line in more)]
-    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         " ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
         for row in table
@@ -162,31 +156,22 @@ def _cell(score: Estimate | None) -> str:
 
 
 def _columns(league: League) -> list[Column]:
-    several = {
-        use for use in (c.use for c in league.columns) if len({c.data for c in league.columns if c.use == use}) > 1
-    }
+    data = {c.use: {other.data for other in league.columns if other.use == c.use} for c in league.columns}
     return [
-        Column(c.name, f"{c.use.name}: {c.use.score}{f', {data_name(c)}' if c.use in several else ''}", numeric=True)
+        Column(
+            c.name, f"{c.use.name}: {c.use.score}{f', {data_name(c)}' if len(data[c.use]) > 1 else ''}", numeric=True
+        )
         for c in league.columns
     ]
 
 
-def _headings(league: League) -> dict[int, str]:
-    found, row = {}, 0
-    for kind, variants in league.groups.items():
-        found[row] = GROUPS[kind]
-        row += len(variants)
-    return found
-
-
 def _shades(league: League) -> dict[tuple[int, int], float]:
     """How far each score is from the least to the best of its column."""
-    found = {}
-    for place, column in enumerate(league.columns, start=1):
-        scores = league.scores[column]
-        low = min((score.mean for score in scores.values()), default=0.0)
-        high = max((score.mean for score in scores.values()), default=0.0)
+    shades = {}
+    for number, column in enumerate(league.columns, start=1):
+        means = {variant: score.mean for variant, score in league.scores[column].items()}
+        low, high = min(means.values()), max(means.values())
         for row, variant in enumerate(league.order):
-            if variant in scores and high > low:
-                found[row, place] = (scores[variant].mean - low) / (high - low)
-    return found
+            if variant in means and high > low:
+                shades[row, number] = (means[variant] - low) / (high - low)
+    return shades

@@ -16,13 +16,13 @@ RIVALS = 3
 
 def cards(league: League) -> list[Card]:
     """A card for each use that was measured; a use of several data has one for each."""
-    found = []
+    made = []
     for use in USES:
         data = dict.fromkeys(column.data for column in league.columns if column.use == use)
         for name in data:
             columns = [c for c in league.columns if (c.use, c.data) == (use, name)]
-            found.append(_card(league, use, columns, several=len(data) > 1))
-    return found
+            made.append(_card(league, use, columns, several=len(data) > 1))
+    return made
 
 
 def verdict(league: League, column: LeagueColumn) -> str:
@@ -60,8 +60,7 @@ def _against(league: League, column: LeagueColumn, variant: str) -> list[str]:
 
 def _compared(league: League, column: LeagueColumn, against: Sequence[str]) -> str:
     scores = league.scores[column]
-    told = [f"{scores[v].mean:.1f} for {_label(league, v)}" for v in against]
-    return f" against {all_of(told)}" if told else ""
+    return f" against {all_of(f'{scores[v].mean:.1f} for {_label(league, v)}' for v in against)}" if against else ""
 
 
 def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[str]) -> str:
@@ -69,9 +68,9 @@ def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[s
     scores = league.scores[column]
     above = [v for v in against if scores[v].mean >= scores[best].mean]
     unproven = [v for v in against if v not in above and league.doubtful(best, v, column)]
-    told = "".join(
-        f" {what} {' or '.join(_label(league, v) for v in names)}."
-        for what, names in (("It does not beat", above), ("Not proven better than", unproven))
+    doubts = "".join(
+        f" {verdict} {' or '.join(_label(league, v) for v in names)}."
+        for verdict, names in (("It does not beat", above), ("Not proven better than", unproven))
         if names
     )
     rivals = [
@@ -81,7 +80,7 @@ def _doubts(league: League, column: LeagueColumn, best: str, against: Sequence[s
     ]
     names = [_label(league, v) for v in rivals[:RIVALS]]
     names += [f"{len(rivals) - RIVALS} more"] if len(rivals) > RIVALS else []
-    return told + (f" About as good: {all_of(names)}." if names else "")
+    return doubts + (f" About as good: {all_of(names)}." if names else "")
 
 
 def _card(league: League, use: LeagueUse, columns: Sequence[LeagueColumn], several: bool) -> Card:

@@ -6,7 +6,7 @@ from typing import Any
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
 from contexture.reporting.records import METRICS, Record, by_seed, place_of
-from contexture.reporting.tables import NOTHING, Column, Table, mean_std
+from contexture.reporting.tables import Table, columns, mean_std
 from contexture.reporting.training_tables import trainings_table
 from contexture.tasks.held_out.config import BEFORE
 
@@ -28,7 +28,7 @@ LABELS = {
 }
 #: Kinds of questions of fewer documents than these tell little of the rest.
 FEW = 5
-#: What a metric counts.
+#: Metric that is shown → what it counts.
 CAPTIONS = {
     "ndcg_at_10": ": the nearer to the top of the first ten an answer comes, the more",
     "recall_at_1": " of the answers that come first",
@@ -48,94 +48,88 @@ WRITE = (
     "Next: write twenty questions of your own, a line each with a tab and the document that answers it, and run "
     "contexture adapt TEXT --questions FILE."
 )
-#: How each search is asked for.
-FLAGS = {"words": " --by words", "vectors": " --by vectors", "both": ""}
 
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
-    """What to take, the evidence by kind of question, and what was learned from.
-
-    Raises:
-        ValueError: naming the run and what is missing of its training.
-    """
+    """What to take, the evidence by kind of question, and what was learned from."""
     facts = context.facts.get(TASK, {})
     labels = labels_of(records, context.labels)
-    told: Mapping[str, Any] | None = facts.get("advice")
-    tables = [
-        pairs_table(context.examples),
-        trainings_table(context.trainings, labels, "Pairs"),
-    ]
+    advice: Mapping[str, Any] | None = facts.get("advice")
+    trained = list(dict.fromkeys(record["variant"] for record in records if "training_text" in record))
     return Page(
         findings=[
             *learned(context.examples, [labels.get(name, name) for name in context.trainings]),
-            *(helped(told, facts, labels) if told else []),
+            *(helped(advice, facts, labels) if advice else []),
             *left_out(facts),
         ],
-        sections=sections([evidence_table(records, labels), *recall_tables(records, labels), *tables]),
-        cards=[card(told, facts, labels, trained(records)) if told else nothing(facts)],
+        sections=sections(
+            [
+                *(evidence_table(records, labels, metric) for metric in CAPTIONS),
+                pairs_table(context.examples),
+                trainings_table(context.trainings, labels, "Pairs"),
+            ]
+        ),
+        cards=[card(advice, facts, labels, trained) if advice else nothing(facts)],
     )
 
 
-def labels_of(records: Sequence[Record], given: Mapping[str, str]) -> dict[str, str]:
-    """Every search that was measured, by the name that it is shown by."""
-    names = dict.fromkeys(record["variant"] for record in records)
-    known = dict(given) | LABELS
-    found = {}
-    for name in names:
+def labels_of(records: Sequence[Record], run_labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels of every search that was measured, and of the runs."""
+    known = {**run_labels, **LABELS}
+    measured = {}
+    for name in (record["variant"] for record in records):
         plain = name.removesuffix(HYBRID)
-        found[name] = known.get(plain, plain) + (" with BM25" if plain != name else "")
-    return known | found
+        measured[name] = known.get(plain, plain) + (" with BM25" if plain != name else "")
+    return known | measured
 
 
-def trained(records: Sequence[Record]) -> list[str]:
-    """The encoders of this run; others, measured beside, spent nothing that is known."""
-    return list(dict.fromkeys(record["variant"] for record in records if "training_text" in record))
-
-
-def card(told: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str, str], encoders: Sequence[str]) -> Card:
-    """What to take, at a glance; `encoders` are those of which `contexture search` may have one."""
-    take, best = told["take"], told["best"]
-    asked = sum(facts["asked"][kind] for kind in told["basis"])
+def card(
+    advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str, str], encoders: Sequence[str]
+) -> Card:
+    """What to take, at a glance; `encoders` were trained here, so that `contexture search` may have one."""
+    take, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
+    num_questions = sum(facts["asked"][kind] for kind in advice["basis"])
     if take != BM25:
-        why = f"{labels[take]} finds more than BM25, the plain search by words: {points(told['gain'])} of nDCG@10."
+        reason = f"{labels[take]} finds more than BM25, the plain search by words: {points(advice['gain'])} of nDCG@10."
     elif best == BM25:
-        why = "BM25, the plain search by words: nothing that was measured finds more."
+        reason = "BM25, the plain search by words: nothing that was measured finds more."
     else:
-        why = (
-            f"BM25, the plain search by words: {labels[best]} is {points(told['gain'])} of nDCG@10 above it, which "
-            f"{asked:,} questions do not settle."
+        reason = (
+            f"BM25, the plain search by words: {labels[best]} is {points(advice['gain'])} of nDCG@10 above it, which "
+            f"{num_questions:,} questions do not settle."
         )
-    shown = [BM25, *dict.fromkeys([told["encoder"], told["encoder"] + HYBRID, best])]
-    bars = [Bar(labels[name], 100 * told["means"][name], name == take) for name in dict.fromkeys(shown)]
-    how = FLAGS["words" if take == BM25 else "both" if take.endswith(HYBRID) else "vectors"]
-    next_step = f'To search with it: contexture search{how} "your question"'
-    if take != BM25 and told["encoder"] not in encoders:
-        means = told["means"]
-        there = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
+    flag = " --by words" if take == BM25 else "" if take.endswith(HYBRID) else " --by vectors"
+    next_step = f'To search with it: contexture search{flag} "your question"'
+    if take != BM25 and encoder not in encoders:
+        chosen = max(encoders, key=lambda name: max(means[name], means[name + HYBRID]))
         next_step = (
-            f"It was measured beside, so that contexture search does not have it but {labels[there]}; contexture adapt "
-            "TEXT --encoder NAME_OR_FOLDER makes it one of those that are taken over."
+            f"It was measured beside, so that contexture search does not have it but {labels[chosen]}; contexture "
+            "adapt TEXT --encoder NAME_OR_FOLDER makes it one of those that are taken over."
         )
+    kinds = ", ".join(DATA.get(kind, kind) for kind in advice["basis"])
     return Card(
         title="What to take",
-        subtitle=f"by your {asked:,} questions"
-        if told["basis"] == ["questions"]
-        else f"by {asked:,} questions: {', '.join(DATA.get(kind, kind) for kind in told['basis'])}",
+        subtitle=f"by your {num_questions:,} questions"
+        if advice["basis"] == ["questions"]
+        else f"by {num_questions:,} questions: {kinds}",
         headline=labels[take],
-        sentences=[why, next_step],
+        sentences=[reason, next_step],
         unit="nDCG@10, percent: 100 where the answer comes first for every question",
-        bars=bars,
+        bars=[
+            Bar(labels[name], 100 * means[name], name == take)
+            for name in dict.fromkeys([BM25, encoder, encoder + HYBRID, best])
+        ],
     )
 
 
-def points(told: Sequence[float]) -> str:
+def points(interval: Sequence[float]) -> str:
     """A difference and its interval."""
-    gain, low, high = (100 * value for value in told)
+    gain, low, high = (100 * value for value in interval)
     return f"{gain:+.1f} points (95%: {low:+.1f} to {high:+.1f})"
 
 
 def nothing(facts: Mapping[str, Any]) -> Card:
-    """What is said where too little was held out."""
+    """The card if too little was held out."""
     return Card(
         title="What to take",
         subtitle=f"{facts.get('held_out', 0):,} of {facts.get('documents', 0):,} documents were held out",
@@ -148,79 +142,69 @@ def nothing(facts: Mapping[str, Any]) -> Card:
     )
 
 
-def learned(examples: Mapping[str, Mapping[str, Any]], who: Sequence[str]) -> list[str]:
+def learned(examples: Mapping[str, Mapping[str, Any]], runs: Sequence[str]) -> list[str]:
     """What was trained, and what there was to learn from."""
     pairs = {task: int(counted["pairs"]) for task, counted in examples.items() if counted.get("pairs")}
     if not pairs:
         return []
-    parts = [f"{count:,} of {PAIRS.get(task, task)}" for task, count in pairs.items()]
-    return [
-        f"Trained: {', '.join(who)}, on {sum(pairs.values()):,} pairs that the text gives away: {'; '.join(parts)}."
-    ]
+    parts = "; ".join(f"{count:,} of {PAIRS.get(task, task)}" for task, count in pairs.items())
+    return [f"Trained: {', '.join(runs)}, on {sum(pairs.values()):,} pairs that the text gives away: {parts}."]
 
 
-def helped(told: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+def helped(advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
     """Whether learning from this text made each encoder better, by what decides and by every kind of question."""
-    found, means = [], told["means"]
-    for name, gain in told["learned"].items():
-        before = name + BEFORE
-        went = f"nDCG@10 from {100 * means[before]:.1f} ({labels[before]}) to {100 * means[name]:.1f}, {points(gain)}"
-        if gain[1] > 0:
-            said = f"learning from these pairs raised {went}."
-        elif gain[2] < 0:
-            said = f"learning from these pairs lowered {went}."
-        else:
-            said = f"learning from these pairs took {went}, which may be chance."
-        if told["encoder"] == before:
-            said += " It is taken as it was before."
-        kinds = {kind: learned[name] for kind, learned in facts["learned"].items() if [kind] != told["basis"]}
+    sentences, means = [], advice["means"]
+    for name, gain in advice["learned"].items():
+        start = name + BEFORE
+        verb, doubt = "took", ", which may be chance"
+        if gain[1] > 0 or gain[2] < 0:
+            verb, doubt = "raised" if gain[1] > 0 else "lowered", ""
+        sentence = (
+            f"{labels[name]}: learning from these pairs {verb} nDCG@10 from {100 * means[start]:.1f} "
+            f"({labels[start]}) to {100 * means[name]:.1f}, {points(gain)}{doubt}."
+        )
+        if advice["encoder"] == start:
+            sentence += " It is taken as it was before."
+        kinds = {kind: gains[name] for kind, gains in facts["learned"].items() if [kind] != advice["basis"]}
         if kinds:
-            listed = "; ".join(f"{DATA.get(kind, kind)} {points(one)}" for kind, one in kinds.items())
-            said += f" By kind of question: {listed}."
-        found.append(f"{labels[name]}: {said}")
-    return found
+            listed = "; ".join(f"{DATA.get(kind, kind)} {points(interval)}" for kind, interval in kinds.items())
+            sentence += f" By kind of question: {listed}."
+        sentences.append(sentence)
+    return sentences
 
 
 def left_out(facts: Mapping[str, Any]) -> list[str]:
     """What the evidence lacks."""
-    found = []
+    sentences = []
     if unknown := facts.get("unknown"):
         names = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
-        found.append(f"{len(unknown):,} answers in the file of questions name no document of this text: {names}.")
+        sentences.append(f"{len(unknown):,} answers in the file of questions name no document of this text: {names}.")
     own, held_out = facts["asked"]["questions"], facts["held_out"]
     if own < facts["enough"]:
         if 0 < held_out < FEW:
-            found.append(
+            sentences.append(
                 f"Only {held_out} of {facts['documents']:,} documents were held out: what they give away says little "
                 "of the others."
             )
-        found.append((f"Your {own:,} questions are too few to decide. " if own else "") + WRITE)
-    return found
+        sentences.append((f"Your {own:,} questions are too few to decide. " if own else "") + WRITE)
+    return sentences
 
 
-def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric: str = "ndcg_at_10") -> Table:
+def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric: str) -> Table:
     """A row a search, a column a kind of question; the best of each column in bold."""
     own = [record for record in records if record["task"] == TASK and record["metric"] == metric]
     # On a phone the first columns are seen, so those come first that decide.
     places = sorted(dict.fromkeys(map(place_of, own)), key=lambda place: place.data != "questions")
     variants = list(dict.fromkeys(record["variant"] for record in own))
     values = [[[*by_seed(own, variant, place).values()] for place in places] for variant in variants]
-    rows = tuple(
-        (labels[variant], *(mean_std(cell) if cell else NOTHING for cell in cells))
-        for variant, cells in zip(variants, values, strict=True)
-    )
+    rows = tuple((labels[variant], *map(mean_std, cells)) for variant, cells in zip(variants, values, strict=True))
     bold = set()
     for column in range(len(places)):
         means = [sum(cells[column]) / max(len(cells[column]), 1) for cells in values]
         bold |= {(row, column + 1) for row, value in enumerate(means) if value == max(means)}
-    columns = (Column("Search"), *(Column(DATA.get(place.data, place.data), numeric=True) for place in places))
-    caption = f"Percent{CAPTIONS.get(metric, '')}. The best of each column in bold."
-    return Table(f"{METRICS[metric].label} by kind of question", columns, rows, caption, frozenset(bold))
-
-
-def recall_tables(records: Sequence[Record], labels: Mapping[str, str]) -> list[Table]:
-    """The same of recall."""
-    return [evidence_table(records, labels, f"recall_at_{k}") for k in (1, 10, 100)]
+    heads = columns("Search", numbers=[DATA.get(place.data, place.data) for place in places])
+    caption = f"Percent{CAPTIONS[metric]}. The best of each column in bold."
+    return Table(f"{METRICS[metric].label} by kind of question", heads, rows, caption, frozenset(bold))
 
 
 def pairs_table(examples: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -230,5 +214,4 @@ def pairs_table(examples: Mapping[str, Mapping[str, Any]]) -> Table:
         for task, counted in examples.items()
         if "pairs" in counted
     )
-    columns = (Column("A pair of"), Column("Pairs", numeric=True), Column("Tokens of the first", numeric=True))
-    return Table("What the text gives away", columns, rows)
+    return Table("What the text gives away", columns("A pair of", numbers=["Pairs", "Tokens of the first"]), rows)

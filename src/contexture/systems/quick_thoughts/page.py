@@ -8,7 +8,7 @@ import pandas as pd
 from contexture.metrics.measures import AGGREGATES
 from contexture.reporting.default_page import further
 from contexture.reporting.names import PROTOCOLS, TASKS, in_order
-from contexture.reporting.page import Page, ReportContext, Section, section, sections
+from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import ScoreColumn, ScoreTable, read_published
 from contexture.reporting.records import Record, data_of
 from contexture.reporting.sentence_tables import aggregates_tables, chosen_table, neighbours_table
@@ -61,19 +61,22 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     labels, remark = {**LABELS, **context.labels}, TABLES["training"].note
     return Page(
         findings=[*_findings(gains[0]), *_findings(gains[-1]), *_speed_findings(context)],
-        sections=[
-            *sections(table for protocol in protocols for table in _probes(records, protocol)),
-            *sections([comparison_table([gain for some in gains for gain in some])]),
-            quality,
-            *sections([*task_tables(records, TABLES["table_8"]), *aggregates_tables(records, LABELS)]),
-            *_captions(records, context),
-            *sections(_analogies(records)),
-            _neighbours(facts.get("neighbours", ())),
-            *further(records, shown, LABELS),
-            *sections([chosen_table(facts.get("chosen", ()), LABELS)]),
-            *sections([trainings_table(context.trainings, labels, "Sentences", SLOW, remark)]),
-            *sections(counts_table(title, facts.get(name, {})) for name, title in LEFT_OUT.items()),
-        ],
+        sections=sections(
+            [
+                *(table for protocol in protocols for table in _probes(records, protocol)),
+                comparison_table([gain for of_protocol in gains for gain in of_protocol]),
+                quality,
+                *task_tables(records, TABLES["table_8"]),
+                *aggregates_tables(records, LABELS),
+                *_captions(records, context),
+                *_analogies(records),
+                _neighbours(facts.get("neighbours", ())),
+                *further(records, shown, LABELS),
+                chosen_table(facts.get("chosen", ()), LABELS),
+                trainings_table(context.trainings, labels, "Sentences", SLOW, remark),
+                *(counts_table(title, facts.get(name, {})) for name, title in LEFT_OUT.items()),
+            ]
+        ),
         figures=figures,
         variants=ORDER,
     )
@@ -89,17 +92,17 @@ def _probes(records: Sequence[Record], protocol: str) -> list[Table]:
     tables = [replace(table, title=f"{table.title}, {name}", note=note) for table in published]
     if columns := _further_columns(protocol, measured - shown):
         tables.append(ScoreTable(f"Further tasks, {name}", columns, data="senteval", labels=LABELS))
-    return [table for one in tables for table in task_tables(records, one)]
+    return [made for table in tables for made in task_tables(records, table)]
 
 
 def _further_columns(protocol: str, measured: Collection[tuple[str, str]]) -> tuple[ScoreColumn, ...]:
     """Columns of what was `measured`, as (task, metric)."""
-    columns = []
+    shown = []
     for task in in_order(task for task, _ in measured):
         name = TASKS.get(task, task)
-        columns += [ScoreColumn(task, protocol, metric, short, name, 3) for metric, short in RELATEDNESS.items()]
-        columns += [ScoreColumn(task, protocol, "accuracy", name), ScoreColumn(task, protocol, "f1", f"{name} F1")]
-    return tuple(column for column in columns if (column.task, column.metric) in measured)
+        shown += [ScoreColumn(task, protocol, metric, short, name, 3) for metric, short in RELATEDNESS.items()]
+        shown += [ScoreColumn(task, protocol, "accuracy", name), ScoreColumn(task, protocol, "f1", f"{name} F1")]
+    return tuple(column for column in shown if (column.task, column.metric) in measured)
 
 
 def _gains(records: Sequence[Record], protocol: str) -> list[Comparison]:
@@ -134,39 +137,35 @@ def _speed_findings(context: ReportContext) -> list[str]:
     ]
 
 
-def _captions(records: Sequence[Record], context: ReportContext) -> list[Section]:
+def _captions(records: Sequence[Record], context: ReportContext) -> Sequence[Table | Section]:
     published = TABLES["table_4"]
     if any(r["task"] == CAPTIONS for r in records):
-        return sections(task_tables(records, published))
+        return task_tables(records, published)
     missing = {name: why for facts in context.facts.values() for name, why in facts.get("missing", {}).items()}
     why = str(missing.get(CAPTIONS, f"there are no records of {CAPTIONS}"))
     return [Section(published.title, text=f"Not run: {why.rstrip('.')}.")]
 
 
 def _analogies(records: Sequence[Record]) -> list[Table]:
-    """Of each data that has some: categories by name, then all of them."""
+    """By data: categories by name, then all of them; strictly, then by the laxer count that the paper lacks."""
     own = [r for r in records if r["task"] == ANALOGIES]
+    note = "Of A:B::C:D, the sentences A, B and C are no candidates."
     tables = []
     for data in data_of(own):
-        found = {r["data"].partition("/")[2] for r in own if r["data"].split("/")[0] == data}
-        categories = sorted(found, key=lambda name: (not name, name))
+        names = {r["data"].partition("/")[2] for r in own if r["data"].split("/")[0] == data}
+        categories = sorted(names, key=lambda name: (not name, name))
         published = TABLES["table_6"]
-        if not set(categories) & {column.key for column in published.columns}:
+        if not names & {column.key for column in published.columns}:
             published = published.of_ours("Sentence analogies")
-        tables += [task_table(own, table, data) for table in _analogies_tables(published, data, categories)]
+        strict = tuple(replace(published.columns[0], name=c or "all", subset=c, key=c) for c in categories)
+        lax = tuple(replace(column, metric="accuracy_excluding", decimals=1) for column in strict)
+        excluding = published.of_ours("Sentence analogies, without the question's own sentences", note)
+        for table, shown in ((published, strict), (excluding, lax)):
+            tables.append(task_table(own, replace(table, columns=shown, data=data), data))
     return tables
 
 
-def _analogies_tables(published: ScoreTable, data: str, categories: Sequence[str]) -> list[ScoreTable]:
-    """For our categories, "" being all of them; the laxer count is left out by the paper."""
-    columns = tuple(replace(published.columns[0], name=c or "all", subset=c, key=c) for c in categories)
-    lax = tuple(replace(column, metric="accuracy_excluding", decimals=1) for column in columns)
-    note = "Of A:B::C:D, the sentences A, B and C are no candidates."
-    excluding = published.of_ours("Sentence analogies, without the question's own sentences", note)
-    return [replace(published, columns=columns, data=data), replace(excluding, columns=lax, data=data)]
-
-
-def _neighbours(rows: Sequence[dict[str, object]]) -> Section:
+def _neighbours(rows: Sequence[dict[str, object]]) -> Table | Section:
     remark = f"For the paper's queries and neighbours see {PUBLISHED.paper}, Table 5."
     table = neighbours_table(rows, LABELS, "Table 5: nearest neighbours", remark)
-    return section(table) if table.rows else Section(table.title, text="Not run: no neighbours were looked for.")
+    return table if table.rows else Section(table.title, text="Not run: no neighbours were looked for.")

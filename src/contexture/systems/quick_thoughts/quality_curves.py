@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contexture.reporting.curves import add_legend, look, new_figure, style
+from contexture.reporting.curves import add_legend, draw_seeds, look, new_figure, style
 from contexture.reporting.records import METRICS
+from contexture.reporting.tables import by_label
 
 COLUMNS = ("run", "seed", "step", "seconds", "task", "metric", "value")
 #: What is drawn of each task, in this order of preference.
@@ -20,20 +21,14 @@ ACROSS, WIDTH, HEIGHT = 3, 4.0, 3.2  # panels a row, inches a panel
 def quality_over_time(
     table: pd.DataFrame, runs: Mapping[str, str], tasks: Mapping[str, str], order: Sequence[str]
 ) -> Figure:
-    """Draw a panel for the mean accuracy and, where there are several tasks, one for each.
+    """Draw a panel for the mean accuracy and, if there are several tasks, one for each.
 
     Thick lines are the means over seeds, thin ones the seeds; a seed's snapshots count at their own time, the mean
-    at the mean of their times. The mean accuracy is over the tasks that all snapshots have.
-
-    Args:
-        table: snapshots during training, with the columns COLUMNS; `seconds` of training, `value` as in the records.
-        runs: how runs are called, where not by their names.
-        tasks: how tasks are called, and their order.
-        order: runs in the order of colours.
+    at the mean of their times. The mean accuracy is over the tasks that all snapshots have. `table` has the columns
+    COLUMNS, `order` the runs in the order of colours; `runs` and `tasks` are labels.
 
     Raises:
-        ValueError: naming the columns that are missing, for a table without a metric that is drawn, or if a snapshot
-            is there twice.
+        ValueError: for missing columns, a table without a metric that is drawn, or a snapshot that is there twice.
     """
     if missing := [column for column in COLUMNS if column not in table.columns]:
         raise ValueError(f"the quality over time lacks the columns {missing}; expected {list(COLUMNS)}")
@@ -42,10 +37,10 @@ def quality_over_time(
     across = min(len(panels), ACROSS)
     down = ceil(len(panels) / across)
     figure = new_figure(max(1.5, across) * WIDTH, max(1.3, down) * HEIGHT, 0.1, 0.08)
-    every = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, (title, panel) in zip(every, panels.items(), strict=False):
+    grid = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, (title, panel) in zip(grid, panels.items(), strict=False):
         _draw(axes, title, panel, names)
-    for axes in every[len(panels) :]:
+    for axes in grid[len(panels) :]:
         axes.remove()
     add_legend(figure, names, runs)
     return figure
@@ -59,13 +54,12 @@ def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataF
     scale = drawn["metric"].map(lambda metric: METRICS[metric].scale)
     drawn = drawn.assign(minutes=drawn["seconds"] / 60, value=drawn["value"] * scale)
     snapshot = ["run", "seed", "step"]
-    if drawn.duplicated([*snapshot, "task", "metric"]).any():
-        twice = drawn[drawn.duplicated([*snapshot, "task", "metric"])].iloc[0]
-        raise ValueError(f"the quality over time has twice {twice[[*snapshot, 'task', 'metric']].to_dict()}")
-    found = list(drawn["task"].unique())
+    key = drawn[[*snapshot, "task", "metric"]]
+    if key.duplicated().any():
+        raise ValueError(f"the quality over time has twice {key[key.duplicated()].iloc[0].to_dict()}")
     single = {
         f"{tasks.get(task, task)}, {METRICS[metric].label}": rows
-        for task in [*(task for task in tasks if task in found), *sorted(set(found) - set(tasks))]
+        for task in by_label(sorted(drawn["task"].unique()), tasks)
         for metric in DRAWN
         for rows in [drawn[(drawn["task"] == task) & (drawn["metric"] == metric)]]
         if len(rows)
@@ -82,9 +76,9 @@ def _panels(table: pd.DataFrame, tasks: Mapping[str, str]) -> dict[str, pd.DataF
 def _draw(axes: Axes, title: str, panel: pd.DataFrame, names: Sequence[str]) -> None:
     for run, rows in sorted(panel.groupby("run"), key=lambda item: names.index(str(item[0]))):
         drawn = look(names.index(str(run)))
-        seeds = [of_seed.sort_values("step") for _, of_seed in rows.groupby("seed")]
-        for of_seed in seeds if len(seeds) > 1 else []:
-            axes.plot(of_seed["minutes"], of_seed["value"], color=drawn["color"], linewidth=0.9, alpha=0.4)
+        ordered = rows.sort_values("step").set_index("minutes")
+        seeds = [of_seed["value"] for _, of_seed in ordered.groupby("seed")]
+        draw_seeds(axes, seeds, drawn["color"])
         by_step = rows.groupby("step").agg({"seed": "nunique", "minutes": "mean", "value": "mean"})
         mean = by_step[by_step["seed"] == len(seeds)]
         axes.plot(mean["minutes"], mean["value"], label=str(run), **drawn)

@@ -6,33 +6,30 @@ from dataclasses import replace
 
 from contexture.reporting.default_page import further
 from contexture.reporting.names import DATA
-from contexture.reporting.page import Page, ReportContext, Section, section, sections
+from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import ScoreTable, read_published
 from contexture.reporting.records import Place, Record, by_seed, data_of
-from contexture.reporting.tables import comparison_table, results_table, results_tables
+from contexture.reporting.tables import Table, comparison_table, results_table, results_tables
 from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
 from contexture.systems.two_tower.recall_curves import Panels, recall_curves
-from contexture.systems.two_tower.retrieval_tables import index_table, speed_table
-from contexture.systems.two_tower.tables import ABLATED, TASK, ablation_table, pairs_table, sets_table
+from contexture.systems.two_tower.tables import (
+    ABLATED,
+    TASK,
+    ablation_table,
+    index_table,
+    pairs_table,
+    sets_table,
+    speed_table,
+)
 from contexture.tasks.retrieval.config import RECALL_AT
 
 PUBLISHED = read_published("contexture.systems.two_tower")
 TITLE, NOTE, LABELS = PUBLISHED.title, PUBLISHED.note, PUBLISHED.labels
 #: Of the colours: each pre-training task has one, and the BoW-MLPs, dotted, have those of their tasks.
 ORDER = (
-    "ict_bfs_wlp",
-    "none",
-    "ict",
-    "bfs",
-    "mlm",
-    "wlp",
-    "bm25",
-    "static_ict",
-    "static_none",
-    "static_ict_bfs_wlp",
-    "bow_mlp_ict_bfs_wlp",
-    "bow_mlp_none",
+    *("ict_bfs_wlp", "none", "ict", "bfs", "mlm", "wlp", "bm25", "static_ict", "static_none"),
+    *("static_ict_bfs_wlp", "bow_mlp_ict_bfs_wlp", "bow_mlp_none"),
 )
 #: The set whose published numbers are shown before anything was run.
 DEFAULT_SET = "squad"
@@ -55,27 +52,20 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     own = [r for r in records if r["task"] == TASK]
     shares = _shares(own)
     headings = {share: f"{share} of the questions trained on" for share in shares}
-    opened = {f"frozen{OPEN}": "Without fine-tuning", **{share + OPEN: headings[share] for share in shares}}
-    gains, main, ablations, figures = [], [], [], {}
+    grown = {f"frozen{OPEN}": "Without fine-tuning", **{share + OPEN: headings[share] for share in shares}}
+    gains, ablations, figures = [], [], {}
+    main: list[Table | Section] = []
     for data in data_of(own) or [DEFAULT_SET]:
         published = PUBLISHED.tables["table_4" if data == "natural_questions" else "table_3"]
         gains += [g for share in shares for g in compare(own, published, data, PUBLISHED.comparisons, COMPARED, share)]
-        main.append(section(results_table(own, published, data, headings, context.whole)))
+        main.append(results_table(own, published, data, headings, context.whole))
         if panels := _panels(own, data, headings):
             figures[f"recall_{data}"] = recall_curves(panels, LABELS, ORDER)
             main.append(Section(f"R@k on {DATA.get(data, data)}", figures=[f"recall_{data}"], text=CAPTION))
-        main += sections(
-            [results_table(own, _frozen(published), data), results_table(own, _any_passage(published), data, headings)]
-        )
+        main.append(results_table(own, _frozen(published), data))
+        main.append(results_table(own, _any_passage(published), data, headings))
         ablations.append(_ablation(own, data, context))
     facts = context.facts.get(TASK, {})
-    counted = [
-        pairs_table(context.examples, PUBLISHED),
-        sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}, PUBLISHED),
-        index_table(facts.get("indexes", ())),
-        speed_table(facts.get("speeds", ())),
-        trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
-    ]
     return Page(
         findings=[
             *(
@@ -85,14 +75,20 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
             ),
             *_untrained(context.examples),
         ],
-        sections=[
-            *main,
-            *sections([comparison_table(gains)]),
-            *ablations,
-            *_open(own, opened),
-            *sections(counted),
-            *further(records, [TASK], LABELS),
-        ],
+        sections=sections(
+            [
+                *main,
+                comparison_table(gains),
+                *ablations,
+                *_grown(own, grown),
+                pairs_table(context.examples, PUBLISHED),
+                sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}, PUBLISHED),
+                index_table(facts.get("indexes", ())),
+                speed_table(facts.get("speeds", ())),
+                trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
+                *further(records, [TASK], LABELS),
+            ]
+        ),
         figures=figures,
         variants=ORDER,
     )
@@ -113,7 +109,7 @@ def _any_passage(published: ScoreTable) -> ScoreTable:
 
 def _shares(records: Iterable[Record]) -> list[str]:
     """The shares of the paper and of the records, from the smallest."""
-    found = set(PAPER_SHARES)
+    shares = set(PAPER_SHARES)
     for record in records:
         match = re.fullmatch(rf"(frozen|\d+(?:\.\d+)?%)(?:{OPEN}|({ABLATED}))?", record["protocol"])
         if not match:
@@ -122,8 +118,8 @@ def _shares(records: Iterable[Record]) -> list[str]:
                 f"'1%': {record!r}"
             )
         if match[1] != "frozen" and not match[2]:
-            found.add(match[1])
-    return sorted(found, key=lambda share: float(share.rstrip("%")))
+            shares.add(match[1])
+    return sorted(shares, key=lambda share: float(share.rstrip("%")))
 
 
 def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -> Panels:
@@ -131,27 +127,24 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
     panels: dict[str, dict[str, dict[int, list[float]]]] = {}
     for share, title in headings.items():
         for variant in dict.fromkeys(r["variant"] for r in records if (r["data"], r["protocol"]) == (data, share)):
-            found = {
-                k: list(by_seed(records, variant, Place(TASK, data, share, f"recall_at_{k}")).values())
-                for k in RECALL_AT
-            }
-            if any(found.values()):
-                panels.setdefault(title, {})[variant] = {k: values for k, values in found.items() if values}
+            places = {k: Place(TASK, data, share, f"recall_at_{k}") for k in RECALL_AT}
+            recalls = {k: [*by_seed(records, variant, place).values()] for k, place in places.items()}
+            if any(recalls.values()):
+                panels.setdefault(title, {})[variant] = {k: values for k, values in recalls.items() if values}
     return panels
 
 
-def _open(records: Sequence[Record], headings: Mapping[str, str]) -> list[Section]:
+def _grown(records: Sequence[Record], headings: Mapping[str, str]) -> Sequence[Table | Section]:
     published = PUBLISHED.tables["table_6"]
     if not any(r["protocol"] in headings for r in records):
         return [Section(published.title, text="Not run: the questions were asked of their own candidates alone.")]
-    return sections(results_tables(records, published, headings))
+    return results_tables(records, published, headings)
 
 
-def _ablation(records: Sequence[Record], data: str, context: ReportContext) -> Section:
+def _ablation(records: Sequence[Record], data: str, context: ReportContext) -> Table | Section:
     table = ablation_table(records, data, PUBLISHED)
-    if table.rows:
-        return section(table)
-    return Section(table.title, text=f"Not run: kedro run --pipelines {context.system}_ablation makes it.")
+    missing = Section(table.title, text=f"Not run: kedro run --pipelines {context.system}_ablation makes it.")
+    return table if table.rows else missing
 
 
 def _untrained(pairs: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -18,20 +18,14 @@ Panels = Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
 
 
 def recall_curves(panels: Panels, labels: Mapping[str, str], order: Sequence[str]) -> Figure:
-    """Draw the means over seeds.
-
-    Args:
-        panels: from left to right.
-        labels: how variants are called, where not by their names.
-        order: variants in the order of colours, as `learning_curves` takes it.
-    """
-    found = {variant for lines in panels.values() for variant in lines}
-    variants = [*order, *sorted(found - set(order))]
+    """Draw the means over seeds; `order` has the variants in the order of colours, as in `learning_curves`."""
+    drawn = {variant for lines in panels.values() for variant in lines}
+    variants = [*order, *sorted(drawn - set(order))]
     figure = new_figure(max(1.5, len(panels)) * WIDTH, HEIGHT, 0.1, 0.08)
-    every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axes, (title, lines) in zip(every, panels.items(), strict=True):
+    row = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, (title, lines) in zip(row, panels.items(), strict=True):
         _panel(axes, title, lines, variants)
-    every[0].set_ylabel("percent of questions", color=INK)
+    row[0].set_ylabel("percent of questions", color=INK)
     add_legend(figure, variants, labels, handlelength=3)
     return figure
 

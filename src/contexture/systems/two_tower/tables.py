@@ -1,36 +1,56 @@
-"""The paper's tables that are not of models by metrics: pairs, sets of questions and the ablation."""
+"""The tables that are not of models by metrics: pairs, sets of questions, the ablation, indexes and speed."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
 from contexture.reporting.records import Place, Record, by_seed
-from contexture.reporting.tables import NOTHING, Column, Table, best, mean_std, published_cell, required
+from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, required
 
 TASK = "retrieval"
 #: What follows the share trained on in the names of the ablation's protocols (Table 5).
 ABLATED = " ablation"
 #: The order of the ablation's rows within those of as many layers.
 TASKS = ("none", "mlm", "ict", "bfs", "wlp", "ict_bfs_wlp")
+INDEXES = {"flat": "Exact", "ivf": "IVF", "hnsw": "HNSW"}
+
+
+def index_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """What approximate search gives up and what it gains; ValueError naming what a row lacks."""
+    keys = ("kind", "recall_against_exact", "queries_per_second", "build_seconds")
+    return Table(
+        title="Exact and approximate search",
+        columns=columns("Index", numbers=["Recall against exact", "Queries a second", "Seconds to build"]),
+        rows=tuple(
+            (INDEXES.get(kind, str(kind)), f"{100 * recall:.1f}", f"{speed:,.0f}", f"{seconds:,.1f}")
+            for kind, recall, speed, seconds in (required("an index", row, keys) for row in rows)
+        ),
+        caption="Recall: percent of the candidates found by exact search that the index finds, too.",
+    )
+
+
+def speed_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """How fast the parts of retrieval are; ValueError naming what a row lacks."""
+    return Table(
+        title="Speed of retrieval",
+        columns=(*columns("What", numbers=["a second"]), Column("of")),
+        rows=tuple(
+            (str(what), f"{speed:,.0f}" if speed >= 100 else f"{speed:.3g}", str(unit))
+            for what, speed, unit in (required("a speed", row, ("what", "per_second", "unit")) for row in rows)
+        ),
+    )
 
 
 def pairs_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
-    """Table 1: pairs and tokens of each pre-training task; no rows without ours.
-
-    Raises:
-        ValueError: naming the task and what its counts lack.
-    """
+    """Table 1: pairs and tokens of each pre-training task; no rows without ours."""
     return _beside_the_paper("Task", ours, published, "table_1", published.labels)
 
 
 def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) -> Table:
-    """Table 2 without its lengths: what is asked and what is searched; no rows without ours.
-
-    Raises:
-        ValueError: naming the set and what its counts lack.
-    """
+    """Table 2 without its lengths: what is asked and what is searched; no rows without ours."""
     table = published.tables["table_2"]
     rows = tuple(row for row in table.rows if row.label in ours) or table.rows[:1]
     shown = replace(published, tables={"table_2": replace(table, rows=rows)})
@@ -40,13 +60,8 @@ def sets_table(ours: Mapping[str, Mapping[str, float]], published: Published) ->
 def ablation_table(records: Sequence[Record], data: str, published: Published) -> Table:
     """Table 5: ours above the paper's, as ours are of other sizes; no rows without ours.
 
-    Args:
-        records: variants of the ablation are named "ict layers=2 embedding_size=64", protocols "1% ablation".
-        data: of ours.
-        published: with the paper's numbers in its `table_5`, whose rows are named like variants.
-
-    Raises:
-        ValueError: naming the record whose variant is not named so.
+    Variants of the ablation are named "ict layers=2 embedding_size=64" (ValueError for another name), protocols
+    "1% ablation"; rows of the paper's `table_5` are named like variants.
     """
     table = published.tables["table_5"]
     own = [
@@ -59,9 +74,10 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     ran = {r["protocol"].removesuffix(ABLATED) for r in own}
     shares = sorted(ran | {column.key for column in table.columns}, key=lambda share: float(share.rstrip("%")))
     places = [Place(TASK, data, share + ABLATED, "recall_at_100") for share in shares]
-    ours = {}
-    for configuration, variant in sorted({(_configuration(r["variant"]), r["variant"]) for r in own}, key=_place):
-        ours[configuration] = [mean_std(list(by_seed(own, variant, place).values())) for place in places]
+    ours = {
+        _configuration(variant): [mean_std([*by_seed(own, variant, place).values()]) for place in places]
+        for variant in sorted({r["variant"] for r in own}, key=_rank)
+    }
     paper = {
         _configuration(row.label): [published_cell(row.scores.get(share), decimals=2) for share in shares]
         for row in table.rows
@@ -71,12 +87,11 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
         for block in (ours, paper)
         for (layers, name, dimension), cells in block.items()
     ]
-    columns = [Column("Layers", numeric=True), Column("Pre-training"), Column("Dimension", numeric=True)]
-    columns += [Column(share, "R@100, trained on", numeric=True) for share in shares]
-    numbers = range(3, len(columns))
+    heads = [Column("Layers", numeric=True), Column("Pre-training"), Column("Dimension", numeric=True)]
+    numbers = range(len(heads), len(heads) + len(shares))
     return Table(
         title=table.title,
-        columns=tuple(columns),
+        columns=(*heads, *columns(numbers=shares, group="R@100, trained on")),
         rows=tuple(rows) if own else (),
         caption="Percent, mean (standard deviation over seeds); the best of each column in bold, ours and the paper's. "
         "Paper: Chang et al. 2020, Table 5.",
@@ -96,7 +111,7 @@ def _beside_the_paper(
         theirs = [paper[row][key] for key in keys] if row in paper else [None] * len(keys)
         cells = [text for pair in zip(map(_count, own), map(_count, theirs), strict=True) for text in pair]
         rows.append((labels.get(row, row), *cells))
-    heads = [Column(whose, column.name, numeric=True) for column in table.columns for whose in ("ours", "paper")]
+    heads = [Column(source, column.name, numeric=True) for column in table.columns for source in ("ours", "paper")]
     return Table(table.title, (Column(kind), *heads), tuple(rows), f"{table.note} Paper: {table.source}.")
 
 
@@ -113,12 +128,12 @@ def _count(value: float | None) -> str:
 
 
 def _configuration(variant: str) -> tuple[int, str, int]:
-    found = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
-    if not found:
+    match = re.fullmatch(r"(\w+) layers=(\d+) embedding_size=(\d+)", variant)
+    if not match:
         raise ValueError(f"a variant of the ablation is named like 'ict layers=2 embedding_size=64': {variant!r}")
-    return int(found[2]), found[1], int(found[3])
+    return int(match[2]), match[1], int(match[3])
 
 
-def _place(item: tuple[tuple[int, str, int], str]) -> tuple[int, int, str, int]:
-    (layers, name, dimension), _ = item
+def _rank(variant: str) -> tuple[int, int, str, int]:
+    layers, name, dimension = _configuration(variant)
     return layers, TASKS.index(name) if name in TASKS else len(TASKS), name, dimension
