@@ -13,7 +13,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import LayoutConfig, Lengths, Needs, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.first_states import spared
-from contexture.encoders.pooling import pool
+from contexture.encoders.network import pool
 from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer

@@ -4,8 +4,7 @@ from torch import Tensor, nn
 
 from contexture.encoders.config import BagOfWordsConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network
-from contexture.encoders.words import known, new_words
+from contexture.encoders.network import Network, known, new_words
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 

@@ -4,15 +4,15 @@ import torch
 from torch import Tensor, nn
 
 from contexture.encoders.config import BagOfWordsMlpConfig
-from contexture.encoders.layout import Batch, Sentences, text_chunks
-from contexture.encoders.network import Network
-from contexture.encoders.pooling import pool
-from contexture.encoders.words import known
+from contexture.encoders.layout import Batch
+from contexture.encoders.network import Network, known, pool
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class BagOfWordsMlp(Network):
     """The mean of the tokens' embeddings, special ones included, through two tanh layers."""
+
+    adds_specials = True
 
     def __init__(self, config: BagOfWordsMlpConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
@@ -29,10 +29,6 @@ class BagOfWordsMlp(Network):
         """Batch of `text_layout` → vectors (B, D)."""
         words = self.words(known(batch["input_ids"], self.words, self.tokens.unk))
         return torch.tanh(self.output(torch.tanh(self.hidden(pool(words, batch["attention_mask"], "mean")))))
-
-    def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-        """Batches of texts of like length, with special tokens; see `Network.chunks`."""
-        return text_chunks(texts, self.specials, limit, tokens_at_once)
 
     def flops(self, lengths: Tensor) -> Tensor:
         """Forward and backward FLOPs of the two layers for texts of `lengths` (B,) tokens."""

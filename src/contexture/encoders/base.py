@@ -26,9 +26,8 @@ from contexture.encoders.config import (
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
-from contexture.encoders.network import Network
+from contexture.encoders.network import Network, embedding_of, new_words, start_from_vectors, weigh_tokens
 from contexture.encoders.projections import Projections
-from contexture.encoders.starts import start_from_vectors, weigh_tokens
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import (
     Transformer,
@@ -37,7 +36,6 @@ from contexture.encoders.transformer import (
     resize_positions,
     resize_token_types,
 )
-from contexture.encoders.words import embedding_of, new_words
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: A text, or its two parts: title and passage, sentence and passage.
@@ -113,7 +111,7 @@ class Encoder(nn.Module):
     def forward(self, texts: TextBatch, role: Role) -> Tensor:
         """Vectors (B, D) of a batch of texts, in its order."""
         network = self.network(role)
-        vectors = self._compute(network, network.vectors, texts["chunks"])
+        vectors = torch.cat(self._compute(network.vectors, texts["chunks"]))
         if self.config.norm is not None:
             vectors = self.config.norm * nn.functional.normalize(vectors.float(), dim=-1)
         return vectors[texts["rows"]]
@@ -127,26 +125,17 @@ class Encoder(nn.Module):
 
     def pooled(self, texts: TextBatch) -> Tensor:
         """The pooled states (B, H) of a batch of documents."""
-        network = self._transformer
-        return self._compute(network.pooled, network.pooled_of, texts["chunks"])[texts["rows"]]
+        return torch.cat(self._compute(self._transformer.pooled, texts["chunks"]))[texts["rows"]]
 
     def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
         """Hidden states (B, T, H) of each chunk of documents, special tokens in front."""
-        network = self._transformer
-        return self._recomputed(network.whole, chunks) or network.whole_of(chunks)
+        return [states for part in self._compute(self._transformer.whole, chunks) for states in part]
 
-    def _compute(
-        self, one: Callable[[Batch], Tensor], many: Callable[[Sequence[Batch]], Tensor], chunks: Any
-    ) -> Tensor:
-        """What `many` makes of all chunks, or, to save memory, `one` of each."""
-        parts = self._recomputed(one, chunks)
-        return torch.cat(parts) if parts else many(chunks)
-
-    def _recomputed(self, function: Callable[[Batch], Tensor], chunks: Sequence[Batch]) -> list[Tensor]:
-        """The function of each chunk, computed again in the backward pass; empty without `recompute`."""
-        if not self.recompute or not torch.is_grad_enabled():
-            return []
-        return [checkpoint(function, chunk, use_reentrant=False) for chunk in chunks]
+    def _compute(self, function: Callable[[Sequence[Batch]], Any], chunks: Sequence[Batch]) -> list[Any]:
+        """The function of all chunks, or, to save memory, of one after the other."""
+        if self.recompute and torch.is_grad_enabled():
+            return [checkpoint(function, [chunk], use_reentrant=False) for chunk in chunks]
+        return [function(chunks)]
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
         """Texts as token ids, of one or two parts, cut to the length of their role → what `forward` reads."""

@@ -1,8 +1,8 @@
 """Encoders on disk, one format for all: `encoder.json`, weights as safetensors, and the vocabulary.
 
-A Transformer has Hugging Face's layout and, with more files, that of sentence-transformers. A shared network lies in the
-folder itself, two networks in its folders `query` and `document`. For sentence-transformers a document of two parts is
-one text: title + " [SEP] " + passage, with the tokenizer's separator.
+A Transformer has Hugging Face's layout and, with more files, that of sentence-transformers. A shared network lies in
+the folder itself, two networks in its folders `query` and `document`. For sentence-transformers a document of two parts
+is one text: title + " [SEP] " + passage, with the tokenizer's separator.
 """
 
 import hashlib
@@ -20,12 +20,11 @@ from transformers import AutoModel, AutoModelForMaskedLM
 
 from contexture.encoders.base import Encoder, build_network
 from contexture.encoders.config import EncoderConfig, GruConfig, Needs, Role, TransformerConfig
-from contexture.encoders.network import Network
+from contexture.encoders.network import Network, embedding_of
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, model_name, saved
 from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
-from contexture.encoders.words import embedding_of
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 

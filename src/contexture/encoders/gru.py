@@ -6,9 +6,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from contexture.encoders.config import GruConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network
+from contexture.encoders.network import Network, known
 from contexture.encoders.packed_gru import run_gru
-from contexture.encoders.words import known
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 

@@ -1,8 +1,8 @@
 """A GRU over sentences of different lengths without computing their padding, fast on CPUs too.
 
-On GPUs PyTorch's own packed GRU (cuDNN) is the right one. Its CPU kernel takes packed input at less than half the speed
-of padded input: the gradient of each step is spread over a tensor as large as the whole input. Here a step reads and
-writes its own rows alone, and gradients of weights are one product over all steps.
+GPUs use PyTorch's packed GRU (cuDNN). PyTorch's CPU kernel takes packed input at less than half the speed of padded
+input: the gradient of each step is spread over a tensor as large as the whole input. Here a step reads and writes only
+its own rows, and gradients of weights are one product over all steps.
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) ->
 
     Args:
         gru: of one layer, in one or both directions.
-        packed: vectors of the words, sorted by step as `pack_padded_sequence` makes them.
-        start: (directions, B, H) the state before the first word, in the order of the sentences; zeros without it.
+        packed: vectors of the words, as `pack_padded_sequence` sorts them.
+        start: (directions, B, H) the state before the first word, in the order of the sentences; default zeros.
 
     Returns:
         The states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state,
@@ -53,7 +53,7 @@ def _run(words: Tensor, start: Tensor, gru: nn.GRU, direction: str, sizes: list[
 
 
 def _turned(sizes: list[int]) -> Tensor:
-    """The places in packed data of the words of every sentence from its end; the same again turns them back."""
+    """The positions in packed data of the words of every sentence from its end; the same again turns them back."""
     counts = torch.tensor(sizes)
     starts = counts.cumsum(0) - counts
     lengths = (counts[:, None] > torch.arange(sizes[0])).sum(dim=0)
@@ -73,29 +73,29 @@ class _Steps(torch.autograd.Function):
         words, w_in, w_state = words.to(dtype), w_in.to(dtype), w_state.to(dtype)
         size = w_state.shape[1]
         gates = (words @ w_in.t()).float() + b_in
-        before = gates.new_empty(len(words), size)
-        proposed = torch.empty_like(before)  # what the state brings to the new gate, before it is reset
-        states = torch.empty_like(before)
+        previous = gates.new_empty(len(words), size)
+        proposed = torch.empty_like(previous)  # what the state brings to the new gate, before it is reset
+        states = torch.empty_like(previous)
         last = start.float().clone()
         end = 0
         for count in sizes:
             rows = slice(end, end := end + count)
             now = last[:count]
-            before[rows] = now
+            previous[rows] = now
             recurrent = (now.to(dtype) @ w_state.t()).float().add_(b_state)
             both = gates[rows, : 2 * size].add_(recurrent[:, : 2 * size]).sigmoid_()
             proposed[rows] = recurrent[:, 2 * size :]
             new = gates[rows, 2 * size :].addcmul_(both[:, :size], proposed[rows]).tanh_()
             now.sub_(new).mul_(both[:, size:]).add_(new)
             states[rows] = now
-        ctx.save_for_backward(words, w_in, w_state, gates, before, proposed)
+        ctx.save_for_backward(words, w_in, w_state, gates, previous, proposed)
         ctx.sizes = sizes
         ctx.set_materialize_grads(False)
         return states, last
 
     @staticmethod
     def backward(ctx: Any, d_states: Tensor | None, d_last: Tensor | None) -> Any:
-        words, w_in, w_state, gates, before, proposed = ctx.saved_tensors
+        words, w_in, w_state, gates, previous, proposed = ctx.saved_tensors
         size, dtype = w_state.shape[1], words.dtype
         d_now = gates.new_zeros(ctx.sizes[0], size) if d_last is None else d_last.float().clone()
         d_in, d_recurrent = torch.empty_like(gates), torch.empty_like(gates)
@@ -108,7 +108,7 @@ class _Steps(torch.autograd.Function):
             if d_states is not None:
                 d_state.add_(d_states[rows])
             torch.mul(d_state, 1 - update, out=d_new).mul_(1 - new * new)
-            torch.sub(before[rows], new, out=d_update).mul_(d_state).mul_(update * (1 - update))
+            torch.sub(previous[rows], new, out=d_update).mul_(d_state).mul_(update * (1 - update))
             torch.mul(d_new, proposed[rows], out=d_reset).mul_(reset * (1 - reset))
             d_recurrent[rows, : 2 * size] = d_in[rows, : 2 * size]
             torch.mul(d_new, reset, out=d_recurrent[rows, 2 * size :])
@@ -118,7 +118,7 @@ class _Steps(torch.autograd.Function):
             (d_in_ @ w_in).float() if ctx.needs_input_grad[0] else None,
             d_now if ctx.needs_input_grad[1] else None,
             (d_in_.t() @ words).float(),
-            (d_recurrent_.t() @ before.to(dtype)).float(),
+            (d_recurrent_.t() @ previous.to(dtype)).float(),
             d_in.sum(0),
             d_recurrent.sum(0),
             None,

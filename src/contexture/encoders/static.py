@@ -1,17 +1,16 @@
-"""A static encoder: the mean of wide token embeddings, weighted or not; what sentence-transformers calls static."""
+"""A static encoder: the mean of wide token embeddings, weighted or not."""
 
 import torch
 from torch import Tensor, nn
 
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network
-from contexture.encoders.words import known, new_words
+from contexture.encoders.network import Network, known, new_words
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class Static(Network):
-    """The weighted mean of the tokens' embeddings; no token's vector depends on its neighbours or its place."""
+    """The weighted mean of the tokens' embeddings; a token's vector depends on no other token."""
 
     def __init__(self, config: StaticConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)

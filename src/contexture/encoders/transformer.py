@@ -20,12 +20,10 @@ from transformers import (
 from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.cross import BERT_STD, CrossLayers
 from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, spared
-from contexture.encoders.layout import Batch, Sentences, Specials, chunks_of_like_length, text_chunks
-from contexture.encoders.network import Network
-from contexture.encoders.pooling import pool
+from contexture.encoders.layout import Batch, Specials, chunks_of_like_length
+from contexture.encoders.network import Network, known, pool
 from contexture.encoders.projections import Projections
 from contexture.encoders.quiet import quiet_loading
-from contexture.encoders.words import known
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import SpecialTokens
 
@@ -39,8 +37,10 @@ WORD_STD, POSITION_PART = 0.05, 8
 class Transformer(Network):
     """A Transformer taken apart: hidden states, vectors of texts, and logits only where they are asked for.
 
-    `model` is a masked language model, or, where no objective predicts tokens, one without that head.
+    `model` is a masked language model, or, if no objective predicts tokens, one without that head.
     """
+
+    adds_specials = True
 
     def __init__(self, model: PreTrainedModel, config: TransformerConfig, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
@@ -82,15 +82,31 @@ class Transformer(Network):
         embeddings: nn.Embedding = self.base.get_input_embeddings()
         return embeddings
 
-    def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """Batch of `text_layout` → vectors (B, D); `words` (B, T, H): the embeddings of its tokens, if at hand."""
-        return self.read_out(self.pooled(batch, words))
+    def forward(self, batch: Batch) -> Tensor:
+        """Batch of `text_layout` → vectors (B, D)."""
+        return self.vectors([batch])
 
-    def pooled(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """Batch of `text_layout` → its pooled states (B, H)."""
+    def vectors(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → vectors (B, D)."""
+        pooled = self.pooled(batches)
+        if self.projections is not None:
+            return torch.mean(self.projections(pooled), dim=1)
+        vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
+        return vectors
+
+    def pooled(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → pooled states (B, H)."""
+        inputs = zip(self._looked_up(batches), batches, strict=True)
+        return torch.cat([self._pooled(part, batch) for part, batch in inputs])
+
+    def _pooled(self, inputs: Batch, batch: Batch) -> Tensor:
         if self.reads_first_only:
-            return first_states(self._reader(batch), self.leaders, **self._inputs(batch, words)).flatten(1)
-        return self.pool_states(self.whole(batch, words), batch)
+            return first_states(self._reader(inputs), self.leaders, **inputs).flatten(1)
+        return self.pool_states(self._reader(inputs)(**inputs).last_hidden_state, batch)
+
+    def whole(self, batches: Sequence[Batch]) -> list[Tensor]:
+        """Several batches → hidden states (B, T, H) of each; those of padding mean nothing."""
+        return [self._reader(part)(**part).last_hidden_state for part in self._looked_up(batches)]
 
     def pool_states(self, states: Tensor, batch: Batch) -> Tensor:
         """Hidden states (B, T, H) of a batch → pooled states (B, H), or (B, N·H) of N special tokens."""
@@ -101,43 +117,15 @@ class Transformer(Network):
             weights = weights * self.token_weights[self._known(batch)]
         return pool(states, weights, self.pooling)
 
-    def read_out(self, pooled: Tensor) -> Tensor:
-        """Pooled states (B, H) → vectors (B, D)."""
-        if self.projections is not None:
-            return torch.mean(self.projections(pooled), dim=1)
-        vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
-        return vectors
-
-    def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → vectors (B, D)."""
-        return self.read_out(self.pooled_of(batches))
-
-    def pooled_of(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → pooled states (B, H)."""
-        return torch.cat([self.pooled(batch, words) for batch, words in self._looked_up(batches)])
-
-    def whole(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """Batch of `text_layout` → hidden states (B, T, H); those of padding mean nothing."""
-        states: Tensor = self._reader(batch)(**self._inputs(batch, words)).last_hidden_state
-        return states
-
-    def whole_of(self, batches: Sequence[Batch]) -> list[Tensor]:
-        """Several batches → the hidden states of each."""
-        return [self.whole(batch, words) for batch, words in self._looked_up(batches)]
-
-    def _looked_up(self, batches: Sequence[Batch]) -> list[tuple[Batch, Tensor]]:
-        """Batches with the embeddings (B, T, H) of their tokens.
+    def _looked_up(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Batches as the model takes them, with the embeddings (B, T, H) of their tokens.
 
         One look-up of all words, because its gradient is as large as the vocabulary.
         """
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
-        return [(batch, part.view(*shape, -1)) for batch, part, shape in parts]
-
-    def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-        """Batches of texts of like length, with special tokens; see `Network.chunks`."""
-        return text_chunks(texts, self.specials, limit, tokens_at_once)
+        return [_inputs(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
         """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
@@ -147,8 +135,8 @@ class Transformer(Network):
         Rows of like length are computed together, in as many parts as save work: padding is a quarter of a batch of
         joint inputs. With `lengths` in the batch, plain numbers, nobody waits for a GPU.
         """
-        inputs = self._inputs(batch, None)
-        ids = inputs["input_ids"]
+        ids = self._known(batch)
+        inputs = _inputs(batch) | {"input_ids": ids}
         rows, width = ids.shape
         if "lengths" in batch:
             lengths = np.asarray(batch["lengths"])
@@ -211,11 +199,6 @@ class Transformer(Network):
         flops = layer_flops(self.base, lengths)
         return flops - spared(self.base, self.leaders, lengths) if self.reads_first_only else flops
 
-    def _inputs(self, batch: Batch, words: Tensor | None) -> Batch:
-        """A batch as the model takes it; `words` (B, T, H): the embeddings of its tokens, if at hand."""
-        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
-        return inputs | ({"input_ids": self._known(batch)} if words is None else {"inputs_embeds": words})
-
     def _reader(self, batch: Batch) -> Any:
         """The model without a head, with the attention that is quicker for rows of this length."""
         mask = batch["attention_mask"]
@@ -225,6 +208,11 @@ class Transformer(Network):
 
     def _known(self, batch: Batch) -> Tensor:
         return known(batch["input_ids"], self.words, self.tokens.unk)
+
+
+def _inputs(batch: Batch) -> Batch:
+    """What the model takes of a batch, besides its tokens."""
+    return {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
 
 
 def layer_flops(model: Any, lengths: Tensor) -> Tensor:
