@@ -7,7 +7,7 @@ from contexture.training.optimizers import build_optimizer
 from tests.training.runs import Training, assert_same
 from tests.training.toys import system
 
-RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.8, 0.95, 1e-12
+RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.9, 0.95, 1e-12
 
 
 def lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corrected: bool) -> list[torch.Tensor]:
@@ -27,7 +27,7 @@ def lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corre
 
 def taken(kind: str, weights: list[torch.Tensor], gradients: list[list[torch.Tensor]]) -> list[torch.Tensor]:
     parameters = [torch.nn.Parameter(weight.clone()) for weight in weights]
-    config = OptimizerConfig(RATE, kind=kind, weight_decay=DECAY, beta1=BETA1, beta2=BETA2, epsilon=EPSILON)  # type: ignore[arg-type]
+    config = OptimizerConfig(RATE, kind=kind, weight_decay=DECAY, beta2=BETA2, epsilon=EPSILON)  # type: ignore[arg-type]
     optimizer = build_optimizer(parameters, config)
     for step in gradients:
         for parameter, gradient in zip(parameters, step, strict=True):
