@@ -32,10 +32,8 @@ def prepared_of(config: Any, training: Training) -> Prepared:
 def steps_of(config: Any, training: Training, name: str) -> list[int | None]:
     folder = training.folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    pretraining = config.pretraining("run")
-    stream_of = {name: pretraining.recipe.stream_of(name, pretraining.streams) for name in pretraining.recipe.names}
-    found = budget.resolved(pretraining, stream_of, prepared_of(config, training), folder)
-    return [stage.steps for stage in found.schedule]
+    recipe = budget.resolved(config.pretraining("run"), prepared_of(config, training), folder)
+    return [stage.steps for stage in recipe.schedule]
 
 
 def tokens_by_hand(training: Training) -> float:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from contexture.encoders.bag_of_words import BagOfWords
-from contexture.encoders.bag_of_words_mlp import BagOfWordsMlp
+from contexture.encoders.bag_of_words import BagOfWords, BagOfWordsMlp, Static
 from contexture.encoders.config import (
     ROLES,
     BagOfWordsConfig,
@@ -28,7 +27,6 @@ from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
 from contexture.encoders.network import Network, embedding_of, new_words, start_from_vectors, weigh_tokens
 from contexture.encoders.projections import Projections
-from contexture.encoders.static import Static
 from contexture.encoders.transformer import (
     Transformer,
     build_transformer,
@@ -51,11 +49,7 @@ TEXTS_AT_ONCE = 4096
 
 
 class TextEncoder(Protocol):
-    """Whatever turns texts into vectors: encoders of this project, of others, averages of word vectors.
-
-    A text's vector does not depend on other texts (but for rounding). `identity`: JSON values that the vectors depend
-    on.
-    """
+    """Whatever turns texts into vectors, each independent of others; `identity`: what vectors depend on, as JSON."""
 
     name: str
     identity: dict[str, Any]
@@ -71,8 +65,8 @@ class TextEncoder(Protocol):
 class Encoder(nn.Module):
     """One network for all roles, or one for each.
 
-    With `recompute`, only one chunk of a batch is in memory at a time: its activations are computed again in the
-    backward pass (gradient caching). The gradient is the same, dropout included.
+    With `recompute`, activations of all but one chunk of a batch are computed again in the backward pass (gradient
+    caching). The gradient is the same, dropout included.
     """
 
     def __init__(
@@ -168,10 +162,7 @@ class Encoder(nn.Module):
         return vectors
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
-        """Hidden states (B, T, H) of a batch of tokens, behind a prefix (B, N, H) if there is one.
-
-        ValueError for an architecture without them.
-        """
+        """Hidden states (B, T, H) of a batch of tokens, behind a prefix (B, N, H); ValueError for other networks."""
         return self._transformer.states(batch, prefix)
 
     def token_logits(self, states: Tensor) -> Tensor:
@@ -267,12 +258,8 @@ def build_encoder(
 ) -> Encoder:
     """A new encoder.
 
-    Args:
-        config: its architecture and sizes.
-        lengths: how texts are cut.
-        vocabulary: the tokenizer, and vectors and frequencies of its tokens.
-        needs: positions and token types of batches of tokens, in addition to those that texts need.
-        head: whether it predicts tokens.
+    `needs`: positions and token types of batches of tokens, in addition to those that texts need. `head`: whether it
+    predicts tokens.
     """
     rows = (needs or Needs()) | Needs(positions=max(lengths.query, lengths.document))
     fixed = None

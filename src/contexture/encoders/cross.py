@@ -15,8 +15,7 @@ BERT_STD = 0.02
 class CrossLayers(nn.Module):
     """One Transformer layer over the sequences of a sample for each special token, or one for all.
 
-    The vector of a sequence is [E_0; …; E_{N−1}], the states of its N special tokens; layer n reads the E_n of all
-    sequences and knows nothing of their order.
+    A sequence is [E_0; …; E_{N−1}], the states of its N special tokens; layer n reads the E_n of all, in no order.
     """
 
     def __init__(self, config: CrossConfig, model: Any, scaled: bool) -> None:
@@ -31,28 +30,22 @@ class CrossLayers(nn.Module):
     def forward(self, vectors: Tensor, present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
         """Vectors (B, M, N·H) of M sequences → [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
 
-        A sequence attends only to sequences with its number in `groups` (B, M), by default to the whole sample. One
-        that may attend to no other attends `to_itself` anyway. The output of padding, `present` (B, M) is false, has no
-        meaning.
+        A sequence attends to those with its number in `groups` (B, M), by default to all; one that may attend to no
+        other attends `to_itself` anyway. The output of padding (`present` (B, M) is false) has no meaning.
         """
         mask = attention_mask(present, groups, to_itself)[:, None]
         read = [layer(states, mask) for layer, states in zip(self._each(), self._split(vectors), strict=True)]
         return torch.stack(read, dim=-2).flatten(-2)
 
     def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """Weights (Q, C) of candidates, 1 in total: the mean of α over heads and special tokens (equation 7).
+        """Weights (Q, C), 1 in total: the mean of α over heads and special tokens (equation 7).
 
-        Args:
-            queries: vectors (Q, N·H).
-            candidates: vectors (C, N·H) of all queries, or (Q, C, N·H) of each; a query does not attend to itself.
+        Of queries (Q, N·H) for candidates (C, N·H), or (Q, C, N·H) of each; a query does not attend to itself.
         """
         return self.log_attention(queries, candidates).exp()
 
     def log_attention(self, queries: Tensor, candidates: Tensor, present: Tensor | None = None) -> Tensor:
-        """The logarithm of `attention` (Q, C), which is exact for tiny weights.
-
-        `present` (Q, C): which candidates a query has; −∞ for the others.
-        """
+        """The logarithm of `attention` (Q, C), exact for tiny weights; −∞ for candidates not `present` (Q, C)."""
         return self.log_weights(queries, self.keys(candidates), present)
 
     def keys(self, candidates: Tensor) -> Tensor:

@@ -11,11 +11,10 @@ from contexture.encoders.network import embedding_of
 
 
 def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
-    """Extend trained embeddings (N, E) to all words that have a vector, by a linear map from vectors to embeddings.
+    """Extend trained embeddings (N, E) to all words with `vectors` (V, W), by a linear map between them → (V, E).
 
     The map, without a bias, has the least squared error over the words that have both. Trained words keep their
-    embeddings; words with neither get the embedding of the word `unknown`. `vectors` (V, W), V ≥ N: row = id, zeros for
-    a word without a vector. Returns (V, E), of the type and device of `trained`.
+    embeddings; words with neither get that of the word `unknown`. Row = id, zeros for a word without a vector.
 
     Raises ValueError for fewer shared words than a vector has numbers (the map would be arbitrary), fewer vectors than
     trained words, or an unknown word that is not trained.

@@ -18,12 +18,12 @@ from tokenizers import Tokenizer, processors
 from torch import nn
 from transformers import AutoModel, AutoModelForMaskedLM
 
+from contexture.encoders.bag_of_words import Static
 from contexture.encoders.base import Encoder, build_network
 from contexture.encoders.config import EncoderConfig, GruConfig, Needs, Role, TransformerConfig
 from contexture.encoders.network import Network, embedding_of
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, model_name, saved
-from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -57,10 +57,9 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
 
 
 def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
-    """An encoder that `save_encoder` wrote, ready to embed.
+    """An encoder that `save_encoder` wrote, ready to embed; ValueError, naming the folder, if it is damaged.
 
     `head`: whether a Transformer predicts tokens, with a new head if it was saved without; None: as it was saved.
-    Raises ValueError, naming the folder, if something is missing or damaged.
     """
     try:
         settings = saved(folder)
@@ -175,10 +174,7 @@ def _save_projection(projection: nn.Linear, folder: Path) -> None:
 
 
 def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
-    """For sentence-transformers, which weighs all tokens alike: the weights become part of the embeddings.
-
-    So its vectors have the direction of ours, and the same length if a norm is set or all tokens weigh alike.
-    """
+    """For sentence-transformers, which weighs all tokens alike: the weights become part of the embeddings."""
     static_dir = folder / STATIC
     static_dir.mkdir(exist_ok=True)
     weighted = network.words.weight.detach()

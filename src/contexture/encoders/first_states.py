@@ -15,8 +15,8 @@ BERT_LIKE = {"bert", *ROBERTA_LIKE}
 def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tensor) -> Tensor:
     """`model(…).last_hidden_state[:, :count]`, (B, count, H), of a model among `BERT_LIKE`.
 
-    In the last layer only the first tokens are queries: nearly five of six multiplications there are saved, all but
-    those of keys and values. The result and its gradient are the same up to rounding.
+    Only the first tokens are queries of the last layer, which saves nearly five of six multiplications there. Result
+    and gradient are the same up to rounding.
     """
     states: Tensor = model.embeddings(**inputs)
     mask = create_bidirectional_mask(config=model.config, inputs_embeds=states, attention_mask=attention_mask)

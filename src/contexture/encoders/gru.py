@@ -35,10 +35,7 @@ class Gru(Network):
 
 
 def initialise_gru(gru: nn.GRU) -> None:
-    """Xavier uniform for each gate's matrices, 1 for the biases of reset and update gates (section 4.3).
-
-    PyTorch adds two biases, which together make the paper's one.
-    """
+    """Xavier uniform for each gate's matrices, 1 for one of the two biases of reset and update gates (section 4.3)."""
     size = gru.hidden_size
     for name, parameter in gru.named_parameters():
         if name.startswith("weight"):

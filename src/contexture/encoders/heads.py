@@ -1,4 +1,8 @@
-"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2)."""
+"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2).
+
+Their style is `linear` (paper) or `released` (dropout, dense, tanh, dropout, linear, as in the authors' code). They
+read the states themselves: these encoders have no pooler.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -9,14 +13,11 @@ DROPOUT = 0.1
 
 
 class EvidenceHead(nn.Module):
-    """Classify each candidate, or the whole input, from the sentence states E of shape (B, k+1, H).
+    """Two logits of each candidate, or of the input, from the sentence states E of shape (B, k+1, H).
 
     - `ie_k`: E_i of each candidate → (B, k, 2)
     - `ae_k`: [E_0; E_i] of each candidate → (B, k, 2)
     - `ie_1`: E_0 → (B, 1, 2)
-
-    `style` is `linear` (paper) or `released` (dropout, dense, tanh, dropout, linear, as in the authors' code). Two
-    logits, as in the authors' code and the published parameter count.
     """
 
     def __init__(self, kind: HeadKind, hidden_size: int, style: HeadStyle = "linear") -> None:
@@ -38,13 +39,10 @@ class EvidenceHead(nn.Module):
 class LabelHead(nn.Module):
     """One label for the whole input, from the states E of shape (B, S, H) of its sentences, or of its pairs.
 
-    - `ie_1`: from E_0, the state of s_0
-    - `ae_1`: from the mean of the states that are present
-    - `max_pool`: from the largest entries over the pairs that are present
-    - `weighted_sum`: from the sum of the pairs' states, weighted by a softmax of a linear layer's scores
-
-    The first two are the MSPP paper's (section 3.3), the others are Tymoshenko and Moschitti's (2021), on the states
-    themselves: these encoders have no pooler.
+    - `ie_1`: from E_0, the state of s_0 (MSPP paper, section 3.3)
+    - `ae_1`: from the mean of the present states (the same section)
+    - `max_pool`: from their largest entries (Tymoshenko and Moschitti, 2021)
+    - `weighted_sum`: from their sum, weighted by a softmax of a linear layer's scores (ditto)
     """
 
     def __init__(self, kind: LabelHeadKind, hidden_size: int, labels: int, style: HeadStyle = "linear") -> None:

@@ -1,8 +1,8 @@
 """Sentences as token ids → the joint input of a Transformer, without its padding.
 
-The MSPP paper (section 3.2) pads every one of the k+1 sentences to L tokens. Padding is masked from attention, so
-leaving it out changes no hidden state as long as every token keeps the position and the token type of its slot.
-That is what these functions do: rows are as long as their real tokens, about 2-3 times shorter.
+The MSPP paper (section 3.2) pads every sentence to L tokens. Without this padding, which is masked from attention, the
+hidden states are the same as long as every token keeps the position and the token type of its slot; rows are about 2-3
+times shorter.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,7 @@ PART_OF_BUDGET = 1 / 32
 
 @dataclass(frozen=True)
 class Sentences:
-    """B examples of S sentences each: `tokens` holds all ids one after the other, `lengths` is (B, S).
-
-    A length of −1 is an empty slot: no sentence, not even its special tokens.
-    """
+    """B examples of S sentences: all ids in `tokens`, `lengths` (B, S); −1: no sentence, nor its special tokens."""
 
     tokens: Ints
     lengths: Ints
@@ -76,8 +73,8 @@ def pair_limits(lengths: Ints, room: int) -> Ints:
 def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
     """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
-    Returns int64 tensors: `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` of shape (B, T) with T the
-    longest row; and `pooling` (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
+    Returns `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` (B, T), T the longest row; and `pooling`
+    (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
     """
     sentences = cut(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
@@ -95,8 +92,8 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
 def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
     """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, cut to the width of a joint input.
 
-    `a` is cut to half of the room, `b` to what is left. Shapes as in `joint_layout`; `pooling` is (B, 1, T): a pair has
-    one state.
+    `a` is cut to half of the room, `b` to the rest. As `joint_layout`, but a pair has one state: `pooling` is (B, 1,
+    T).
     """
     rows, parts = sentences.lengths.shape
     if parts != 2 or (sentences.lengths < 0).any():
@@ -121,8 +118,7 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
 
     Further special tokens follow [CLS]. A row is cut to `limit` tokens: the first of two parts to half of the room, the
-    last to what is left. Token types are all 0, as sentence-transformers has them. Shapes as in `joint_layout`, without
-    `pooling`.
+    last to the rest. Token types are all 0, as in sentence-transformers. As `joint_layout`, without `pooling`.
     """
     rows, count = parts.lengths.shape
     leaders = np.array([specials.cls, *specials.more])
@@ -167,8 +163,7 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
 def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
     """Row numbers, shortest first, in chunks that padded to their longest hold at most `budget` tokens.
 
-    A row longer than the budget is a chunk of its own. The cuts are those with the least work: all tokens, padding
-    included, and for every chunk as many more as `PART_OF_BUDGET` says.
+    A longer row is a chunk of its own. The cuts minimise the tokens, padding included, plus `PART_OF_BUDGET` per chunk.
     """
     order = np.argsort(lengths, kind="stable")
     ordered, count = lengths[order], len(order)

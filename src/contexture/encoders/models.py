@@ -119,11 +119,9 @@ class SentenceTransformersModel:
 def load_model(name_or_folder: str | Path) -> TextEncoder:
     """The model in a folder, recognised by its files, or with a name that sentence-transformers knows.
 
-    `encoder.json`: an encoder of this project, which goes to the GPU if there is one; `word_vectors.npy`: the average
-    of words' vectors; everything else is loaded by sentence-transformers. `model_places` says where a name is searched
-    and how several are combined.
-
-    Raises ValueError, naming the model or the file, if it cannot be loaded.
+    `encoder.json`: an encoder of this project, on the GPU if there is one; `word_vectors.npy`: the average of words'
+    vectors; otherwise a model of sentence-transformers. See `model_places` for names. Raises ValueError, naming the
+    model or the file, if it cannot be loaded.
     """
     return load_models([str(name_or_folder)])
 

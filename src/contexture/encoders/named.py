@@ -19,8 +19,7 @@ PUBLISHED = ("modules.json", "config.json")
 def model_places(name: str) -> list[str]:
     """The models that a name stands for, several joined by `+`: folders, from here or a folder above, or hub names.
 
-    Raises ValueError, with the name, for a folder that does not exist or holds no model, and for a model that neither
-    the hub nor its cache has.
+    Raises ValueError for a folder that does not exist or holds no model, and for a model that nothing can load.
     """
     name = packaged(name)
     folder = above(Path(name)) if name.count("/") > 1 and name[0] not in ".~" else Path(name)

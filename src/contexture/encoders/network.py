@@ -47,8 +47,7 @@ class Network(nn.Module, ABC):
     def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
         """Texts → batches, each text cut to `limit` tokens, and the position (B,) of each in their concatenation.
 
-        Without special tokens the parts of a text are one sequence of words, and one batch will do: these
-        architectures do not compute padding.
+        Without special tokens padding is not computed: one batch will do, and the parts of a text are joined.
         """
         if self.adds_specials:
             return text_chunks(texts, self.specials, limit, tokens_at_once)
@@ -83,10 +82,7 @@ def known(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
 def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
     """Replace new embeddings by the vocabulary's vectors, scaled to the same mean square.
 
-    Longer vectors are cut to their first entries, which matter most if they were made from the corpus; with shorter
-    ones the other entries stay new. A token without a vector keeps its new embedding, and entries that are 0 in all
-    embeddings stay so.
-
+    Only entries that both have, and that are not 0 in all embeddings, are replaced, and only for tokens with a vector.
     Raises ValueError, naming the file, if the vocabulary has no vectors.
     """
     table = network.words.weight
@@ -99,10 +95,7 @@ def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
 
 
 def weigh_tokens(weights: Tensor, vocabulary: Vocabulary) -> None:
-    """Fill `weights` with the tokens' inverse document frequencies; ValueError if the vocabulary has none.
-
-    Rows of a published table that no token has keep their weight.
-    """
+    """Fill `weights`, but for rows without a token, with inverse document frequencies; ValueError if there are none."""
     idf = torch.from_numpy(vocabulary.idf[: len(weights)])
     weights[: len(idf)] = idf
 
@@ -110,8 +103,7 @@ def weigh_tokens(weights: Tensor, vocabulary: Vocabulary) -> None:
 def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
     """States (B, T, H) and their weights (B, T), 0 for padding → vectors (B, H).
 
-    `cls`: the first states; `last`: the last ones that count; `max`: the largest entries; `mean` and `idf`: the
-    weighted means.
+    `cls`: the first states; `last`: the last ones; `max`: the largest entries; `mean` and `idf`: the weighted means.
     """
     if pooling == "cls":
         return states[:, 0]

@@ -1,8 +1,8 @@
 """A GRU over sentences of different lengths without computing their padding, fast on CPUs too.
 
-GPUs use PyTorch's packed GRU (cuDNN). PyTorch's CPU kernel takes packed input at less than half the speed of padded
-input: the gradient of each step is spread over a tensor as large as the whole input. Here a step reads and writes only
-its own rows, and gradients of weights are one product over all steps.
+PyTorch's CPU kernel takes packed input at less than half the speed of padded input: the gradient of each step is spread
+over a tensor as large as the whole input. Here a step reads and writes only its own rows, and gradients of weights are
+one product over all steps. GPUs use PyTorch's (cuDNN).
 """
 
 from typing import Any
@@ -13,16 +13,12 @@ from torch.nn.utils.rnn import PackedSequence
 
 
 def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """A GRU of one layer over packed input.
+    """A GRU of one layer, in one or both directions, over packed input.
 
-    Args:
-        gru: of one layer, in one or both directions.
-        packed: vectors of the words, as `pack_padded_sequence` sorts them.
-        start: (directions, B, H) the state before the first word, in the order of the sentences; default zeros.
+    `start` (directions, B, H): the state before the first word, in the order of the sentences; default zeros.
 
-    Returns:
-        The states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state,
-        backwards the one at its first word, (directions, B, H) in the order of the sentences.
+    Returns the states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state,
+    backwards the one at its first word, (directions, B, H) in the order of the sentences.
     """
     if packed.data.is_cuda:
         # In single precision: under autocast cuDNN's GRU may choose half precision, which would need scaled losses.

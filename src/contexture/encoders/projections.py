@@ -5,10 +5,9 @@ from torch import Tensor, nn
 
 
 class Projections(nn.Module):
-    """Vectors (B, H) → views (B, N, H): the vector itself, and N − 1 perceptrons of it.
+    """Vectors (B, H) → views (B, N, H): the vector itself, and N − 1 perceptrons of it; none for N = 0.
 
-    Each has three layers, of H × 2H, 2H × 2H and 2H × H, the first two with ReLU: 8H² + 5H parameters. With N = 0 there
-    is nothing to see.
+    Each has three layers, of H × 2H, 2H × 2H and 2H × H, the first two with ReLU: 8H² + 5H parameters.
     """
 
     def __init__(self, count: int, width: int) -> None:

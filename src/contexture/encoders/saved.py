@@ -26,10 +26,7 @@ class Saved:
 
 
 def saved(folder: Path) -> Saved:
-    """The settings in an encoder's folder.
-
-    Raises OSError, KeyError, TypeError or ValueError if they are missing or damaged.
-    """
+    """The settings in an encoder's folder; OSError, KeyError, TypeError or ValueError if they are damaged."""
     settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     config: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(settings["encoder"])
     return Saved(config, TypeAdapter(Lengths).validate_python(settings["lengths"]), settings["weights"])

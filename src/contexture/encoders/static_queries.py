@@ -17,10 +17,7 @@ class StaticQueries:
     """The role `query` of a static encoder. Only the weights of the tokens in the questions are read."""
 
     def __init__(self, folder: Path, settings: Saved) -> None:
-        """`settings`: those of `folder`. Raises ValueError if a part is missing or cut off.
-
-        The checksum of the weights is not computed.
-        """
+        """`settings`: those of `folder`. Raises ValueError if a part is missing or cut off; checks no checksum."""
         assert isinstance(settings.config, StaticConfig)
         network_dir = folder if settings.config.shared else folder / "query"
         try:

@@ -35,10 +35,7 @@ WORD_STD, POSITION_PART = 0.05, 8
 
 
 class Transformer(Network):
-    """A Transformer taken apart: hidden states, vectors of texts, and logits only where they are asked for.
-
-    `model` is a masked language model, or, if no objective predicts tokens, one without that head.
-    """
+    """Hidden states, vectors of texts, and logits of a model with or without a masked-language-model head."""
 
     adds_specials = True
 
@@ -118,10 +115,7 @@ class Transformer(Network):
         return pool(states, weights, self.pooling)
 
     def _looked_up(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Batches as the model takes them, with the embeddings (B, T, H) of their tokens.
-
-        One look-up of all words, because its gradient is as large as the vocabulary.
-        """
+        """The model's inputs, with one look-up of all words, because its gradient is as large as the vocabulary."""
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
@@ -130,10 +124,9 @@ class Transformer(Network):
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
         """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
 
-        The tokens attend to `prefix` (B, N, H), which has no positions and types; its own states are left out.
-
-        Rows of like length are computed together, in as many parts as save work: padding is a quarter of a batch of
-        joint inputs. With `lengths` in the batch, plain numbers, nobody waits for a GPU.
+        The tokens attend to `prefix` (B, N, H), which has no positions and types; its own states are left out. Rows of
+        like length are computed together, because padding is a quarter of a batch of joint inputs. With `lengths` in
+        the batch, plain numbers, nobody waits for a GPU.
         """
         ids = self._known(batch)
         inputs = _inputs(batch) | {"input_ids": ids}
@@ -159,10 +152,7 @@ class Transformer(Network):
     def _behind(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
     ) -> Batch:
-        """Tokens behind a prefix (B, N, H), as the library takes them.
-
-        It adds a position and a type to every embedding: those that it will add to the prefix are subtracted first.
-        """
+        """Tokens behind a prefix (B, N, H), from which the position and type that the library adds are subtracted."""
         embeddings, size = self.base.embeddings, prefix.shape[1]
         positions, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
         added = embeddings.position_embeddings(positions) + embeddings.token_type_embeddings(types)
@@ -218,8 +208,8 @@ def _inputs(batch: Batch) -> Batch:
 def layer_flops(model: Any, lengths: Tensor) -> Tensor:
     """Forward and backward FLOPs of a model's Transformer layers for rows of `lengths` (B,) real tokens.
 
-    6 per parameter and token, and 12·H per layer for each pair of tokens in attention. Embeddings and logits are left
-    out, so the figure is a lower bound of the work done.
+    6 per parameter and token, and 12·H per layer for each pair of tokens in attention; a lower bound, without
+    embeddings and logits.
     """
     lengths = lengths.double()
     parameters = sum(p.numel() for p in model.encoder.parameters())
@@ -241,9 +231,9 @@ def more_specials(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int
 def build_transformer(
     config: TransformerConfig, needs: Needs, words: int, tokens: SpecialTokens, head: bool
 ) -> Transformer:
-    """A new network, from scratch or continued from `init_from`, with a masked-language-model head if asked for.
+    """A new network, from scratch or continued from `init_from`.
 
-    Raises ValueError where the published model cannot take the vocabulary or the positions.
+    Raises ValueError if the published model cannot take the vocabulary or the positions.
     """
     rows = max((words - 1, *more_specials(config, tokens))) + 1
     if rows > words < tokens.vocab_size:
@@ -286,12 +276,11 @@ def build_transformer(
 def initialise_for_width(model: Any, pooling: str) -> None:
     """Draw the weights anew so that a narrow model learns to compare sentences in little training.
 
-    BERT's 0.02 is made for a width of 768: in a narrow model it leaves what attention brings from other tokens at a few
-    percent of a state. Hence 1/√(inputs) in the layers. Queries and keys start equal, so that attention begins by
-    matching like with like: which sentences share their words is a product of both sides, whose gradient vanishes at a
-    start where neither is known. Words have the first dimensions, positions and types the last eighth, which the first
-    layer's queries and keys do not read: the same words match wherever they stand. With BERT's own initialisation a
-    two-layer model stayed at chance on MSPP.
+    BERT's 0.02 is made for a width of 768: in a narrow model attention contributes a few percent of a state. Hence
+    1/√(inputs) in the layers. Queries and keys start equal, so that like attends to like: which sentences share words
+    is a product of both sides, whose gradient vanishes if neither is known. Words have the first dimensions, positions
+    and types the last eighth, which the first layer's queries and keys do not read: words match wherever they stand.
+    With BERT's own initialisation a two-layer model stayed at chance on MSPP.
 
     If one token stands for a text, queries and keys are drawn separately: equal ones would have it attend to itself.
     Cross-Thought then stayed at chance on words that another sequence shows, and learned them in 100 steps without.
@@ -320,10 +309,7 @@ def silence_layers(model: Any) -> None:
 
 
 def start_from_frequencies(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
-    """Set the bias of a new language-model head to the log-frequencies of the tokens in `ids`.
-
-    This saves hundreds of steps.
-    """
+    """Set the bias of a new language-model head to log-frequencies of tokens in `ids`: it saves hundreds of steps."""
     size = network.words.num_embeddings
     counts = np.bincount(ids[ids < size], minlength=size) + 1.0
     with torch.no_grad():

@@ -8,21 +8,16 @@ _DRAWN = 2**22
 
 
 def interval(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
-    """Lower and upper end of the percentile bootstrap's interval of the mean of `values`, one per query.
-
-    See `intervals`. For one query both ends are its value.
-    """
+    """The interval of the mean of `values`, one per query: see `intervals`. For one query both ends are its value."""
     ((low, high),) = intervals(np.asarray(values, np.float64)[:, None], level, draws, seed)
     return float(low), float(high)
 
 
 def intervals(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> NDArray[np.float64]:
-    """The interval of each column of values (queries, columns): lower and upper ends (columns, 2).
+    """Percentile bootstrap intervals of the means of columns (queries, columns): lower and upper ends (columns, 2).
 
-    Each of the `draws` samples has as many queries, drawn with replacement; all columns share the samples.
-
-    Raises:
-        ValueError: for no queries, or a value that is not finite.
+    Each of the `draws` samples has as many queries, drawn with replacement; all columns share the samples. ValueError
+    for no queries, or a value that is not finite.
     """
     table = np.asarray(values, np.float64)
     queries = len(table)

@@ -21,11 +21,10 @@ def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapp
 
     Args:
         ranked: the ranked items of each query, best first, nothing twice.
-        relevant: the relevance of items to each query; items that are missing, or have 0 or less, are not relevant.
+        relevant: the relevance of items to each query; missing items, and those of 0 or less, are not relevant.
 
-    Raises:
-        ValueError: for different numbers of queries, and for a query without relevant items: both measures are
-            undefined for it.
+        Raises: ValueError: for different numbers of queries, and for a query without relevant items, whose metrics are
+        undefined.
     """
     if len(ranked) != len(relevant):
         raise ValueError(f"{len(ranked)} rankings of {len(relevant)} queries")

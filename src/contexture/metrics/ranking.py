@@ -27,18 +27,12 @@ METRICS = ["p_at_1", "map", "mrr"]
 
 
 def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
-    """Precision at 1, average precision and reciprocal rank of every question.
+    """Precision at 1, average precision and reciprocal rank of every question, from `contexture.metrics.scores`.
 
-    Args:
-        scores: see `contexture.metrics.scores`; the rows in any order.
+    Returns one row per question and run, sorted: variant, seed, split, protocol, question_id, p_at_1, map, mrr (0..1).
 
-    Returns:
-        One row per question and run, sorted: variant, seed, split, protocol, question_id, p_at_1, map, mrr
-        (each 0..1). No rows for no scores.
-
-    Raises:
-        ValueError: naming variant and question, for scores that `check_scores` rejects and for a question
-            without a positive candidate (its metrics are undefined; clean the split first).
+    Raises ValueError, naming variant and question, for scores that `check_scores` rejects and for a question without a
+    positive candidate (its metrics are undefined; clean the split first).
     """
     rankings = _rankings(scores, QUESTION)
     values = [(*question, *_metrics_of(labels)) for question, labels in rankings.items()]
@@ -48,14 +42,8 @@ def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
 def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index: ArrayLike) -> float:
     """MAP (0..1) of candidates in any order; fine-tuning stops early on it.
 
-    Args:
-        scores: [n] finite, higher is better.
-        labels: [n] 0 or 1.
-        question_index: [n] numbers or names; candidates of the same question are ranked against each other.
-
-    Raises:
-        ValueError: for no candidates, different lengths, scores that `check_scores` rejects, or a question without a
-            positive candidate.
+    Scores [n] are higher for better candidates, labels [n] 0 or 1; candidates with the same `question_index` [n] are
+    ranked against each other. Raises ValueError for no candidates, different lengths, and as `question_metrics`.
     """
     # as arrays: pandas would align series by their index
     columns = {"question_id": question_index, "label": labels, "score": scores}

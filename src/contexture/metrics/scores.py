@@ -17,10 +17,10 @@ QUESTION = [*RUN, "question_id"]
 
 
 def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> None:
-    """Raise ValueError, naming the question, unless `scores` can be ranked; `question` identifies a ranked list.
+    """Raise ValueError, naming the list, unless `scores` can be ranked; the columns `question` identify a list.
 
-    Rejected: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate
-    that occurs twice in one list.
+    Rejected: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate that
+    occurs twice in one list.
     """
     candidate = [*question, "candidate_id"]
     expected = [*candidate, "label", "score"]
@@ -41,16 +41,10 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
 
 
 def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str) -> list[dict[str, Any]]:
-    """Average the metrics of questions: one record per run and metric.
+    """Average metrics over the questions of each run: one record per run and metric.
 
-    Args:
-        table: one row per question: the columns `RUN`, and one for each of the metrics.
-        metrics: the columns to average.
-        task: such as "retrieval".
-        data: such as "squad".
-
-    Returns:
-        Records with the keys variant, seed, task, data, protocol, split, metric, value.
+    `table`: one row per question, the columns `RUN`, and one for each of the metrics. Returns records with the keys
+    variant, seed, task, data, protocol, split, metric, value.
     """
     means = table.groupby(RUN, sort=True)[list(metrics)].mean().reset_index()
     return [

@@ -35,10 +35,7 @@ states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state
 
 
 def write_card(folder: Path, facts: Mapping[str, str], usage: str = "") -> None:
-    """Write the card of a whole encoder in `folder`, which may be the unfinished one.
-
-    `facts` say how it was trained; `usage` is Markdown on how to use a fine-tuned model.
-    """
+    """Write the card of a whole encoder in `folder`, which may be the unfinished one; `usage` is Markdown."""
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
     settings = saved(folder)
     dimension = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["dimension"]

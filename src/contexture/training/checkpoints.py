@@ -49,10 +49,7 @@ def remove_checkpoint(folder: Path) -> None:
 
 
 def load_checkpoint(module: ScheduledObjectives, folder: Path) -> bool:
-    """Continue `module` from the checkpoint in `folder`; false if there is none.
-
-    Raises ValueError, with its folder, for a damaged checkpoint.
-    """
+    """Continue `module` from the checkpoint in `folder`; false if there is none, ValueError if it is damaged."""
     # The old one is left if the run was killed between the two renames.
     kept = [folder / name for name in (NAME, f"{NAME}{OLD}") if (folder / name).exists()]
     if not kept:

@@ -24,14 +24,7 @@ _worker: dict[str, Any] = {}
 
 @dataclass(frozen=True)
 class Job:
-    """A training, or something else, that a worker can do.
-
-    Attributes:
-        name: for others that wait for it.
-        function: of a module, so that another process finds it.
-        arguments: of the function.
-        after: a job that must be done first.
-    """
+    """A function of a module with its arguments; `after`: the name of a job that must be done first."""
 
     name: str
     function: Callable[..., Any]
@@ -46,9 +39,7 @@ def run_jobs(
     around: Callable[[Job], Any],
     report: Callable[[float], None] = lambda done: None,
 ) -> list[Any]:
-    """Do all jobs in parallel, or, with one process, in this one. The first error ends those that wait.
-
-    Returns the results of the jobs' functions, in the order of the jobs.
+    """Do all jobs, in parallel or in this process, and return their results. The first error ends those that wait.
 
     Args:
         jobs: each behind the job that it waits for.
@@ -129,10 +120,7 @@ def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor,
 
 
 def prepare_workers(processes: int, threads: int) -> None:
-    """Start the workers of later jobs, which import the training code while this process does something else.
-
-    One worker first, because new imports are compiled once, not by all workers at the same time.
-    """
+    """Start the workers of later jobs, one first, because new imports are compiled once, not by all of them."""
     if processes > 1:
         with workers(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))

@@ -60,54 +60,37 @@ def launch(
     """Train into `folder`, which appears when all is done; on several devices in a process for each.
 
     Of the processes that `torch.distributed.run` started, here or by hand on each of several machines, the first makes
-    the folder. A finished folder of the same identity is kept: then False.
+    the folder, which all see. A finished folder of the same identity is kept: then False.
 
     Args:
-        folder: all processes see it.
-        identity: all that the weights depend on; called once.
+        folder: of the model.
+        identity: returns all that the weights depend on.
         devices: of all machines.
         train: trains in a work folder; each process calls it.
         arguments: of the entry point for the same training, without the folder; several devices need them.
     """
-    if started_together():
-        return _one_of_many(folder, identity, devices, train)
+    word = Word(devices) if started_together() else None
+    if word and word.rank:
+        if begins := word.wait() == BEGIN:
+            train(folder.with_name(folder.name + UNFINISHED))
+        return begins
     wanted = identity()
-    if _kept(folder, wanted):
+    if finished(folder, wanted):
+        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
+        if word:
+            word.give(KEPT)
         return False
-    if devices > 1:
+    if devices > 1 and not word:
         if arguments is None:
             raise ValueError("several devices are started by `contexture train`")
         check_devices(devices)
         run_distributed([*arguments, "--output", str(folder)], devices)
         return True
     with work_folder(folder, wanted) as work:
+        if word:
+            word.give(BEGIN)
         train(work)
     return True
-
-
-def _one_of_many(
-    folder: Path, identity: Callable[[], dict[str, Any]], devices: int, train: Callable[[Path], object]
-) -> bool:
-    word = Word(devices)
-    if word.rank:
-        if begins := word.wait() == BEGIN:
-            train(folder.with_name(folder.name + UNFINISHED))
-        return begins
-    wanted = identity()
-    if _kept(folder, wanted):
-        word.give(KEPT)
-        return False
-    with work_folder(folder, wanted) as work:
-        word.give(BEGIN)
-        train(work)
-    return True
-
-
-def _kept(folder: Path, identity: dict[str, Any]) -> bool:
-    kept = finished(folder, identity)
-    if kept:
-        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
-    return kept
 
 
 def check_devices(devices: int) -> None:
@@ -181,10 +164,7 @@ def run_distributed(arguments: list[str], processes: int) -> None:
 
 
 def end_with_starter() -> None:
-    """From now on this process ends when the one that started the run is gone, even if that was killed.
-
-    The next run must not share its folder.
-    """
+    """From now on this process ends when its starter is gone, even if that was killed."""
     if starter := os.environ.get(STARTER):
         threading.Thread(target=_watch, args=(int(starter),), daemon=True).start()
 

@@ -117,10 +117,7 @@ class ScheduledObjectives(pl.LightningModule):
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
     ) -> None:
-        """Scale gradients down to `clip_norm`: that of all parameters together, or of each.
-
-        Not left to Lightning, which refuses to do so with fused optimizers under bfloat16.
-        """
+        """Scale gradients down to `clip_norm`; Lightning refuses this for fused optimizers under bfloat16."""
         parameters = list(self.parameters())
         for group in [parameters] if self.optimizer_config.clip == "all" else [[p] for p in parameters]:
             torch.nn.utils.clip_grad_norm_(group, self.optimizer_config.clip_norm)

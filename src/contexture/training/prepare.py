@@ -27,13 +27,7 @@ FREQUENCY_SAMPLE = 10_000
 
 @dataclass(frozen=True)
 class Files:
-    """The files that a run reads.
-
-    Attributes:
-        examples: folder of each kind of examples, by its name (`StreamConfig.examples`).
-        vocabulary: folder of the tokenizer.
-        start: folder of the encoder that is continued, if any.
-    """
+    """The files that a run reads: folders of examples by their kind, of the tokenizer, and of a continued encoder."""
 
     examples: Mapping[str, Path]
     vocabulary: Path
@@ -42,14 +36,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is trained, and on what.
-
-    Attributes:
-        encoder: with the weights to begin with.
-        objectives: by name; none if the text gives nothing to train on.
-        stages: of each stage of the schedule, the streams that it reads, by name.
-        passes: forward passes of an optimizer step.
-    """
+    """What is trained, and the streams of each stage by name; no objectives if the text gives nothing to train on."""
 
     encoder: Encoder
     objectives: dict[str, Objective]
@@ -63,10 +50,7 @@ class Prepared:
 
 
 def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prepared:
-    """New weights, or those of `files.start`, and the streams that the run's objectives read.
-
-    Raises ValueError if an encoder that is continued does not fit the run.
-    """
+    """New weights, or those of `files.start` (ValueError if they do not fit), and the streams of the objectives."""
     torch.manual_seed(mix(seed, 0))
     head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.names)
     vocabulary = Vocabulary.load(files.vocabulary)
@@ -94,9 +78,8 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
 def required_rows(config: Pretraining) -> Needs:
     """Positions and token types that the tables of the run's new encoder need, in addition to its lengths.
 
-    All streams of the system count, because other runs may continue the encoder. Published weights that the run does
-    not train need positions for `lengths` alone: their table has a fixed size, and a run that continues them checks it
-    against its streams.
+    All streams of the system count, because other runs may continue the encoder. Untrained published weights, whose
+    table has a fixed size, need positions for `lengths` alone: a run that continues them checks it against its streams.
     """
     needs = needs_of(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
@@ -106,10 +89,7 @@ def required_rows(config: Pretraining) -> Needs:
 def open_stages(
     config: Pretraining, seed: int, files: Files, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
-    """The streams that each stage of a run reads, and the forward passes of an optimizer step.
-
-    Stages that read a stream with the same settings share it.
-    """
+    """The streams of each stage, shared if their settings are equal, and the forward passes of an optimizer step."""
     pretrain, active = config.settings, {name: config.streams[name] for name in config.active}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}

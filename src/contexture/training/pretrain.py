@@ -29,11 +29,7 @@ SHOWN = "shown.json"
 
 
 def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None:
-    """Train a run and write encoder, heads, curves and the summary to `folder`.
-
-    It begins with the encoder in `files.start`, or with a new one, or with the checkpoint in `folder`. Deterministic in
-    (config, seed, files).
-    """
+    """Train a run from its checkpoint or start, and write all to `folder`. Deterministic in (config, seed, files)."""
     rank = own_rank()
     prepared = prepare(config, seed, files, rank)
     steps = train(config, seed, prepared, folder, rank) if prepared.objectives else 0

@@ -18,8 +18,7 @@ SPENT = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "spent/sec
 class Recorder(pl.Callback):
     """Every few steps, and after the last, log the losses, `train/tokens_per_second` and `train/tflops` of this rank.
 
-    Padding is not computed, hence not counted. `spent/…` is the total of the run on all devices, steps before a
-    resumption included; time is that of training alone.
+    Padding is not counted. `spent/…` is the total of the run on all devices; time is that of training alone.
     """
 
     def __init__(self, folder: Path, every: int) -> None:

@@ -67,7 +67,7 @@ def fit(
 ) -> None:
     """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`.
 
-    `workers` processes prepare batches; None: `GPU_WORKERS` for a GPU, none for a CPU, which would be slowed down.
+    `workers` prepare batches; None: `GPU_WORKERS` for a GPU, none for a CPU, which they would slow down.
     """
     csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
     allow_tf32()
