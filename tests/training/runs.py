@@ -34,24 +34,15 @@ def launch(
     """Pre-train into `folder`; whether there was something to train."""
     file = folder.with_name(f"{folder.name}.json")
     file.write_text(json.dumps(config.plain()))
-    told = pretrain_arguments(file, run, seed, examples, vocabulary, start)
-    return launch_pretraining(
-        config.pretraining(run), seed, files_of(config, examples, vocabulary, start), folder, told
-    )
+    arguments = pretrain_arguments(file, run, seed, examples, vocabulary, start)
+    files = files_of(config, examples, vocabulary, start)
+    return launch_pretraining(config.pretraining(run), seed, files, folder, arguments)
 
 
-def train(
-    config: SystemConfig,
-    run: str,
-    examples: Path,
-    vocabulary: Path,
-    folder: Path,
-    seed: int = 0,
-    start: Path | None = None,
-) -> dict[str, torch.Tensor]:
-    """Pre-train into `folder`; the weights."""
-    launch(config, run, examples, vocabulary, folder, seed, start)
-    return weights(folder)
+def train(*arguments: Any, **options: Any) -> dict[str, torch.Tensor]:
+    """As `launch`; returns the weights."""
+    launch(*arguments, **options)
+    return weights(arguments[4])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from contexture.training import budget
 from contexture.training.curves import read_curves
 from contexture.training.prepare import Prepared, prepare
 from contexture.training.pretrain import summary_of
-from tests.training.runs import Training, assert_same, train
+from tests.training.runs import Training, assert_same
 from tests.training.toys import mixed
 
 MIXTURE = {"mlm": 1, "mspp": 1, "in_batch_negatives": 0.5}
@@ -140,9 +140,8 @@ def test_what_costs_nothing_cannot_be_paid_for(training: Training, monkeypatch: 
 def test_all_devices_take_the_same_steps(unit: str, training: Training) -> None:
     """Though each has rows of other lengths, and a clock of its own."""
     amount = 4 * tokens_by_hand(training) if unit == "tokens" else 1e-9
-    found = {}
+    steps = {}
     for devices in (1, 2):
-        folder = training.folder / str(devices)
-        train(told([stage(unit, amount)], devices=devices), "run", training, folder)
-        found[devices] = summary_of(folder)["steps"]
-    assert found == ({1: 4, 2: 4} if unit == "tokens" else {1: 1, 2: 1})
+        training.launch(told([stage(unit, amount)], devices=devices), "run", str(devices))
+        steps[devices] = summary_of(training.folder / str(devices))["steps"]
+    assert steps == ({1: 4, 2: 4} if unit == "tokens" else {1: 1, 2: 1})

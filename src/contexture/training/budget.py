@@ -10,8 +10,7 @@ import torch
 
 from contexture.encoders.base import to_device
 from contexture.encoders.layout import row_lengths
-from contexture.streams.base import Stream
-from contexture.training.config import Budget, Precision, Pretraining, PretrainRun, Stage
+from contexture.training.config import Pretraining, PretrainRun, Stage
 from contexture.training.precision import allow_tf32, synchronize
 from contexture.training.prepare import Prepared
 from contexture.training.ranks import decided
@@ -32,15 +31,7 @@ def resolved(config: Pretraining, prepared: Prepared, folder: Path, rank: int = 
     if all(stage.budget is None for stage in schedule):
         return config.recipe
 
-    def count_steps() -> list[int | None]:
-        return [
-            stage.steps
-            if stage.budget is None
-            else _steps(stage, stage.budget, config.stream_of, streams, prepared, config.settings.precision)
-            for stage, streams in zip(schedule, prepared.stages, strict=True)
-        ]
-
-    known = decided(folder / STEPS_FILE, rank, count_steps)
+    known = decided(folder / STEPS_FILE, rank, lambda: [_steps(config, prepared, n) for n in range(len(schedule))])
     stages = [replace(stage, steps=steps, budget=None) for stage, steps in zip(schedule, known, strict=True)]
     return replace(config.recipe, schedule=stages)
 
@@ -59,14 +50,11 @@ def cost(batch: Mapping[str, Any], weights: Mapping[str, float], stream_of: Mapp
     return tokens, flops
 
 
-def _steps(
-    stage: Stage,
-    budget: Budget,
-    stream_of: Mapping[str, str],
-    streams: Mapping[str, Stream],
-    prepared: Prepared,
-    precision: Precision,
-) -> int:
+def _steps(config: Pretraining, prepared: Prepared, number: int) -> int | None:
+    stage, streams = config.recipe.schedule[number], prepared.stages[number]
+    budget = stage.budget
+    if budget is None:
+        return stage.steps
     ranks = max(stream.steps.ranks for stream in streams.values())
     batches = [
         {name: stream.batch(step, part, rank) for name, stream in streams.items() if part == 0 or stream.splits}
@@ -75,20 +63,19 @@ def _steps(
         for rank in range(1 if budget.unit == "seconds" else ranks)
     ]
     if budget.unit == "seconds":
-        spent = _seconds(batches, stage, stream_of, prepared, precision)
+        spent = _seconds(batches, stage, config, prepared)
     else:
-        costs = [cost(batch, stage.weights, stream_of, prepared) for batch in batches]
+        costs = [cost(batch, stage.weights, config.stream_of, prepared) for batch in batches]
         spent = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
     if not spent:
         raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: give it steps")
     return max(1, round(budget.amount / (spent / TRIED_STEPS)))
 
 
-def _seconds(
-    batches: list[Any], stage: Stage, stream_of: Mapping[str, str], prepared: Prepared, precision: Precision
-) -> float:
+def _seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: Prepared) -> float:
     """Seconds of forward and backward passes over the batches; the first ones warm up."""
     allow_tf32()
+    stream_of, rounded = config.stream_of, config.settings.precision == "bf16"
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     modules = (prepared.encoder, *prepared.objectives.values())
     for module in modules:
@@ -99,7 +86,7 @@ def _seconds(
             synchronize(device)
             began = time.perf_counter()
         losses = []
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=rounded):
             for name in stage.weights:
                 if stream_of[name] in batch:
                     generator = torch.Generator(device).manual_seed(number)

@@ -107,7 +107,7 @@ def open_stages(
             if key == (name, settings):
                 return stream
         steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
-        stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
+        stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
         opened.append(((name, settings), stream))
         return stream
 

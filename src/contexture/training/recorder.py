@@ -23,6 +23,7 @@ class Recorder(pl.Callback):
 
     def __init__(self, folder: Path, every: int) -> None:
         self.folder, self.every = folder, every
+        self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
