@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from torch.distributed import TCPStore
 
-from contexture.training.ranks import Word
+from contexture.training.ranks import Channel
 
 
 @pytest.fixture
@@ -19,23 +19,23 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def test_a_word_of_the_first_process_comes_to_the_others(told: pytest.MonkeyPatch) -> None:
-    first = Word(2)
+    first = Channel(2)
     told.setenv("RANK", "1")
-    other = Word(2)
+    other = Channel(2)
     assert (first.rank, other.rank) == (0, 1)
-    first.give("begin")
+    first.send("begin")
     assert other.wait() == "begin"
 
 
 def test_a_second_attempt_does_not_hear_the_first(told: pytest.MonkeyPatch) -> None:
-    first = Word(2)
-    first.give("kept")
+    first = Channel(2)
+    first.send("kept")
     told.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    again = Word(2)
-    again.give("begin")
+    again = Channel(2)
+    again.send("begin")
     assert again.wait() == "begin" and first.wait() == "kept"
 
 
 def test_another_number_of_processes_is_refused(told: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="devices is 8, but 2 processes were started: nodes × processes a node must"):
-        Word(8)
+        Channel(8)

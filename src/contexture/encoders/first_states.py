@@ -29,11 +29,11 @@ def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tenso
 
 def spared(model: Any, count: int, lengths: Tensor) -> Tensor:
     """Forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
-    last, others = model.encoder.layer[-1], lengths.double() - count
+    last, rest = model.encoder.layer[-1], lengths.double() - count
     attention = last.attention
     idle = [attention.self.query, attention.output, last.intermediate, last.output]
     parameters = sum(p.numel() for module in idle for p in module.parameters())
-    flops: Tensor = 6 * parameters * others.sum() + 12 * model.config.hidden_size * (others * lengths).sum()
+    flops: Tensor = 6 * parameters * rest.sum() + 12 * model.config.hidden_size * (rest * lengths).sum()
     return flops
 
 

@@ -144,12 +144,12 @@ class Transformer(Network):
             longest = int(lengths[chunk].max())
             part = {name: values[chunk_rows, :longest] for name, values in inputs.items()}
             if prefix is not None and prefix.shape[1]:
-                part = self._behind(prefix[chunk_rows], **part)
+                part = self._with_prefix(prefix[chunk_rows], **part)
             states = self._reader(part)(**part).last_hidden_state[:, -longest:]
             parts.append(nn.functional.pad(states, (0, 0, 0, width - longest)))
         return torch.cat(parts)[order.argsort()]
 
-    def _behind(
+    def _with_prefix(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
     ) -> Batch:
         """Tokens behind a prefix (B, N, H), from which the position and type that the library adds are subtracted."""
@@ -334,25 +334,24 @@ def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, 
 
 def resize_token_types(model: Any, types: int) -> None:
     """Grow the token-type table to `types` rows, which start as copies of row 0, the type of all published tokens."""
-    embeddings = model.base_model.embeddings
-    old = embeddings.token_type_embeddings
-    if old.num_embeddings < types:
-        new = nn.Embedding(types, old.embedding_dim, device=old.weight.device, dtype=old.weight.dtype)
-        with torch.no_grad():
-            new.weight.copy_(old.weight[:1].expand(types, -1))
-            new.weight[: old.num_embeddings] = old.weight
-        embeddings.token_type_embeddings = new
-        model.config.type_vocab_size = types
+    rows = torch.arange(types)
+    rows[model.base_model.embeddings.token_type_embeddings.num_embeddings :] = 0
+    _grow(model, "token_type_embeddings", "type_vocab_size", rows)
 
 
 def resize_positions(model: Any, first: int, positions: int) -> None:
     """Grow the table of positions, which begin at row `first`, with repeated copies of them (Longformer, section 5)."""
-    embeddings = model.base_model.embeddings
-    old, needed = embeddings.position_embeddings, first + positions
-    if old.num_embeddings < needed:
-        rows = torch.arange(needed)
-        rows[first:] = first + (rows[first:] - first) % (old.num_embeddings - first)
-        new = nn.Embedding(needed, old.embedding_dim, old.padding_idx)
-        new.weight = nn.Parameter(old.weight.detach()[rows])
-        embeddings.position_embeddings = new
-        model.config.max_position_embeddings = needed
+    known = model.base_model.embeddings.position_embeddings.num_embeddings - first
+    rows = torch.arange(first + positions)
+    rows[first:] = first + (rows[first:] - first) % known
+    _grow(model, "position_embeddings", "max_position_embeddings", rows)
+
+
+def _grow(model: Any, table: str, setting: str, rows: Tensor) -> None:
+    """Replace a table of embeddings by these of its rows, unless it has as many."""
+    old = getattr(model.base_model.embeddings, table)
+    if old.num_embeddings < len(rows):
+        new = nn.Embedding(len(rows), old.embedding_dim, old.padding_idx)
+        new.weight = nn.Parameter(old.weight.detach()[rows.to(old.weight.device)])
+        setattr(model.base_model.embeddings, table, new)
+        setattr(model.config, setting, len(rows))

@@ -63,13 +63,13 @@ def _steps(config: Pretraining, prepared: Prepared, number: int) -> int | None:
         for rank in range(1 if budget.unit == "seconds" else ranks)
     ]
     if budget.unit == "seconds":
-        spent = _seconds(batches, stage, config, prepared)
+        total = _seconds(batches, stage, config, prepared)
     else:
         costs = [cost(batch, stage.weights, config.stream_of, prepared) for batch in batches]
-        spent = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
-    if not spent:
+        total = float(sum(tokens if budget.unit == "tokens" else flops for tokens, flops in costs))
+    if not total:
         raise ValueError(f"a step of {sorted(stage.weights)} costs no {budget.unit}: give it steps")
-    return max(1, round(budget.amount / (spent / TRIED_STEPS)))
+    return max(1, round(budget.amount / (total / TRIED_STEPS)))
 
 
 def _seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: Prepared) -> float:
@@ -96,7 +96,7 @@ def _seconds(batches: list[Any], stage: Stage, config: Pretraining, prepared: Pr
         if losses:
             torch.stack(losses).sum().backward()  # type: ignore[no-untyped-call]
     synchronize(device)
-    spent = (time.perf_counter() - began) * len(batches) / (len(batches) - len(batches) // 2)
+    seconds = (time.perf_counter() - began) * len(batches) / (len(batches) - len(batches) // 2)
     for module in modules:
         module.zero_grad(set_to_none=True)
-    return spent
+    return seconds

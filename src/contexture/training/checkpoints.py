@@ -17,13 +17,13 @@ NAME = "checkpoint"
 class Checkpoints(pl.Callback):
     """Write a checkpoint every few steps; the last one stays until the new one is whole."""
 
-    def __init__(self, folder: Path, every: int) -> None:
-        self.folder, self.every = folder, every
+    def __init__(self, folder: Path, interval: int) -> None:
+        self.folder, self.interval = folder, interval
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """After an optimizer step whose number is a multiple of `every`."""
+        """After an optimizer step whose number is a multiple of `interval`."""
         assert isinstance(module, ScheduledObjectives)
-        due = module.step % self.every == 0 and module.step < module.steps
+        due = module.step % self.interval == 0 and module.step < module.steps
         if trainer.is_global_zero and stepped(trainer) and due:
             save_checkpoint(module, trainer.optimizers[0], self.folder)
 

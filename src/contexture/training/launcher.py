@@ -27,7 +27,7 @@ from contexture.training.card import pretraining_facts, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files
 from contexture.training.pretrain import pretrain
-from contexture.training.ranks import Word, own_rank, started_together
+from contexture.training.ranks import Channel, own_rank, started_together
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
@@ -69,26 +69,26 @@ def launch(
         train: trains in a work folder; each process calls it.
         arguments: of the entry point for the same training, without the folder; several devices need them.
     """
-    word = Word(devices) if started_together() else None
-    if word and word.rank:
-        if begins := word.wait() == BEGIN:
+    channel = Channel(devices) if started_together() else None
+    if channel and channel.rank:
+        if begins := channel.wait() == BEGIN:
             train(folder.with_name(folder.name + UNFINISHED))
         return begins
     wanted = identity()
     if finished(folder, wanted):
         LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
-        if word:
-            word.give(KEPT)
+        if channel:
+            channel.send(KEPT)
         return False
-    if devices > 1 and not word:
+    if devices > 1 and not channel:
         if arguments is None:
             raise ValueError("several devices are started by `contexture train`")
         check_devices(devices)
         run_distributed([*arguments, "--output", str(folder)], devices)
         return True
     with work_folder(folder, wanted) as work:
-        if word:
-            word.give(BEGIN)
+        if channel:
+            channel.send(BEGIN)
         train(work)
     return True
 

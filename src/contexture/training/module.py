@@ -130,12 +130,12 @@ class ScheduledObjectives(pl.LightningModule):
             optimizer.load_state_dict(self.optimizer_state)
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", config.learning_rate)
-        before = self.first_step - 1
+        last_step = self.first_step - 1
         scheduler = (
-            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, before)
+            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, last_step)
             if config.schedule == "constant"
             else get_linear_schedule_with_warmup(  # type: ignore[no-untyped-call]
-                optimizer, config.warmup_steps, self.steps, before
+                optimizer, config.warmup_steps, self.steps, last_step
             )
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

@@ -40,8 +40,8 @@ def decided(file: Path, rank: int, decide: Callable[[], Any]) -> Any:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-class Word:
-    """A word that the first process gives to the others, before they train and are connected otherwise."""
+class Channel:
+    """From the first process to the others, before they train and are connected otherwise."""
 
     def __init__(self, ranks: int) -> None:
         """Raises ValueError if the number of processes is another one."""
@@ -50,10 +50,10 @@ class Word:
             raise ValueError(
                 f"devices is {ranks}, but {started} processes were started: nodes × processes a node must be as many"
             )
-        # A restart after an error may find the word of the first attempt.
+        # A restart after an error may read what the first attempt sent.
         self.key = f"contexture/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
-    def give(self, word: str) -> None:
+    def send(self, word: str) -> None:
         """From the first process."""
         self.store.set(self.key, word)
 

@@ -21,8 +21,8 @@ class Recorder(pl.Callback):
     Padding is not counted. `spent/…` is the total of the run on all devices; time is that of training alone.
     """
 
-    def __init__(self, folder: Path, every: int) -> None:
-        self.folder, self.every = folder, every
+    def __init__(self, folder: Path, interval: int) -> None:
+        self.folder, self.interval = folder, interval
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
@@ -58,7 +58,7 @@ class Recorder(pl.Callback):
         self._reset()
 
     def _records(self, step: int, module: ScheduledObjectives) -> bool:
-        return step % self.every == 0 or step == module.steps
+        return step % self.interval == 0 or step == module.steps
 
     def _reset(self) -> None:
         self.tokens = self.flops = torch.zeros((), dtype=torch.float64)

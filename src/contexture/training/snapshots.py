@@ -34,7 +34,7 @@ class Snapshots(pl.Callback):
         times = [time_of(snapshot) for snapshot in snapshots(self.folder.parent)]
         start = {"step": 0, "seconds": 0.0}
         self.last = max(
-            (taken for taken in times if taken["step"] <= module.step), key=itemgetter("step"), default=start
+            (moment for moment in times if moment["step"] <= module.step), key=itemgetter("step"), default=start
         )
         self.begun_at, self.since = module.step, time.perf_counter()
 
@@ -46,8 +46,8 @@ class Snapshots(pl.Callback):
             return
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        spent = time.perf_counter() - self.since
-        seconds = self.last["seconds"] + spent * (step - self.last["step"]) / (step - self.begun_at)
+        elapsed = time.perf_counter() - self.since
+        seconds = self.last["seconds"] + elapsed * (step - self.last["step"]) / (step - self.begun_at)
         snapshot = self.folder / f"{step:08d}"
         snapshot.parent.mkdir(exist_ok=True)
         with work_folder(snapshot) as work:
