@@ -1,6 +1,7 @@
 """Small encoders of every kind, a vocabulary of words and one of subwords, and texts for them."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -110,10 +111,11 @@ def sentences(*texts: list[int]) -> Sentences:
     return rows(*([text] for text in texts))
 
 
-def rows(*texts: list[list[int]]) -> Sentences:
-    """Texts of so many parts each."""
-    flat = [token for text in texts for part in text for token in part]
-    return Sentences(np.array(flat, np.int64), np.array([[len(part) for part in text] for text in texts], np.int64))
+def rows(*texts: Sequence[list[int] | None]) -> Sentences:
+    """Examples of parts; None is an empty slot."""
+    flat = [token for text in texts for part in text for token in part or ()]
+    lengths = [[-1 if part is None else len(part) for part in text] for text in texts]
+    return Sentences(np.array(flat, np.int64), np.array(lengths, np.int64))
 
 
 def contiguous(encoder: Encoder, *texts: list[int], documents: list[int] | None = None) -> dict[str, Any]:
