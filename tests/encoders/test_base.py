@@ -1,4 +1,4 @@
-"""The one interface of all encoders: vectors of a text, whatever stands beside it, by role or of none."""
+"""The one interface of all encoders: vectors of a text, independent of other texts, by role or of none."""
 
 from typing import Any
 
@@ -157,8 +157,8 @@ def test_states_and_logits_are_those_of_the_model() -> None:
     with torch.no_grad():
         whole = encoder.document.model(**batch, output_hidden_states=True)
         states = encoder.states(batch)
-        there = batch["attention_mask"].bool()
-        torch.testing.assert_close(states[there], whole.hidden_states[-1][there])
+        present = batch["attention_mask"].bool()
+        torch.testing.assert_close(states[present], whole.hidden_states[-1][present])
         torch.testing.assert_close(encoder.token_logits(states[0]), whole.logits[0])
     assert encoder.hidden_size == 8 == states.shape[2]
 
@@ -178,8 +178,8 @@ def test_others_than_transformers_have_no_states(kind: str) -> None:
 def test_flops_of_every_kind_of_batch() -> None:
     """A bag of words adds 4 numbers a word, forward and backward."""
     shared, separate = build("bag_of_words"), build("bag_of_words", shared=False)
-    texts, others = sentences([5, 6], [7]), sentences([5, 6, 7, 8], [9])
-    sides = {"query": shared.batch(texts, "query", 40), "document": shared.batch(others, "document", 40)}
+    texts, longer = sentences([5, 6], [7]), sentences([5, 6, 7, 8], [9])
+    sides = {"query": shared.batch(texts, "query", 40), "document": shared.batch(longer, "document", 40)}
     assert float(shared.flops(sides)) == float(separate.flops(sides)) == 2 * 4 * (3 + 5)
     both = contiguous(shared, [5, 6], [7])
     assert (float(shared.flops(both)), float(separate.flops(both))) == (2 * 4 * 3, 2 * 2 * 4 * 3)

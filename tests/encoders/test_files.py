@@ -35,31 +35,31 @@ def saved(kind: str, folder: Path, **changed: Any) -> Encoder:
 def test_what_is_loaded_is_what_was_saved(kind: str, shared: bool, tmp_path: Path) -> None:
     made = saved(kind, tmp_path / "made", shared=shared, plain="both")
     assert is_encoder(tmp_path / "made") and not is_encoder(tmp_path)
-    found = load_encoder(tmp_path / "made")
-    assert (found.query is found.document) == shared
-    assert (found.config, found.lengths, found.vocabulary.trained) == (made.config, LENGTHS, TRAINED)
-    assert not found.training
-    learns = [{name for name, p in one.named_parameters() if p.requires_grad} for one in (made, found)]
+    loaded = load_encoder(tmp_path / "made")
+    assert (loaded.query is loaded.document) == shared
+    assert (loaded.config, loaded.lengths, loaded.vocabulary.trained) == (made.config, LENGTHS, TRAINED)
+    assert not loaded.training
+    learns = [{name for name, p in encoder.named_parameters() if p.requires_grad} for encoder in (made, loaded)]
     assert learns[0] == learns[1]
-    assert sum(p.numel() for p in found.parameters()) == sum(p.numel() for p in made.parameters())
+    assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in made.parameters())
     expected = made.state_dict()
-    for name, tensor in found.state_dict().items():
+    for name, tensor in loaded.state_dict().items():
         torch.testing.assert_close(tensor, expected[name], atol=0, rtol=0)
     for role in (None, *ROLES):
-        np.testing.assert_array_equal(found.embed(SAID, role), made.embed(SAID, role))
+        np.testing.assert_array_equal(loaded.embed(SAID, role), made.embed(SAID, role))
 
 
 def test_an_encoder_is_known_by_its_folder_and_its_weights(tmp_path: Path) -> None:
     saved("gru", tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "copy")
     saved("gru", tmp_path / "other", seed=1)
-    one, copy, other = (load_encoder(tmp_path / name) for name in ("one", "copy", "other"))
-    assert [encoder.name for encoder in (one, copy, other)] == ["one", "copy", "other"]
-    assert one.identity == copy.identity == {"encoder": encoder_checksum(tmp_path / "one")}
-    assert one.identity != other.identity
+    first, copy, other = (load_encoder(tmp_path / name) for name in ("one", "copy", "other"))
+    assert [encoder.name for encoder in (first, copy, other)] == ["one", "copy", "other"]
+    assert first.identity == copy.identity == {"encoder": encoder_checksum(tmp_path / "one")}
+    assert first.identity != other.identity
     saved("gru", tmp_path / "plain", plain="query")
-    assert load_encoder(tmp_path / "plain").identity != one.identity  # the same weights make other vectors
-    json.dumps(one.identity)
+    assert load_encoder(tmp_path / "plain").identity != first.identity  # the same weights make other vectors
+    json.dumps(first.identity)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -67,7 +67,7 @@ def test_an_encoder_is_known_by_its_folder_and_its_weights(tmp_path: Path) -> No
 def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: bool, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     saved(kind, whole, shared=shared)
-    places = [""] if shared else ["query/", "document/"]
+    folders = [""] if shared else ["query/", "document/"]
     names = [WEIGHTS]
     names += {"transformer_cls": ["config.json", f"2_Dense/{WEIGHTS}"], "transformer_mean": ["config.json"]}.get(
         kind, []
@@ -75,7 +75,7 @@ def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: 
     if kind == "transformer_cross":
         names = [f"0_Transformer/{WEIGHTS}", "cross.safetensors"]
     files = [SETTINGS, "tokenizer.json", "tokenizer_config.json", "words.json"]
-    files += [f"{place}{name}" for place in places for name in names]
+    files += [f"{part}{name}" for part in folders for name in names]
     for number, name in enumerate(files):
         for damage in ("cut", "missing"):
             folder = tmp_path / f"{damage}{number}"
@@ -120,8 +120,8 @@ def test_a_head_is_kept_or_added(shared: bool, tmp_path: Path) -> None:
     assert not load_encoder(tmp_path / "with", head=False).document.has_head
     batch = text_layout(sentences([20, 21, 22]), added.specials, 10)
     with torch.no_grad():
-        for made, found in ((with_head, again), (without, added), (without, still)):
-            assert torch.equal(found.states(batch), made.states(batch))
+        for made, loaded in ((with_head, again), (without, added), (without, still)):
+            assert torch.equal(loaded.states(batch), made.states(batch))
         states = added.states(batch)[0]
         assert torch.equal(again.token_logits(states), with_head.token_logits(states))
         logits = added.token_logits(states)
@@ -140,9 +140,9 @@ def test_the_vocabulary_goes_along(tmp_path: Path) -> None:
     saved("gru", tmp_path / "words")
     saved("transformer_mean", tmp_path / "subwords", shared=False, vocabulary=subwords())
     for folder, expected in (("words", words()), ("subwords", subwords()), ("subwords/query", subwords())):
-        found = Vocabulary.load(tmp_path / folder)
-        assert (found.tokens, found.trained) == (expected.tokens, expected.trained)
-        assert found.tokenizer.to_str() == expected.tokenizer.to_str()
+        copy = Vocabulary.load(tmp_path / folder)
+        assert (copy.tokens, copy.trained) == (expected.tokens, expected.trained)
+        assert copy.tokenizer.to_str() == expected.tokenizer.to_str()
     assert not list(tmp_path.rglob("word_vectors.npy"))
 
 
@@ -199,10 +199,10 @@ def test_sentence_transformers_puts_several_special_tokens_before_a_text(
     texts = [*TEXT.split(), TEXT, "whales sing", TEXT * 3]
     ours = made.embed(texts)
     assert ours.shape == (len(texts), 16 * tokens)
-    found = theirs.encode(texts)
-    cosine = (ours * found).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(found, axis=1)
+    encoded = theirs.encode(texts)
+    cosine = (ours * encoded).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(encoded, axis=1)
     assert cosine.min() >= 0.9999
-    np.testing.assert_allclose(found, ours, atol=1e-5)
+    np.testing.assert_allclose(encoded, ours, atol=1e-5)
     again = load_encoder(tmp_path)
     assert again.vocabulary.tokenizer.to_str() == sea.tokenizer.to_str()
     np.testing.assert_array_equal(again.embed(texts), ours)

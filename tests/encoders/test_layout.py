@@ -180,3 +180,4 @@ def test_every_text_is_in_its_chunk(parts: int) -> None:
     batch, whole = {"chunks": chunks, "rows": positions}, text_layout(texts, SPECIALS, 16)
     assert len(chunks) > 1 and texts_of(batch) == rows_of(whole)
     assert row_lengths(batch)[positions].tolist() == row_lengths(whole).tolist()
+    assert row_lengths({"texts": batch}).tolist() == row_lengths(batch).tolist()

@@ -1,4 +1,4 @@
-"""Models of sentences: each against a route of its own, and how a name or folder is told."""
+"""Models of sentences, each against an independent computation, and their names and folders."""
 
 import json
 import sys
@@ -60,9 +60,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_average_of_words(words: Path) -> None:
     model = WordAverage(words)
     assert model.dimension == 2
-    found = model.embed(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
-    np.testing.assert_allclose(found, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
-    assert found.dtype == np.float32
+    vectors = model.embed(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
+    np.testing.assert_allclose(vectors, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
+    assert vectors.dtype == np.float32
     # Of two parts: the mean over the words of both, whatever the role.
     np.testing.assert_allclose(model.embed([("sing sing,", "whales!"), "sing"], "query"), [[7 / 3, 8 / 3], [3, 4]])
     assert model.embed([]).shape == (0, 2)
@@ -98,9 +98,9 @@ def test_combined_vectors_stand_side_by_side() -> None:
 def test_what_the_library_gives_is_kept(published: Path) -> None:
     model = SentenceTransformersModel(str(published))
     assert (model.name, model.dimension) == ("tiny-bert", 16)
-    found = model.embed(TEXTS)
-    np.testing.assert_allclose(found, model.model.encode(TEXTS, batch_size=1), atol=1e-6)
-    assert np.abs(np.linalg.norm(found, axis=1) - 1).min() > 0.01  # nothing was normalised
+    vectors = model.embed(TEXTS)
+    np.testing.assert_allclose(vectors, model.model.encode(TEXTS, batch_size=1), atol=1e-6)
+    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).min() > 0.01  # nothing was normalised
     assert model.embed([]).shape == (0, 16)
     np.testing.assert_array_equal(
         model.embed([("whales sing", "a gull waits")]), model.embed(["whales sing a gull waits"])
@@ -110,7 +110,7 @@ def test_what_the_library_gives_is_kept(published: Path) -> None:
     ids = load_tokenizer(published)[0].encode(TEXTS[1]).ids[:12]
     with torch.no_grad():
         mean = bert(torch.tensor([ids])).last_hidden_state[0].mean(0)
-    np.testing.assert_allclose(found[1], mean, atol=1e-5)
+    np.testing.assert_allclose(vectors[1], mean, atol=1e-5)
 
 
 def test_another_weight_or_length_is_another_model(published: Path) -> None:

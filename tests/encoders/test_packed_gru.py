@@ -22,10 +22,10 @@ def both(bidirectional: bool, with_start: bool) -> tuple[list[torch.Tensor], lis
     leaves = [*gru.parameters(), words, *([start] if start is not None else [])]
     ours = torch.autograd.grad((states * weights).sum() + (last * last_weights).sum(), leaves)
 
-    alone = [gru(words[i, :n, None], None if start is None else start[:, i : i + 1]) for i, n in enumerate(LENGTHS)]
-    padded = nn.utils.rnn.pad_sequence([s[:, 0] for s, _ in alone], batch_first=True)
+    single = [gru(words[i, :n, None], None if start is None else start[:, i : i + 1]) for i, n in enumerate(LENGTHS)]
+    padded = nn.utils.rnn.pad_sequence([s[:, 0] for s, _ in single], batch_first=True)
     expected = pack_padded_sequence(padded, LENGTHS, batch_first=True, enforce_sorted=False).data
-    expected_last = torch.cat([h for _, h in alone], dim=1)
+    expected_last = torch.cat([h for _, h in single], dim=1)
     slow = torch.autograd.grad((expected * weights).sum() + (expected_last * last_weights).sum(), leaves)
     return [states, last, *ours], [expected, expected_last, *slow]
 
@@ -33,8 +33,8 @@ def both(bidirectional: bool, with_start: bool) -> tuple[list[torch.Tensor], lis
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("with_start", [False, True])
 def test_it_computes_what_pytorch_computes_for_each_sentence_alone(bidirectional: bool, with_start: bool) -> None:
-    for one, other in zip(*both(bidirectional, with_start), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+    for ours, expected in zip(*both(bidirectional, with_start), strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_the_last_states_alone_have_a_gradient_and_so_have_the_states_alone() -> None:
@@ -56,5 +56,5 @@ def test_the_gpu_gives_the_same() -> None:
     packed = pack_padded_sequence(torch.randn(5, 7, 4), LENGTHS, batch_first=True, enforce_sorted=False)
     on_cpu = run_gru(gru, packed)
     on_gpu = run_gru(gru.cuda(), packed.to("cuda"))
-    for one, other in zip(on_cpu, on_gpu, strict=True):
-        torch.testing.assert_close(one, other.cpu(), rtol=1e-3, atol=1e-4)
+    for ours, expected in zip(on_cpu, on_gpu, strict=True):
+        torch.testing.assert_close(ours, expected.cpu(), rtol=1e-3, atol=1e-4)

@@ -77,10 +77,10 @@ def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products() -> None:
         expected = encoder.states(batch)
         assert config._attn_implementation == "sdpa"
         with torch.autocast("cpu", torch.bfloat16):
-            found = encoder.states(batch)
+            states = encoder.states(batch)
         assert config._attn_implementation == "eager"
-    there = batch["attention_mask"].bool()
-    torch.testing.assert_close(found[there].float(), expected[there], atol=0.1, rtol=0.05)
+    present = batch["attention_mask"].bool()
+    torch.testing.assert_close(states[present].float(), expected[present], atol=0.1, rtol=0.05)
     network_of(encoder).attention = "eager"  # as of models that have no fused one
     encoder.states(batch)
     assert config._attn_implementation == "eager"
@@ -98,12 +98,12 @@ def test_published_weights_compute_at_first_what_they_did_before(
     batch = inputs(first_position)
     one_type = batch | {"token_type_ids": torch.zeros_like(batch["input_ids"])}
     with torch.no_grad():
-        before = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
-        torch.testing.assert_close(encoder.states(one_type), before)
+        expected = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
+        torch.testing.assert_close(encoder.states(one_type), expected)
         if model.config.model_type == "roberta":  # all its types are copies of its only one
-            torch.testing.assert_close(encoder.states(batch), before)
+            torch.testing.assert_close(encoder.states(batch), expected)
         if head:
-            torch.testing.assert_close(encoder.token_logits(before[0]), model(**one_type).logits[0])
+            torch.testing.assert_close(encoder.token_logits(expected[0]), model(**one_type).logits[0])
 
     save_encoder(encoder, tmp_path / "saved")
     loaded = load_encoder(tmp_path / "saved")
@@ -139,7 +139,7 @@ def test_a_prefix_stands_before_the_tokens_of_published_weights(
     prefix = torch.randn(len(batch["input_ids"]), 3, model.config.hidden_size)
     base = encoder.document.base
     with torch.no_grad():
-        found = encoder.states(batch, prefix)
+        prefixed = encoder.states(batch, prefix)
         for row, length in enumerate(batch["attention_mask"].sum(dim=1).tolist()):
             tokens = base.embeddings.word_embeddings(batch["input_ids"][row, :length])
             tokens = tokens + base.embeddings.position_embeddings(batch["position_ids"][row, :length])
@@ -147,7 +147,7 @@ def test_a_prefix_stands_before_the_tokens_of_published_weights(
             states = base.embeddings.LayerNorm(torch.cat([prefix[row], tokens]))[None]
             for layer in base.encoder.layer:
                 states = layer(states)
-            torch.testing.assert_close(found[row, :length], states[0, 3:], atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(prefixed[row, :length], states[0, 3:], atol=1e-5, rtol=1e-4)
 
 
 def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(tmp_path: Path) -> None:
@@ -179,8 +179,8 @@ def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to() -> None:
     config = TransformerConfig(hidden_size=64, heads=2, intermediate_size=64, initialization="static", dropout=0.0)
     network = network_of(build(config, head=False))
     batch = inputs(0)
-    there = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
-    states = network.base.embeddings(**there, token_type_ids=batch["token_type_ids"])
+    arguments = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
+    states = network.base.embeddings(**arguments, token_type_ids=batch["token_type_ids"])
     with torch.no_grad():
         torch.testing.assert_close(network(batch), states.mean(dim=1), atol=1e-4, rtol=1e-3)
 
@@ -233,11 +233,11 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed() -> 
     states = encoder.states(batch)
     hook.remove()
     assert states.shape == (8, 24, 8) and sum(computed) <= 1.1 * sum(lengths)
-    told = encoder.states(batch | {"lengths": lengths})
-    assert torch.equal(told, states)
+    with_lengths = encoder.states(batch | {"lengths": lengths})
+    assert torch.equal(with_lengths, states)
     for row, length in enumerate(lengths):
-        alone = encoder.states({name: one[row : row + 1, :length] for name, one in batch.items()})[0]
-        torch.testing.assert_close(states[row, :length], alone)
+        single = encoder.states({name: values[row : row + 1, :length] for name, values in batch.items()})[0]
+        torch.testing.assert_close(states[row, :length], single)
 
 
 def test_a_new_head_starts_from_the_frequencies_of_the_tokens() -> None:

@@ -80,9 +80,9 @@ def subwords(kind: str = "wordpiece") -> Vocabulary:
     """Subwords, trained on the same words."""
     folder = Path(_FOLDER.name) / kind
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(kind=kind, size=300), folder)  # type: ignore[arg-type]
-    found = Vocabulary.load(folder)
-    save_idf(folder, np.linspace(0.5, 3, found.tokens.vocab_size, dtype=np.float32))
-    return found
+    vocabulary = Vocabulary.load(folder)
+    save_idf(folder, np.linspace(0.5, 3, vocabulary.tokens.vocab_size, dtype=np.float32))
+    return vocabulary
 
 
 def config(kind: str, **changed: Any) -> Any:

@@ -112,15 +112,15 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseExcept
 
 def running(folder: Path) -> list[str]:
     """The command lines of processes that name a folder."""
-    found = []
+    commands = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # it has ended
             continue
         if str(folder) in command:
-            found.append(command)
-    return found
+            commands.append(command)
+    return commands
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:

@@ -32,11 +32,11 @@ def finished(training: Training) -> Path:
 
 
 def test_a_finished_run_is_kept(finished: Path, examples: Path, tokenizer: Path) -> None:
-    """Also where another run beside it changed, for none of whose settings it asks."""
+    """Even if another run changed, whose settings do not matter."""
     old = times(finished)
     assert not launch(two_towers(runs=RUNS), "run", examples, tokenizer, finished)
-    others = two_towers(runs=RUNS | {"none": schedule(2, mlm=1), "more": schedule(9, mlm=1)})
-    assert not launch(others, "run", examples, tokenizer, finished)
+    config = two_towers(runs=RUNS | {"none": schedule(2, mlm=1), "more": schedule(9, mlm=1)})
+    assert not launch(config, "run", examples, tokenizer, finished)
     assert times(finished) == old
     assert not list(finished.parent.glob(f"*{UNFINISHED}"))
 

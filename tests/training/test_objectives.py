@@ -93,17 +93,15 @@ def test_every_stream_is_read_by_an_objective(stream: str, examples: Path, token
     """And says where its classes are; two objectives that read it, and train one encoder, share it."""
     config = STREAMS[stream]
     assert callable(resolve(config.implementation)) and callable(resolve(config.tables))
-    every = {name: SMALLEST.get(name, "transformer") for name, one in SHARED.items() if stream in one.streams}
-    encoder = next(iter(every.values()))
-    readers = [name for name, kind in every.items() if kind == encoder]
+    encoders = {
+        name: SMALLEST.get(name, "transformer") for name, objective in SHARED.items() if stream in objective.streams
+    }
+    encoder = next(iter(encoders.values()))
+    readers = [name for name, kind in encoders.items() if kind == encoder]
     run = schedule(2, **dict.fromkeys(readers, 1)) | {"objectives": {name: {"stream": stream} for name in readers}}
-    told = configured(**run_of(readers[0], stream, encoder) | {
-        "pretrain": PRETRAIN | {"runs": {"all": run}, "optimizer": OPTIMIZER}
-    })  # fmt: skip
-    pretraining = told.pretraining("all")
+    pretrain = PRETRAIN | {"runs": {"all": run}, "optimizer": OPTIMIZER}
+    pretraining = configured(**run_of(readers[0], stream, encoder) | {"pretrain": pretrain}).pretraining("all")
     assert pretraining.active == [stream]
-    launch_pretraining(
-        pretraining, 0, Files({config.examples: examples / config.examples}, tokenizer), tmp_path / "run"
-    )
-    curves = read_curves(tmp_path / "run")
-    assert {f"train/{name}" for name in readers} <= set(curves)
+    files = Files({config.examples: examples / config.examples}, tokenizer)
+    launch_pretraining(pretraining, 0, files, tmp_path / "run")
+    assert {f"train/{name}" for name in readers} <= set(read_curves(tmp_path / "run"))

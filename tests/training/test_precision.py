@@ -47,10 +47,10 @@ BATCH = {"one": {"numbers": torch.ones(2, 4)}}
 
 @pytest.fixture(autouse=True)
 def exact_products() -> Iterator[None]:
-    before = torch.get_float32_matmul_precision()
+    previous = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     yield
-    torch.set_float32_matmul_precision(before)
+    torch.set_float32_matmul_precision(previous)
 
 
 def test_what_is_timed_is_what_training_does(module: ScheduledObjectives, stream: Watched, tmp_path: Path) -> None:
@@ -61,23 +61,23 @@ def test_what_is_timed_is_what_training_does(module: ScheduledObjectives, stream
     assert all(parameter.grad is None for parameter in module.parameters())
 
 
-@pytest.mark.parametrize("found", ["32-true", "bf16-mixed"])
-def test_other_ranks_take_what_the_first_one_found(
-    found: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
+@pytest.mark.parametrize("choice", ["32-true", "bf16-mixed"])
+def test_other_ranks_use_the_choice_of_the_first(
+    choice: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
 ) -> None:
     """They wait for it and measure nothing; nor does the first one when a run is resumed."""
     with ThreadPoolExecutor() as pool:
-        others = [pool.submit(choose_precision, "auto", module, BATCH, tmp_path, rank) for rank in (1, 2)]
-        assert not any(other.done() for other in others)
-        (tmp_path / "new").write_text(json.dumps(found))
+        waiting = [pool.submit(choose_precision, "auto", module, BATCH, tmp_path, rank) for rank in (1, 2)]
+        assert not any(rank.done() for rank in waiting)
+        (tmp_path / "new").write_text(json.dumps(choice))
         (tmp_path / "new").rename(tmp_path / PRECISION_FILE)
-        assert [other.result() for other in others] == [found] * 2
-    assert choose_precision("auto", module, BATCH, tmp_path) == found
+        assert [rank.result() for rank in waiting] == [choice] * 2
+    assert choose_precision("auto", module, BATCH, tmp_path) == choice
     assert stream.seen == []
 
 
 @pytest.mark.parametrize(("wanted", "named"), [("fp32", "32-true"), ("bf16", "bf16-mixed")])
-def test_a_precision_that_is_told_is_not_measured(
+def test_a_configured_precision_is_not_measured(
     wanted: Any, named: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
 ) -> None:
     assert choose_precision(wanted, module, BATCH, tmp_path) == named

@@ -186,8 +186,8 @@ def test_a_stage_without_streams_to_split_follows_one_with(training: Training) -
     """In passes other than the first it has nothing to do."""
     stages = [{"steps": 2, "weights": {"mspp": 1}}, {"steps": 2, "weights": {"in_batch_negatives": 1}}]
     runs = {"run": {"schedule": stages}}
-    one, three = (training.train(mixed(runs, micro_batch_size=size), "run", str(size)) for size in (12, 4))
-    assert_same(one, three, atol=1e-5, rtol=1e-4)
+    whole, split = (training.train(mixed(runs, micro_batch_size=size), "run", str(size)) for size in (12, 4))
+    assert_same(whole, split, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.slow
