@@ -61,14 +61,6 @@ def inputs(first_position: int) -> dict[str, torch.Tensor]:
     }
 
 
-def test_from_scratch_has_a_position_for_every_slot_and_a_type_for_every_sentence() -> None:
-    encoder = build(small())
-    config = network_of(encoder).model.config
-    assert (config.max_position_embeddings, config.type_vocab_size) == (24, 3)
-    assert config.vocab_size == subwords("bpe").tokens.vocab_size
-    assert encoder.specials.first_position == 0
-
-
 def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products() -> None:
     """Whichever attention is the quicker one: what is computed is the same."""
     encoder = build(small(dropout=0))

@@ -86,9 +86,7 @@ class Encoder(nn.Module):
     @property
     def networks(self) -> dict[Role, Network]:
         """The different networks, by the first role that they play."""
-        return (
-            {"query": self.query} if self.query is self.document else {"query": self.query, "document": self.document}
-        )
+        return {"query": self.query} | ({} if self.query is self.document else {"document": self.document})
 
     @property
     def plain_roles(self) -> tuple[Role, ...]:
@@ -178,9 +176,8 @@ class Encoder(nn.Module):
         if "texts" in batch:
             lengths = row_lengths(batch["texts"])
             return torch.stack([network.flops(lengths) for network in self.networks.values()]).sum()
-        return torch.stack(
-            [self.network(role).flops(row_lengths(batch[role])) for role in ROLES if role in batch]
-        ).sum()
+        sides = [self.network(role).flops(row_lengths(batch[role])) for role in ROLES if role in batch]
+        return torch.stack(sides).sum()
 
     def layer_flops(self, lengths: Tensor) -> Tensor:
         """Forward and backward FLOPs of the layers for rows of `lengths` (B,) tokens."""
@@ -229,10 +226,8 @@ def tokenized(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
     parts = [part for text in split for part in text]
     unique = list(dict.fromkeys(parts))
     encodings = vocabulary.tokenizer.encode_batch_fast(unique, add_special_tokens=False)
-    ids_by_part = {
-        part: np.asarray(encoding.ids, dtype=np.int64) for part, encoding in zip(unique, encodings, strict=True)
-    }
-    ids = [ids_by_part[part] for part in parts]
+    ids_of = dict(zip(unique, (np.asarray(encoding.ids, np.int64) for encoding in encodings), strict=True))
+    ids = [ids_of[part] for part in parts]
     lengths = np.array([len(part_ids) for part_ids in ids], dtype=np.int64).reshape(-1, width)
     return Sentences(np.concatenate(ids) if ids else np.empty(0, np.int64), lengths)
 

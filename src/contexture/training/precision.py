@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from pytorch_lightning.utilities import move_data_to_device
 
+from contexture.encoders.base import to_device
 from contexture.training.config import Precision
 from contexture.training.module import ScheduledObjectives
 from contexture.training.ranks import decided
@@ -50,7 +50,7 @@ def choose_precision(
 def _faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module.to(device)
-    batch = move_data_to_device(batch, device)
+    batch = to_device(batch, device)
     seconds = {dtype: _seconds(module, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
     module.zero_grad(set_to_none=True)
     ratio = seconds[torch.float32] / seconds[torch.bfloat16]

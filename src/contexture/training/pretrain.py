@@ -67,7 +67,6 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
         batches,
         folder,
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
-        log_every=settings.log_every,
         callbacks=[
             Recorder(folder, settings.log_every),
             # Before the checkpoint of the same step: the snapshots of a killed run are never behind it.

@@ -59,7 +59,6 @@ def fit(
     folder: Path,
     *,
     precision: LightningPrecision,
-    log_every: int,
     callbacks: list[pl.Callback],
     accumulated: int = 1,
     devices: int = 1,
@@ -69,7 +68,6 @@ def fit(
 
     `workers` prepare batches; None: `GPU_WORKERS` for a GPU, none for a CPU, which they would slow down.
     """
-    csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
     allow_tf32()
     trainer = pl.Trainer(
         max_epochs=1,
@@ -80,8 +78,8 @@ def fit(
         strategy="ddp_find_unused_parameters_true" if devices > 1 else "auto",
         precision=precision,
         accumulate_grad_batches=accumulated,
-        log_every_n_steps=log_every,
-        logger=csv,
+        log_every_n_steps=1,  # for Lightning's own metrics, of which there are none
+        logger=CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1),
         callbacks=[Reporter() if progress.watched() else ProgressBar(), *callbacks],
         enable_progress_bar=False,
         enable_checkpointing=False,
