@@ -25,8 +25,7 @@ from contexture.encoders.config import (
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
-from contexture.encoders.network import Network, embedding_of, new_words, start_from_vectors, weigh_tokens
-from contexture.encoders.projections import Projections
+from contexture.encoders.network import Network, Projections, embedding_of, new_words, start_from_vectors, weigh_tokens
 from contexture.encoders.transformer import (
     Transformer,
     build_transformer,

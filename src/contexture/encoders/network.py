@@ -113,3 +113,24 @@ def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
         return states.masked_fill(weights[:, :, None] == 0, -torch.inf).amax(dim=1)
     weights = weights.to(states.dtype)
     return torch.einsum("bth,bt->bh", states, weights) / weights.sum(dim=1, keepdim=True).clamp_min(1e-6)
+
+
+class Projections(nn.Module):
+    """Vectors (B, H) → views (B, N, H): the vector itself, and N − 1 perceptrons of it (CMLM, section 2).
+
+    Each has three layers, of H × 2H, 2H × 2H and 2H × H, the first two with ReLU: 8H² + 5H parameters (appendix C).
+    """
+
+    def __init__(self, count: int, width: int) -> None:
+        super().__init__()
+        self.count = count
+        wide = 2 * width
+        self.perceptrons = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, wide), nn.ReLU(), nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, width))
+            for _ in range(count - 1)
+        )
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Vectors → views."""
+        views = [vectors, *(perceptron(vectors) for perceptron in self.perceptrons)][: self.count]
+        return torch.stack(views, dim=1) if views else vectors[:, None][:, :0]

@@ -21,8 +21,7 @@ from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.cross import BERT_STD, CrossLayers
 from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, spared
 from contexture.encoders.layout import Batch, Specials, chunks_of_like_length
-from contexture.encoders.network import Network, known, pool
-from contexture.encoders.projections import Projections
+from contexture.encoders.network import Network, Projections, known, pool
 from contexture.encoders.quiet import quiet_loading
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import SpecialTokens

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from contexture.encoders.packed_gru import run_gru
+from contexture.encoders.gru import run_gru
 
 LENGTHS = torch.tensor([3, 7, 1, 7, 4])
 
