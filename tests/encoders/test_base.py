@@ -232,8 +232,9 @@ def test_a_joint_batch_is_read_by_the_documents_network() -> None:
     encoder = build("transformer_cls", shared=False, needs=Needs(layout.width, 2))
     batch = joint_layout(rows([[5, 6], [7]]), encoder.specials, layout)
     with torch.no_grad():
-        torch.testing.assert_close(encoder.states(batch), encoder.document.states(batch))
-        assert not torch.allclose(encoder.states(batch), encoder.query.states(batch))
+        joint, document, query = (reader.states(batch) for reader in (encoder, encoder.document, encoder.query))
+    torch.testing.assert_close(joint, document)
+    assert not torch.allclose(joint, query)
 
 
 def test_everything_in_a_batch_is_moved() -> None:

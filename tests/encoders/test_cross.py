@@ -43,9 +43,11 @@ def slow(layer: Any, rows: Tensor, seen: list[list[int]]) -> Tensor:
         read = []
         for head in range(heads):
             part = slice(head * size, (head + 1) * size)
-            scores = [math.exp(float(attention.query(row)[part] @ attention.key(rows[j])[part]) / math.sqrt(size)) for j in visible]  # fmt: skip  # noqa: E501
-            weighted = [score / sum(scores) * attention.value(rows[j])[part] for score, j in zip(scores, visible, strict=True)]  # fmt: skip  # noqa: E501
-            read.append(torch.stack(weighted).sum(0))
+            query, keys = attention.query(row)[part], [attention.key(rows[j])[part] for j in visible]
+            scores = [math.exp(float(query @ key) / math.sqrt(size)) for key in keys]
+            weights = torch.tensor(scores) / sum(scores)
+            values = [weight * attention.value(rows[j])[part] for weight, j in zip(weights, visible, strict=True)]
+            read.append(torch.stack(values).sum(0))
         attended = layer.attention.output.LayerNorm(layer.attention.output.dense(torch.cat(read)) + row)
         inner = torch.nn.functional.gelu(layer.intermediate.dense(attended))
         outputs.append(layer.output.LayerNorm(layer.output.dense(inner) + attended))
@@ -158,7 +160,10 @@ def test_layers_that_start_from_copies_return_the_mean_of_what_is_alike() -> Non
     assert torch.equal(attention.self.query.weight, attention.self.key.weight)
     states = vectors(1, 3, WIDTH)
     heads = attention.self.query(states).view(3, 2, 4)
-    read = [(torch.einsum("qd,kd->qk", heads[:, h], heads[:, h]) / 2.0).softmax(-1) @ states[0, :, 4 * h : 4 * h + 4] for h in (0, 1)]  # fmt: skip  # noqa: E501
+    read = []
+    for h in (0, 1):
+        scores = torch.einsum("qd,kd->qk", heads[:, h], heads[:, h]) / 2.0
+        read.append(scores.softmax(-1) @ states[0, :, 4 * h : 4 * h + 4])
     expected = torch.nn.functional.layer_norm(torch.cat(read, dim=1) + states[0], (WIDTH,), eps=1e-12)
     expected = torch.nn.functional.layer_norm(expected, (WIDTH,), eps=1e-12)
     torch.testing.assert_close(layer(states, None)[0], expected, atol=1e-5, rtol=1e-5)

@@ -42,7 +42,7 @@ class LabelHead(nn.Module):
     - `ie_1`: from E_0, the state of s_0 (MSPP paper, section 3.3)
     - `ae_1`: from the mean of the present states (the same section)
     - `max_pool`: from their largest entries (Tymoshenko and Moschitti, 2021)
-    - `weighted_sum`: from their sum, weighted by a softmax of a linear layer's scores (ditto)
+    - `weighted_sum`: from their sum, weighted by a softmax of a linear layer's scores (the same paper)
     """
 
     def __init__(self, kind: LabelHeadKind, hidden_size: int, labels: int, style: HeadStyle = "linear") -> None:
