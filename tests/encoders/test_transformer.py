@@ -251,8 +251,7 @@ def test_two_ways_to_pool() -> None:
 
 @pytest.mark.parametrize(("pooling", "size"), [("cls", None), ("cls", 4), ("mean", None), ("mean", 4)])
 def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
-    pooling: Literal["cls", "mean"],
-    size: int | None,
+    pooling: Literal["cls", "mean"], size: int | None
 ) -> None:
     config = TransformerConfig(hidden_size=8, intermediate_size=8, pooling=pooling, embedding_size=size)
     encoder = build(config)
@@ -269,10 +268,7 @@ def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
 
 def test_flops_spare_what_the_first_state_alone_does_not_need() -> None:
     lengths = torch.tensor([3, 5])
-    cls, mean = (
-        network_of(build(TransformerConfig(hidden_size=8, intermediate_size=16, pooling=pooling)))  # type: ignore[arg-type]
-        for pooling in ("cls", "mean")
-    )
+    cls, mean = (network_of(build(small(pooling=pooling))) for pooling in ("cls", "mean"))
     parameters = sum(p.numel() for p in mean.base.encoder.parameters())
     assert float(mean.flops(lengths)) == 6 * parameters * 8 + 12 * 2 * 8 * (9 + 25)
     assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(spared(cls.base, 1, lengths))
