@@ -85,7 +85,9 @@ class Encoder(nn.Module):
     @property
     def networks(self) -> dict[Role, Network]:
         """The different networks, by the first role that they play."""
-        return {"query": self.query} | ({} if self.query is self.document else {"document": self.document})
+        if self.query is self.document:
+            return {"query": self.query}
+        return {"query": self.query, "document": self.document}
 
     @property
     def plain_roles(self) -> tuple[Role, ...]:

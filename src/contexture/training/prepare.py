@@ -103,9 +103,9 @@ def open_stages(
     opened: list[tuple[tuple[str, StreamConfig], Stream]] = []
 
     def open_stream(name: str, settings: StreamConfig) -> Stream:
-        for key, stream in opened:
+        for key, shared in opened:
             if key == (name, settings):
-                return stream
+                return shared
         steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
         stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
         opened.append(((name, settings), stream))
