@@ -1,4 +1,4 @@
-"""The one interface of all encoders: vectors of a text, whatever stands beside it, by role or of none."""
+"""The one interface of all encoders: vectors of a text, independent of other texts, by role or of none."""
 
 from typing import Any
 
@@ -11,29 +11,17 @@ from contexture.encoders.base import Encoder, build_encoder, on_device, to_devic
 from contexture.encoders.config import ROLES, EncoderConfig, LayoutConfig, Lengths, Needs, Role
 from contexture.encoders.layout import joint_layout, row_lengths, text_layout
 
-from .toys import (
-    KINDS,
-    LENGTHS,
-    TRAINED,
-    WITH_SPECIALS,
-    build,
-    config,
-    contiguous,
-    rows,
-    sentences,
-    subwords,
-    words,
-)
+from .toys import KINDS, LENGTHS, TRAINED, WITH_SPECIALS, build, config, contiguous, rows, sentences, subwords, words
 
 IDS = [[5, 6, 7], [8], [9, 10, 11, 12, 13, 14], [15, 16]]
 SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "seve kana", "lona lona"]
 
 
-def of(encoder: Encoder, role: Role, *texts: list[int]) -> torch.Tensor:
+def vectors_of(encoder: Encoder, role: Role, *texts: list[int]) -> torch.Tensor:
     """Vectors of texts as token ids."""
     with torch.no_grad():
-        found: torch.Tensor = encoder(encoder.batch(sentences(*texts), role, 40), role)
-    return found
+        vectors: torch.Tensor = encoder(encoder.batch(sentences(*texts), role, 40), role)
+    return vectors
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -42,11 +30,11 @@ def test_a_text_has_the_same_vector_whatever_stands_beside_it(kind: str, shared:
     encoder = build(kind, shared=shared)
     assert (encoder.query is encoder.document) == shared
     for role in ROLES:
-        together = of(encoder, role, *IDS)
+        together = vectors_of(encoder, role, *IDS)
         assert together.shape == (4, encoder.network(role).size)
-        for place, text in enumerate(IDS):
-            torch.testing.assert_close(together[place], of(encoder, role, text)[0], rtol=1e-4, atol=1e-5)
-    assert torch.equal(of(encoder, "query", *IDS), of(encoder, "document", *IDS)) == shared
+        for row, text in enumerate(IDS):
+            torch.testing.assert_close(together[row], vectors_of(encoder, role, text)[0], rtol=1e-4, atol=1e-5)
+    assert torch.equal(vectors_of(encoder, "query", *IDS), vectors_of(encoder, "document", *IDS)) == shared
     np.testing.assert_allclose(encoder.embed(SAID[::-1]), encoder.embed(SAID)[::-1], atol=1e-5)
 
 
@@ -56,14 +44,14 @@ def test_what_is_beyond_the_length_of_the_role_is_not_read(kind: str) -> None:
     encoder = build(kind, lengths=Lengths(query=4 + special, document=6 + special))
     for role, limit in (("query", 4), ("document", 6)):
         text = list(range(5, 5 + limit))
-        torch.testing.assert_close(of(encoder, role, text), of(encoder, role, [*text, 20, 21]))  # type: ignore[arg-type]
-        assert not torch.allclose(of(encoder, role, text), of(encoder, role, [*text[:-1], 20]))  # type: ignore[arg-type]
+        torch.testing.assert_close(vectors_of(encoder, role, text), vectors_of(encoder, role, [*text, 20, 21]))  # type: ignore[arg-type]
+        assert not torch.allclose(vectors_of(encoder, role, text), vectors_of(encoder, role, [*text[:-1], 20]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_word_that_was_not_trained_is_the_unknown_one_but_has_a_fixed_vector(kind: str) -> None:
     encoder = build(kind)
-    beyond, unknown = of(encoder, "document", [6, TRAINED + 2]), of(encoder, "document", [6, 1])
+    beyond, unknown = vectors_of(encoder, "document", [6, TRAINED + 2]), vectors_of(encoder, "document", [6, 1])
     assert torch.equal(beyond, unknown) == (kind != "fixed")
     assert encoder.network("query").words.num_embeddings == (30 if kind == "fixed" else TRAINED)
 
@@ -75,10 +63,10 @@ def test_texts_become_the_vectors_of_their_tokens(kind: str, role: Role | None) 
     encoder = build(kind, shared=False)
     tokenizer = encoder.vocabulary.tokenizer
     ids = [[tokenizer.token_to_id(word) for word in text.split()] for text in SAID]
-    found = encoder.embed(SAID, role)
-    assert found.dtype == np.float32 and found.shape == (5, encoder.dimension)
-    expected = torch.cat([of(encoder, role or "document", text) for text in ids])
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    vectors = encoder.embed(SAID, role)
+    assert vectors.dtype == np.float32 and vectors.shape == (5, encoder.dimension)
+    expected = torch.cat([vectors_of(encoder, role or "document", text) for text in ids])
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("plain", ["document", "query", "both"])
@@ -91,10 +79,8 @@ def test_the_vector_of_no_role_is_that_of_either_or_of_both(plain: Any, shared: 
         sides = [vectors / np.linalg.norm(vectors, axis=1, keepdims=True) for vectors in sides]
     both = sides[0] if shared else np.concatenate(sides, axis=1)
     expected = {"document": document, "query": query, "both": both}[plain]
-    found = encoder.embed(SAID)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    assert found.shape == (5, encoder.dimension)
-    assert encoder.dimension == (8 if plain == "both" and not shared else 4)
+    np.testing.assert_allclose(encoder.embed(SAID), expected, atol=1e-6)
+    assert expected.shape == (5, encoder.dimension) == (5, 8 if plain == "both" and not shared else 4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,15 +89,15 @@ def test_two_parts_have_a_separator_between_where_the_model_has_one(kind: str) -
     tokenizer = encoder.vocabulary.tokenizer
     pairs = [("kana kave", "lona"), ("lona", "kana kave kana"), ("seve", "")]
     ids = rows(*([[tokenizer.token_to_id(word) for word in part.split()] for part in pair] for pair in pairs))
-    found = encoder.embed(pairs)
+    vectors = encoder.embed(pairs)
     with torch.no_grad():
         expected = encoder(encoder.batch(ids, "document", 40), "document")
         if kind in WITH_SPECIALS:
             layout = text_layout(ids, encoder.specials, LENGTHS.document)
             torch.testing.assert_close(encoder.document(layout), expected, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
     joined = encoder.embed([" ".join(pair) for pair in pairs])
-    assert np.allclose(found, joined, atol=1e-6) == (kind not in WITH_SPECIALS)
+    assert np.allclose(vectors, joined, atol=1e-6) == (kind not in WITH_SPECIALS)
 
 
 @pytest.mark.parametrize("kind", ["gru", "transformer_cls"])
@@ -129,12 +115,10 @@ def test_a_text_without_a_word_is_a_vector_of_zeros(kind: str) -> None:
     encoder = build(kind, shared=False, plain="both")
     assert encoder.embed([]).shape == (0, encoder.dimension) == (0, 2 * encoder.query.size)
     assert encoder.embed([], "query").shape == (0, encoder.query.size)
-    assert not encoder.embed(["", " "]).any()
-    found = encoder.embed(["kana", "", "kave"])
-    assert not found[1].any() and found[0].any() and found[2].any()
-    np.testing.assert_allclose(found[[0, 2]], encoder.embed(["kana", "kave"]), atol=1e-6)
-    assert not encoder.embed([("", ""), ("kana", "")], "document")[0].any()
-    assert encoder.embed([("", ""), ("kana", "")], "document")[1].any()
+    vectors = encoder.embed(["kana", "", " ", "kave"])
+    assert vectors.any(axis=1).tolist() == [True, False, False, True]
+    np.testing.assert_allclose(vectors[[0, 3]], encoder.embed(["kana", "kave"]), atol=1e-6)
+    assert encoder.embed([("", ""), ("kana", "")], "document").any(axis=1).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -160,9 +144,9 @@ def test_embedding_knows_no_dropout_and_leaves_training_as_it_was() -> None:
 def test_tokenized_by_hand() -> None:
     lookup = words().tokenizer.token_to_id
     a, b, c = (lookup(word) for word in ("kana", "kave", "lona"))
-    found = tokenized([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
-    assert found.tokens.tolist() == [a, b, c, a, a, b]
-    assert found.lengths.tolist() == [[2, 1], [0, 1], [2, 0]]
+    sentences = tokenized([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
+    assert sentences.tokens.tolist() == [a, b, c, a, a, b]
+    assert sentences.lengths.tolist() == [[2, 1], [0, 1], [2, 0]]
     assert tokenized(["kave", "", "kave"], words()).lengths.tolist() == [[1], [0], [1]]
     assert tokenized([], words()).lengths.shape == (0, 1)
 
@@ -173,8 +157,8 @@ def test_states_and_logits_are_those_of_the_model() -> None:
     with torch.no_grad():
         whole = encoder.document.model(**batch, output_hidden_states=True)
         states = encoder.states(batch)
-        there = batch["attention_mask"].bool()
-        torch.testing.assert_close(states[there], whole.hidden_states[-1][there])
+        present = batch["attention_mask"].bool()
+        torch.testing.assert_close(states[present], whole.hidden_states[-1][present])
         torch.testing.assert_close(encoder.token_logits(states[0]), whole.logits[0])
     assert encoder.hidden_size == 8 == states.shape[2]
 
@@ -182,20 +166,20 @@ def test_states_and_logits_are_those_of_the_model() -> None:
 @pytest.mark.parametrize("kind", ["gru", "bag_of_words", "bag_of_words_mlp"])
 def test_others_than_transformers_have_no_states(kind: str) -> None:
     encoder = build(kind)
-    for asked in (
+    for call in (
         lambda: encoder.states({}),
         lambda: encoder.token_logits(torch.zeros(1, 4)),
         lambda: encoder.hidden_size,
     ):
         with pytest.raises(ValueError, match=r"(Gru|BagOfWords|BagOfWordsMlp) has no states of tokens"):
-            asked()
+            call()
 
 
 def test_flops_of_every_kind_of_batch() -> None:
     """A bag of words adds 4 numbers a word, forward and backward."""
     shared, separate = build("bag_of_words"), build("bag_of_words", shared=False)
-    texts, others = sentences([5, 6], [7]), sentences([5, 6, 7, 8], [9])
-    sides = {"query": shared.batch(texts, "query", 40), "document": shared.batch(others, "document", 40)}
+    texts, longer = sentences([5, 6], [7]), sentences([5, 6, 7, 8], [9])
+    sides = {"query": shared.batch(texts, "query", 40), "document": shared.batch(longer, "document", 40)}
     assert float(shared.flops(sides)) == float(separate.flops(sides)) == 2 * 4 * (3 + 5)
     both = contiguous(shared, [5, 6], [7])
     assert (float(shared.flops(both)), float(separate.flops(both))) == (2 * 4 * 3, 2 * 2 * 4 * 3)
@@ -226,8 +210,8 @@ def test_recomputed_activations_give_the_same_gradient_dropout_included(kind: st
 
 def test_a_new_encoder_has_the_positions_and_types_that_are_asked_for() -> None:
     def table(encoder: Encoder) -> tuple[int, int]:
-        found = encoder.document.model.config
-        return found.max_position_embeddings, found.type_vocab_size
+        config = encoder.document.model.config
+        return config.max_position_embeddings, config.type_vocab_size
 
     lengths = Lengths(query=12, document=7)
     assert table(build("transformer_cls", lengths=lengths)) == (12, 1)
@@ -248,12 +232,13 @@ def test_a_joint_batch_is_read_by_the_documents_network() -> None:
     encoder = build("transformer_cls", shared=False, needs=Needs(layout.width, 2))
     batch = joint_layout(rows([[5, 6], [7]]), encoder.specials, layout)
     with torch.no_grad():
-        torch.testing.assert_close(encoder.states(batch), encoder.document.states(batch))
-        assert not torch.allclose(encoder.states(batch), encoder.query.states(batch))
+        joint, document, query = (reader.states(batch) for reader in (encoder, encoder.document, encoder.query))
+    torch.testing.assert_close(joint, document)
+    assert not torch.allclose(joint, query)
 
 
 def test_everything_in_a_batch_is_moved() -> None:
     batch = {"chunks": [{"ids": torch.arange(3)}], "rows": torch.arange(2), "name": "a"}
-    found = to_device(batch, torch.device("meta"))
-    assert found["rows"].device.type == found["chunks"][0]["ids"].device.type == "meta"
-    assert found["name"] == "a"
+    moved = to_device(batch, torch.device("meta"))
+    assert moved["rows"].device.type == moved["chunks"][0]["ids"].device.type == "meta"
+    assert moved["name"] == "a"

@@ -22,6 +22,7 @@ from .toys import KINDS, TRAINED, build, sentences, subwords, words
 
 SAID = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "sena sega kana"]
 LENGTHS = Lengths(query=8, document=12)
+SIZES: dict[str, Any] = {"hidden_size": 16, "layers": 2, "heads": 2, "intermediate_size": 32}
 
 
 def saved(kind: str, folder: Path, **changed: Any) -> Encoder:
@@ -35,31 +36,35 @@ def saved(kind: str, folder: Path, **changed: Any) -> Encoder:
 def test_what_is_loaded_is_what_was_saved(kind: str, shared: bool, tmp_path: Path) -> None:
     made = saved(kind, tmp_path / "made", shared=shared, plain="both")
     assert is_encoder(tmp_path / "made") and not is_encoder(tmp_path)
-    found = load_encoder(tmp_path / "made")
-    assert (found.query is found.document) == shared
-    assert (found.config, found.lengths, found.vocabulary.trained) == (made.config, LENGTHS, TRAINED)
-    assert not found.training
-    learns = [{name for name, p in one.named_parameters() if p.requires_grad} for one in (made, found)]
+    loaded = load_encoder(tmp_path / "made")
+    assert (loaded.query is loaded.document) == shared
+    assert (loaded.config, loaded.lengths, loaded.vocabulary.trained) == (made.config, LENGTHS, TRAINED)
+    assert not loaded.training
+    learns = [{name for name, p in encoder.named_parameters() if p.requires_grad} for encoder in (made, loaded)]
     assert learns[0] == learns[1]
-    assert sum(p.numel() for p in found.parameters()) == sum(p.numel() for p in made.parameters())
+    assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in made.parameters())
     expected = made.state_dict()
-    for name, tensor in found.state_dict().items():
+    for name, tensor in loaded.state_dict().items():
         torch.testing.assert_close(tensor, expected[name], atol=0, rtol=0)
     for role in (None, *ROLES):
-        np.testing.assert_array_equal(found.embed(SAID, role), made.embed(SAID, role))
+        np.testing.assert_array_equal(loaded.embed(SAID, role), made.embed(SAID, role))
 
 
-def test_an_encoder_is_known_by_its_folder_and_its_weights(tmp_path: Path) -> None:
-    saved("gru", tmp_path / "one")
-    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+def test_an_encoder_is_identified_by_its_folder_and_its_weights(tmp_path: Path) -> None:
+    """The same weights with other settings make other vectors; weights of another encoder are rejected."""
+    saved("gru", tmp_path / "first")
+    shutil.copytree(tmp_path / "first", tmp_path / "copy")
     saved("gru", tmp_path / "other", seed=1)
-    one, copy, other = (load_encoder(tmp_path / name) for name in ("one", "copy", "other"))
-    assert [encoder.name for encoder in (one, copy, other)] == ["one", "copy", "other"]
-    assert one.identity == copy.identity == {"encoder": encoder_checksum(tmp_path / "one")}
-    assert one.identity != other.identity
     saved("gru", tmp_path / "plain", plain="query")
-    assert load_encoder(tmp_path / "plain").identity != one.identity  # the same weights make other vectors
-    json.dumps(one.identity)
+    names = ("first", "copy", "other", "plain")
+    encoders = {name: load_encoder(tmp_path / name) for name in names}
+    assert tuple(encoder.name for encoder in encoders.values()) == names
+    identities = [json.dumps(encoder.identity) for encoder in encoders.values()]
+    assert encoders["first"].identity == {"encoder": encoder_checksum(tmp_path / "first")}
+    assert identities[0] == identities[1] and len(set(identities)) == 3
+    shutil.copyfile(tmp_path / "other" / WEIGHTS, tmp_path / "first" / WEIGHTS)
+    with pytest.raises(ValueError, match=r"first holds no whole encoder .*not those that were saved"):
+        load_encoder(tmp_path / "first")
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -67,15 +72,14 @@ def test_an_encoder_is_known_by_its_folder_and_its_weights(tmp_path: Path) -> No
 def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: bool, tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     saved(kind, whole, shared=shared)
-    places = [""] if shared else ["query/", "document/"]
-    names = [WEIGHTS]
-    names += {"transformer_cls": ["config.json", f"2_Dense/{WEIGHTS}"], "transformer_mean": ["config.json"]}.get(
-        kind, []
-    )
-    if kind == "transformer_cross":
-        names = [f"0_Transformer/{WEIGHTS}", "cross.safetensors"]
+    folders = [""] if shared else ["query/", "document/"]
+    names = {
+        "transformer_cls": [WEIGHTS, "config.json", f"2_Dense/{WEIGHTS}"],
+        "transformer_mean": [WEIGHTS, "config.json"],
+        "transformer_cross": [f"0_Transformer/{WEIGHTS}", "cross.safetensors"],
+    }.get(kind, [WEIGHTS])
     files = [SETTINGS, "tokenizer.json", "tokenizer_config.json", "words.json"]
-    files += [f"{place}{name}" for place in places for name in names]
+    files += [f"{part}{name}" for part in folders for name in names]
     for number, name in enumerate(files):
         for damage in ("cut", "missing"):
             folder = tmp_path / f"{damage}{number}"
@@ -100,28 +104,21 @@ def test_settings_that_are_none(text: str, tmp_path: Path) -> None:
             load_encoder(tmp_path / name)
 
 
-def test_weights_of_another_encoder_are_refused(tmp_path: Path) -> None:
-    saved("gru", tmp_path / "one")
-    saved("gru", tmp_path / "other", seed=1)
-    shutil.copyfile(tmp_path / "other" / WEIGHTS, tmp_path / "one" / WEIGHTS)
-    with pytest.raises(ValueError, match=r"one holds no whole encoder .*not those that were saved"):
-        load_encoder(tmp_path / "one")
-
-
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_head_is_kept_or_added(shared: bool, tmp_path: Path) -> None:
     torch.manual_seed(5)
     changed: dict[str, Any] = {"shared": shared, "vocabulary": subwords()}
     with_head = saved("transformer_cls", tmp_path / "with", head=True, **changed)
     without = saved("transformer_cls", tmp_path / "without", **changed)
-    again, added, still = (load_encoder(tmp_path / "with"), load_encoder(tmp_path / "without", head=True),
-                           load_encoder(tmp_path / "without"))  # fmt: skip
-    assert again.document.has_head and added.document.has_head and not still.document.has_head
-    assert not load_encoder(tmp_path / "with", head=False).document.has_head
+    again, added, still, removed = (
+        load_encoder(tmp_path / name, head)
+        for name, head in (("with", None), ("without", True), ("without", None), ("with", False))
+    )
+    assert [encoder.document.has_head for encoder in (again, added, still, removed)] == [True, True, False, False]
     batch = text_layout(sentences([20, 21, 22]), added.specials, 10)
     with torch.no_grad():
-        for made, found in ((with_head, again), (without, added), (without, still)):
-            assert torch.equal(found.states(batch), made.states(batch))
+        for made, loaded in ((with_head, again), (without, added), (without, still)):
+            assert torch.equal(loaded.states(batch), made.states(batch))
         states = added.states(batch)[0]
         assert torch.equal(again.token_logits(states), with_head.token_logits(states))
         logits = added.token_logits(states)
@@ -140,9 +137,9 @@ def test_the_vocabulary_goes_along(tmp_path: Path) -> None:
     saved("gru", tmp_path / "words")
     saved("transformer_mean", tmp_path / "subwords", shared=False, vocabulary=subwords())
     for folder, expected in (("words", words()), ("subwords", subwords()), ("subwords/query", subwords())):
-        found = Vocabulary.load(tmp_path / folder)
-        assert (found.tokens, found.trained) == (expected.tokens, expected.trained)
-        assert found.tokenizer.to_str() == expected.tokenizer.to_str()
+        copy = Vocabulary.load(tmp_path / folder)
+        assert (copy.tokens, copy.trained) == (expected.tokens, expected.trained)
+        assert copy.tokenizer.to_str() == expected.tokenizer.to_str()
     assert not list(tmp_path.rglob("word_vectors.npy"))
 
 
@@ -156,6 +153,11 @@ def sea(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
     return Vocabulary.load(folder)
 
 
+def min_cosine(ours: Any, theirs: Any) -> float:
+    norms = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    return float(((ours * theirs).sum(1) / norms).min())
+
+
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("size", [8, None])
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max", "last"])
@@ -163,9 +165,7 @@ def test_sentence_transformers_gives_the_same_vectors(
     pooling: Any, size: int | None, shared: bool, sea: Vocabulary, tmp_path: Path
 ) -> None:
     sentence_transformers = pytest.importorskip("sentence_transformers")
-    config = TransformerConfig(
-        hidden_size=16, layers=2, heads=2, intermediate_size=32, pooling=pooling, embedding_size=size, shared=shared
-    )
+    config = TransformerConfig(**SIZES, pooling=pooling, embedding_size=size, shared=shared)
     made = build(config, 1, lengths=Lengths(query=16, document=32), vocabulary=sea)
     save_encoder(made, tmp_path)
     query, document = (
@@ -180,8 +180,7 @@ def test_sentence_transformers_gives_the_same_vectors(
         np.testing.assert_allclose(query.encode([TEXT * 2]), made.embed([TEXT * 2], "query"), atol=1e-5)
     ours = made.embed(list(zip(titles, passages, strict=True)), "document")
     theirs = document.encode([f"{t} [SEP] {p}" for t, p in zip(titles, passages, strict=True)])
-    cosine = (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
-    assert cosine.min() >= 0.9999
+    assert min_cosine(ours, theirs) >= 0.9999
 
 
 @pytest.mark.parametrize("embeddings", ["own", "one"])
@@ -192,17 +191,14 @@ def test_sentence_transformers_puts_several_special_tokens_before_a_text(
     """Of modules that the library has, without code of ours; ours are read again with their vocabulary as it was."""
     sentence_transformers = pytest.importorskip("sentence_transformers")
     cross = CrossConfig(tokens, embeddings)
-    sizes: dict[str, Any] = {"hidden_size": 16, "layers": 2, "heads": 2, "intermediate_size": 32}
-    made = build(TransformerConfig(**sizes, pooling="cls", cross=cross), 1, vocabulary=sea, head=True)
+    made = build(TransformerConfig(**SIZES, pooling="cls", cross=cross), 1, vocabulary=sea, head=True)
     save_encoder(made, tmp_path)
     theirs = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu")
     texts = [*TEXT.split(), TEXT, "whales sing", TEXT * 3]
     ours = made.embed(texts)
     assert ours.shape == (len(texts), 16 * tokens)
-    found = theirs.encode(texts)
-    cosine = (ours * found).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(found, axis=1)
-    assert cosine.min() >= 0.9999
-    np.testing.assert_allclose(found, ours, atol=1e-5)
+    encoded = theirs.encode(texts)
+    np.testing.assert_allclose(encoded, ours, atol=1e-5)
     again = load_encoder(tmp_path)
     assert again.vocabulary.tokenizer.to_str() == sea.tokenizer.to_str()
     np.testing.assert_array_equal(again.embed(texts), ours)

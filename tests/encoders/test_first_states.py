@@ -41,10 +41,10 @@ def inputs() -> dict[str, Tensor]:
 @pytest.mark.parametrize(("family", "count"), [("bert", 1), ("bert", 3), ("roberta", 1)])
 def test_states_and_gradients_are_those_of_the_whole_model(family: str, count: int, attention: str) -> None:
     whole, taken_apart = model_of(family, attention), model_of(family, attention)
-    expected, found = whole(**inputs()).last_hidden_state[:, :count], first_states(taken_apart, count, **inputs())
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    expected, states = whole(**inputs()).last_hidden_state[:, :count], first_states(taken_apart, count, **inputs())
+    torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
     expected.pow(3).sum().backward()
-    found.pow(3).sum().backward()
+    states.pow(3).sum().backward()
     for (name, left), right in zip(whole.named_parameters(), taken_apart.parameters(), strict=True):
         torch.testing.assert_close(right.grad, left.grad, atol=1e-3, rtol=1e-4, msg=lambda text, n=name: f"{n}: {text}")
 

@@ -1,51 +1,60 @@
-"""A GRU over words: how it starts, its fixed words, and the vector that it makes."""
-
-import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
-from .toys import VECTOR_SIZE, build, sentences, words
+from contexture.encoders.gru import run_gru
 
-
-def test_gates_are_biased_by_one_and_matrices_are_xavier_uniform() -> None:
-    network = build("gru", word_size=300, embedding_size=200).document
-    gru = network.gru.requires_grad_(False)
-    both = gru.bias_ih_l0 + gru.bias_hh_l0
-    assert both.tolist() == [1.0] * 400 + [0.0] * 200  # reset, update, new
-    for gate in torch.split(gru.weight_ih_l0, 200):
-        bound = (6 / 500) ** 0.5
-        assert 0.98 * bound < float(gate.abs().max()) <= bound
-    assert 0.098 < float(network.words.weight.detach().abs().max()) <= 0.1
+LENGTHS = torch.tensor([3, 7, 1, 7, 4])
 
 
-@pytest.mark.parametrize("kind", ["gru", "bidirectional", "fixed"])
-def test_the_vector_is_the_last_state_of_each_direction(kind: str) -> None:
-    encoder = build(kind)
-    text, network = [5, 6, 7], encoder.document
-    with torch.no_grad():
-        _, last = network.gru(network.words(torch.tensor(text)))
-        found = encoder(encoder.batch(sentences(text, [8, 9]), "document", 40), "document")
-    torch.testing.assert_close(found[0], last.flatten())
-    assert found.shape == (2, 4)
+def both(bidirectional: bool, with_start: bool) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """States, last states and all gradients by `run_gru` and by PyTorch, sentence by sentence and unpacked."""
+    torch.manual_seed(0)
+    gru = nn.GRU(4, 6, bidirectional=bidirectional).double().float()
+    words = torch.randn(5, 7, 4, requires_grad=True)
+    start = torch.randn(1 + bidirectional, 5, 6, requires_grad=True) if with_start else None
+    weights = torch.randn(22, 6 * (1 + bidirectional))
+    last_weights = torch.randn(1 + bidirectional, 5, 6)
+    packed = pack_padded_sequence(words, LENGTHS, batch_first=True, enforce_sorted=False)
+
+    states, last = run_gru(gru, packed, start)
+    leaves = [*gru.parameters(), words, *([start] if start is not None else [])]
+    ours = torch.autograd.grad((states * weights).sum() + (last * last_weights).sum(), leaves)
+
+    single = [gru(words[i, :n, None], None if start is None else start[:, i : i + 1]) for i, n in enumerate(LENGTHS)]
+    padded = nn.utils.rnn.pad_sequence([s[:, 0] for s, _ in single], batch_first=True)
+    expected = pack_padded_sequence(padded, LENGTHS, batch_first=True, enforce_sorted=False).data
+    expected_last = torch.cat([h for _, h in single], dim=1)
+    slow = torch.autograd.grad((expected * weights).sum() + (expected_last * last_weights).sum(), leaves)
+    return [states, last, *ours], [expected, expected_last, *slow]
 
 
-def test_fixed_word_vectors_are_shared_and_never_change() -> None:
-    encoder = build("fixed", shared=False)
-    assert encoder.query.words is encoder.document.words
-    np.testing.assert_array_equal(encoder.query.words.weight.numpy(), words().vectors)
-    assert encoder.query.gru.input_size == VECTOR_SIZE
-    batch = encoder.batch(sentences([5, 6, 7], [8]), "document", 40)
-    (encoder(batch, "query") + encoder(batch, "document")).sum().backward()
-    assert encoder.query.words.weight.grad is None
-    assert encoder.query.gru.weight_ih_l0.grad is not None
-    trained = build("gru", shared=False)
-    assert trained.query.words is not trained.document.words
-    assert not torch.equal(trained.query.words.weight, trained.document.words.weight)
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("with_start", [False, True])
+def test_it_computes_what_pytorch_computes_for_each_sentence_alone(bidirectional: bool, with_start: bool) -> None:
+    for ours, expected in zip(*both(bidirectional, with_start), strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_flops_by_hand() -> None:
-    """3 gates of matrices for words and states and two biases, six operations each for a word."""
-    one = 3 * 4 * (6 + 4 + 2)
-    assert float(build("gru").document.flops(torch.tensor([2, 3]))) == 6 * one * 5
-    two = 2 * 3 * 2 * (6 + 2 + 2)
-    assert float(build("bidirectional").document.flops(torch.tensor([2, 3]))) == 6 * two * 5
+def test_the_last_states_alone_have_a_gradient_and_so_have_the_states_alone() -> None:
+    gru = nn.GRU(2, 3)
+    packed = pack_padded_sequence(torch.randn(2, 4, 2), torch.tensor([2, 4]), batch_first=True, enforce_sorted=False)
+    states, last = run_gru(gru, packed)
+    (from_last,) = torch.autograd.grad(last.sum(), [gru.weight_hh_l0], retain_graph=True)
+    ends = torch.zeros_like(states)
+    ends[[3, 5]] = 1  # steps hold 2, 2, 1, 1 words: the shorter sentence ends in row 3
+    (from_states,) = torch.autograd.grad((states * ends).sum(), [gru.weight_hh_l0])
+    torch.testing.assert_close(from_last, from_states)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_the_gpu_gives_the_same() -> None:
+    torch.manual_seed(2)
+    gru = nn.GRU(4, 6, bidirectional=True)
+    packed = pack_padded_sequence(torch.randn(5, 7, 4), LENGTHS, batch_first=True, enforce_sorted=False)
+    on_cpu = run_gru(gru, packed)
+    on_gpu = run_gru(gru.cuda(), packed.to("cuda"))
+    for ours, expected in zip(on_cpu, on_gpu, strict=True):
+        torch.testing.assert_close(ours, expected.cpu(), rtol=1e-3, atol=1e-4)

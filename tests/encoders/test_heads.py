@@ -1,6 +1,7 @@
 """Evidence heads by hand."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -12,26 +13,19 @@ from contexture.encoders.heads import EvidenceHead, LabelHead, candidate_loss, s
 STATES = torch.tensor([[[1.0, 2.0], [3.0, 5.0], [-1.0, 4.0]]])
 
 
-def weights(head: EvidenceHead, weight: list[list[float]], bias: list[float]) -> EvidenceHead:
-    head.classifier.weight.data = torch.tensor(weight)
-    head.classifier.bias.data = torch.tensor(bias)
-    return head
-
-
-def test_individual_evidence_reads_each_candidate() -> None:
-    head = weights(EvidenceHead("ie_k", 2), [[1.0, 0.0], [0.0, 2.0]], [0.5, 0.0])
-    assert head(STATES).tolist() == [[[3.5, 10.0], [-0.5, 8.0]]]
-
-
-def test_aggregated_evidence_reads_the_first_sentence_beside_each_candidate() -> None:
-    head = weights(EvidenceHead("ae_k", 2), [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]], [0.0, 1.0])
-    # [E_0; E_i]: first logit E_0[0] + E_i[1], second E_0[1] + E_i[0] + 1
-    assert head(STATES).tolist() == [[[6.0, 6.0], [5.0, 2.0]]]
-
-
-def test_a_pair_is_judged_by_its_first_state() -> None:
-    head = weights(EvidenceHead("ie_1", 2), [[1.0, 1.0], [2.0, 0.0]], [0.0, 0.0])
-    assert head(STATES).tolist() == [[[3.0, 2.0]]]
+@pytest.mark.parametrize(
+    ("kind", "weight", "bias", "logits"),
+    [
+        ("ie_k", [[1.0, 0.0], [0.0, 2.0]], [0.5, 0.0], [[3.5, 10.0], [-0.5, 8.0]]),
+        # [E_0; E_i]: first logit E_0[0] + E_i[1], second E_0[1] + E_i[0] + 1
+        ("ae_k", [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]], [0.0, 1.0], [[6.0, 6.0], [5.0, 2.0]]),
+        ("ie_1", [[1.0, 1.0], [2.0, 0.0]], [0.0, 0.0], [[3.0, 2.0]]),
+    ],
+)
+def test_evidence_by_hand(kind: Any, weight: list[list[float]], bias: list[float], logits: list[list[float]]) -> None:
+    head = EvidenceHead(kind, 2)
+    head.classifier.weight.data, head.classifier.bias.data = torch.tensor(weight), torch.tensor(bias)
+    assert head(STATES).tolist() == [logits]
 
 
 @pytest.mark.parametrize(("kind", "width"), [("ie_k", 4), ("ae_k", 8), ("ie_1", 4)])
@@ -56,8 +50,8 @@ def test_loss_by_hand_leaves_out_empty_slots() -> None:
 
 def test_sentence_states_are_weighted_means() -> None:
     states = torch.arange(12.0).reshape(1, 4, 3)
-    found = sentence_states(states, torch.tensor([[[0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0]]]))
-    assert found.tolist() == [[[6, 7, 8], [1.5, 2.5, 3.5], [0, 0, 0]]]
+    means = sentence_states(states, torch.tensor([[[0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0]]]))
+    assert means.tolist() == [[[6, 7, 8], [1.5, 2.5, 3.5], [0, 0, 0]]]
 
 
 HERE = torch.tensor([[True, True, False]])

@@ -20,6 +20,7 @@ from contexture.encoders.layout import (
     text_layout,
     word_layout,
 )
+from tests.factories import rows_of, texts_of
 
 from .toys import build, rows
 
@@ -27,15 +28,9 @@ CLS, SEP, PAD = 1, 2, 0
 SPECIALS = Specials(cls=CLS, sep=SEP, pad=PAD)
 
 
-def sentences(rows: list[list[list[int] | None]]) -> Sentences:
-    flat = [token for row in rows for text in row if text for token in text]
-    lengths = [[-1 if text is None else len(text) for text in row] for row in rows]
-    return Sentences(np.array(flat, dtype=np.int64), np.array(lengths, dtype=np.int64))
-
-
 def test_joint_layout_by_hand() -> None:
     batch = joint_layout(
-        sentences([[[5, 6], [7], []], [[8], None, [9, 9, 9]]]), SPECIALS, LayoutConfig(candidates=2, sentence_tokens=4)
+        rows([[5, 6], [7], []], [[8], None, [9, 9, 9]]), SPECIALS, LayoutConfig(candidates=2, sentence_tokens=4)
     )
     assert batch["input_ids"].tolist() == [
         [CLS, 5, 6, SEP, CLS, 7, SEP, CLS, SEP],
@@ -50,26 +45,26 @@ def test_joint_layout_by_hand() -> None:
 
 def test_mean_pooling_by_hand() -> None:
     layout = LayoutConfig(candidates=2, sentence_tokens=4, pooling="mean")
-    batch = joint_layout(sentences([[[5], None, [7, 8]], [[], [6], []]]), SPECIALS, layout)
+    batch = joint_layout(rows([[5], None, [7, 8]], [[], [6], []]), SPECIALS, layout)
     third, half, quarter = 1 / 3, 1 / 2, 1 / 4
     expected = [
         [[third] * 3 + [0] * 4, [0] * 7, [0] * 3 + [quarter] * 4],
         [[half] * 2 + [0] * 5, [0] * 2 + [third] * 3 + [0] * 2, [0] * 5 + [half] * 2],
     ]
     assert torch.allclose(batch["pooling"], torch.tensor(expected))
-    pair = pair_layout(sentences([[[5], [7]], [[5], []]]), SPECIALS, layout)
+    pair = pair_layout(rows([[5], [7]], [[5], []]), SPECIALS, layout)
     assert torch.allclose(pair["pooling"], torch.tensor([[[0.2] * 5], [[quarter] * 4 + [0]]]))
 
 
 def test_positions_of_the_released_code_count_tokens() -> None:
     layout = LayoutConfig(candidates=1, sentence_tokens=8, positions="tokens")
-    batch = joint_layout(sentences([[[5], [6, 7]]]), Specials(CLS, SEP, PAD, first_position=2), layout)
+    batch = joint_layout(rows([[5], [6, 7]]), Specials(CLS, SEP, PAD, first_position=2), layout)
     assert batch["position_ids"].tolist() == [[2, 3, 4, 5, 6, 7, 8]]
 
 
 def test_pair_layout_by_hand() -> None:
     """A pair has the room of a joint input, here 3 × 3 tokens: the first sentence half of it, the other the rest."""
-    pairs = sentences([[[5], [6, 7, 6, 7, 6, 7]], [[8, 8, 8, 8], [9, 9, 9, 9]]])
+    pairs = rows([[5], [6, 7, 6, 7, 6, 7]], [[8, 8, 8, 8], [9, 9, 9, 9]])
     batch = pair_layout(pairs, SPECIALS, LayoutConfig(candidates=2, sentence_tokens=3))
     assert batch["input_ids"].tolist() == [
         [CLS, 5, SEP, 6, 7, 6, 7, 6, SEP],
@@ -77,14 +72,14 @@ def test_pair_layout_by_hand() -> None:
     ]
     assert batch["token_type_ids"].tolist() == [[0] * 3 + [1] * 6, [0] * 5 + [1] * 4]
     assert batch["position_ids"].tolist() == [list(range(9))] * 2
-    roberta = pair_layout(sentences([[[5], [6]]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), LayoutConfig())
+    roberta = pair_layout(rows([[5], [6]]), Specials(CLS, SEP, PAD, 2, pair_separators=2), LayoutConfig())
     assert roberta["input_ids"].tolist() == [[CLS, 5, SEP, SEP, 6, SEP]]
     assert roberta["position_ids"].tolist() == [[2, 3, 4, 5, 6, 7]]
 
 
 def test_a_pair_has_two_sentences() -> None:
     with pytest.raises(ValueError, match="two sentences"):
-        pair_layout(sentences([[[5], None]]), SPECIALS, LayoutConfig())
+        pair_layout(rows([[5], None]), SPECIALS, LayoutConfig())
 
 
 @given(
@@ -98,7 +93,7 @@ def test_a_pair_has_two_sentences() -> None:
 )
 def test_every_token_keeps_its_slot(texts: list[list[list[int] | None]]) -> None:
     layout = LayoutConfig(candidates=2, sentence_tokens=6)
-    batch = joint_layout(sentences(texts), SPECIALS, layout)
+    batch = joint_layout(rows(*texts), SPECIALS, layout)
     for i, row in enumerate(texts):
         expected = [
             (slot, slot * 6 + j, token)
@@ -107,8 +102,10 @@ def test_every_token_keeps_its_slot(texts: list[list[list[int] | None]]) -> None
             for j, token in enumerate([CLS, *text[:4], SEP])
         ]
         kept = batch["attention_mask"][i].bool()
-        found = zip(*(batch[n][i][kept].tolist() for n in ("token_type_ids", "position_ids", "input_ids")), strict=True)
-        assert list(found) == expected
+        tokens = zip(
+            *(batch[n][i][kept].tolist() for n in ("token_type_ids", "position_ids", "input_ids")), strict=True
+        )
+        assert list(tokens) == expected
 
 
 def test_leaving_out_the_padding_changes_no_state() -> None:
@@ -116,7 +113,7 @@ def test_leaving_out_the_padding_changes_no_state() -> None:
     layout = LayoutConfig(candidates=2, sentence_tokens=6)
     encoder = build("transformer_mean", needs=Needs(layout.width, 3))
     texts = [[3, 4, 5], [6], [7, 8]]
-    batch = joint_layout(sentences([texts]), SPECIALS, layout)  # type: ignore[list-item]
+    batch = joint_layout(rows(texts), SPECIALS, layout)
     padded = [([CLS, *text, SEP] + [PAD] * 6)[:6] for text in texts]
     full = {
         "input_ids": torch.tensor([[token for row in padded for token in row]]),
@@ -156,10 +153,10 @@ def test_words_stand_without_special_tokens() -> None:
 
 
 def test_rows_are_chosen_in_the_order_given() -> None:
-    found = select(sentences([[[5, 6], None], [[7], [8, 9]], [[], [4]]]), np.array([1, 0, 1]))
-    assert found.tokens.tolist() == [7, 8, 9, 5, 6, 7, 8, 9]
-    assert found.lengths.tolist() == [[1, 2], [2, -1], [1, 2]]
-    short = cut(sentences([[[5, 6, 7], None], [[7], [8, 9]]]), 1)
+    chosen = select(rows([[5, 6], None], [[7], [8, 9]], [[], [4]]), np.array([1, 0, 1]))
+    assert chosen.tokens.tolist() == [7, 8, 9, 5, 6, 7, 8, 9]
+    assert chosen.lengths.tolist() == [[1, 2], [2, -1], [1, 2]]
+    short = cut(rows([[5, 6, 7], None], [[7], [8, 9]]), 1)
     assert (short.tokens.tolist(), short.lengths.tolist()) == ([5, 7, 8], [[1, -1], [1, 1]])
 
 
@@ -175,21 +172,12 @@ def test_chunks_hold_each_row_once_and_keep_to_the_budget(budget: int) -> None:
 
 
 @pytest.mark.parametrize("parts", [1, 2])
-def test_every_text_is_found_again_in_its_chunk(parts: int) -> None:
+def test_every_text_is_in_its_chunk(parts: int) -> None:
     draw = np.random.default_rng(1)
     lengths = draw.integers(0, 12, (30, parts))
     texts = Sentences(draw.integers(5, 99, int(lengths.sum())), lengths)
-    chunks, places = text_chunks(texts, SPECIALS, 16, 60)
-    assert len(chunks) > 1
-    whole = text_layout(texts, SPECIALS, 16)
-
-    def said(batch: dict[str, torch.Tensor]) -> list[list[int]]:
-        return [
-            ids[mask.bool()].tolist() for ids, mask in zip(batch["input_ids"], batch["attention_mask"], strict=True)
-        ]
-
-    found = [text for chunk in chunks for text in said(chunk)]
-    assert [found[place] for place in places.tolist()] == said(whole)
-    batch = {"chunks": chunks, "rows": places}
-    assert row_lengths(batch)[places].tolist() == row_lengths(whole).tolist()
+    chunks, positions = text_chunks(texts, SPECIALS, 16, 60)
+    batch, whole = {"chunks": chunks, "rows": positions}, text_layout(texts, SPECIALS, 16)
+    assert len(chunks) > 1 and texts_of(batch) == rows_of(whole)
+    assert row_lengths(batch)[positions].tolist() == row_lengths(whole).tolist()
     assert row_lengths({"texts": batch}).tolist() == row_lengths(batch).tolist()

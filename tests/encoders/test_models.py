@@ -1,16 +1,18 @@
-"""Models of sentences: each against a route of its own, and how a name or folder is told."""
+"""Models of sentences, each against an independent computation, and their names and folders."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import save_encoder
-from contexture.encoders.models import Combined, SentenceTransformersModel, WordAverage, load_model
+from contexture.encoders.models import Combined, SentenceTransformersModel, WordAverage, _model_checksum, load_model
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from contexture.vocabulary.words import WordsConfig, train_words
 from tests.encoders.toys import build
@@ -34,18 +36,12 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tiny_bert(folder: Path) -> Path:
     """A random BERT of two layers and the mean of its states, as sentence-transformers saves it."""
-    transformers = pytest.importorskip("transformers")
     sentence_transformers = pytest.importorskip("sentence_transformers")
     train_tokenizer([" ".join(TEXTS)] * 3, VocabularyConfig(size=300), folder / "bert")
     torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=load_tokenizer(folder / "bert")[1].vocab_size,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
-    transformers.BertModel(config).save_pretrained(folder / "bert")
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = BertConfig(vocab_size=load_tokenizer(folder / "bert")[1].vocab_size, **sizes)
+    BertModel(config).save_pretrained(folder / "bert")
     model = sentence_transformers.SentenceTransformer(str(folder / "bert"), device="cpu")  # adds the mean
     model.max_seq_length = 12
     model.save(str(folder / "tiny-bert"))
@@ -60,9 +56,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_average_of_words(words: Path) -> None:
     model = WordAverage(words)
     assert model.dimension == 2
-    found = model.embed(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
-    np.testing.assert_allclose(found, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
-    assert found.dtype == np.float32
+    vectors = model.embed(["whales sing", "the cold whales", "sing sing, whales!", "the cold unheard-of strait", ""])
+    np.testing.assert_allclose(vectors, [[2, 2], [1, 0], [7 / 3, 8 / 3], [0, 0], [0, 0]], rtol=1e-6)
+    assert vectors.dtype == np.float32
     # Of two parts: the mean over the words of both, whatever the role.
     np.testing.assert_allclose(model.embed([("sing sing,", "whales!"), "sing"], "query"), [[7 / 3, 8 / 3], [3, 4]])
     assert model.embed([]).shape == (0, 2)
@@ -71,18 +67,16 @@ def test_the_average_of_words(words: Path) -> None:
 def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (tmp_path / name).write_bytes((words / name).read_bytes())
-    file = tmp_path / "word_vectors.npy"
-    with pytest.raises(ValueError, match=r"word_vectors\.npy is missing or damaged"):
-        WordAverage(tmp_path)
-    np.save(file, np.zeros((3, 2), np.float32))
-    with pytest.raises(ValueError, match=r"word_vectors\.npy: 3 rows for \d+ words; run the vocabulary stage"):
-        WordAverage(tmp_path)
-    np.save(file, np.zeros((3, 2)))
-    with pytest.raises(ValueError, match=r"expected float32 \(words, length\), found float64 \(3, 2\)"):
-        WordAverage(tmp_path)
-    np.save(file, np.array([[{}]], dtype=object))
-    with pytest.raises(ValueError, match=r"word_vectors\.npy is missing or damaged"):
-        WordAverage(tmp_path)
+    for vectors, message in (
+        (None, r"word_vectors\.npy is missing or damaged"),
+        (np.zeros((3, 2), np.float32), r"word_vectors\.npy: 3 rows for \d+ words; run the vocabulary stage"),
+        (np.zeros((3, 2)), r"expected float32 \(words, length\), found float64 \(3, 2\)"),
+        (np.array([[{}]], dtype=object), r"word_vectors\.npy is missing or damaged"),
+    ):
+        if vectors is not None:
+            np.save(tmp_path / "word_vectors.npy", vectors)
+        with pytest.raises(ValueError, match=message):
+            WordAverage(tmp_path)
 
 
 def test_combined_vectors_stand_side_by_side() -> None:
@@ -98,9 +92,9 @@ def test_combined_vectors_stand_side_by_side() -> None:
 def test_what_the_library_gives_is_kept(published: Path) -> None:
     model = SentenceTransformersModel(str(published))
     assert (model.name, model.dimension) == ("tiny-bert", 16)
-    found = model.embed(TEXTS)
-    np.testing.assert_allclose(found, model.model.encode(TEXTS, batch_size=1), atol=1e-6)
-    assert np.abs(np.linalg.norm(found, axis=1) - 1).min() > 0.01  # nothing was normalised
+    vectors = model.embed(TEXTS)
+    np.testing.assert_allclose(vectors, model.model.encode(TEXTS, batch_size=1), atol=1e-6)
+    assert np.abs(np.linalg.norm(vectors, axis=1) - 1).min() > 0.01  # nothing was normalised
     assert model.embed([]).shape == (0, 16)
     np.testing.assert_array_equal(
         model.embed([("whales sing", "a gull waits")]), model.embed(["whales sing a gull waits"])
@@ -110,7 +104,7 @@ def test_what_the_library_gives_is_kept(published: Path) -> None:
     ids = load_tokenizer(published)[0].encode(TEXTS[1]).ids[:12]
     with torch.no_grad():
         mean = bert(torch.tensor([ids])).last_hidden_state[0].mean(0)
-    np.testing.assert_allclose(found[1], mean, atol=1e-5)
+    np.testing.assert_allclose(vectors[1], mean, atol=1e-5)
 
 
 def test_another_weight_or_length_is_another_model(published: Path) -> None:
@@ -118,8 +112,6 @@ def test_another_weight_or_length_is_another_model(published: Path) -> None:
     again = SentenceTransformersModel(str(published))
     assert model.identity == again.identity
     json.dumps(model.identity)
-    from contexture.encoders.models import _model_checksum
-
     again.model.max_seq_length = 9
     shorter = _model_checksum(again.model)
     again.model.max_seq_length = 12
@@ -163,11 +155,7 @@ def test_a_folder_that_is_not_there(name: str, tmp_path: Path, monkeypatch: pyte
 
 
 def test_weights_are_not_unpickled(published: Path, tmp_path: Path) -> None:
-    for file in published.rglob("*"):
-        if file.is_file():
-            copy = tmp_path / file.relative_to(published)
-            copy.parent.mkdir(exist_ok=True)
-            copy.write_bytes(file.read_bytes())
+    shutil.copytree(published, tmp_path, dirs_exist_ok=True)
     (weights,) = tmp_path.rglob("model.safetensors")
     weights.unlink()
     torch.save({}, weights.with_name("pytorch_model.bin"))

@@ -19,9 +19,9 @@ class Hub(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.endswith("/slow"):
             self.closed.wait(60)
-        found = self.path == "/api/models/own/tiny"
-        body = b'{"id": "own/tiny"}' if found else b""
-        self.send_response(200 if found else 404)
+        known = self.path == "/api/models/own/tiny"
+        body = b'{"id": "own/tiny"}' if known else b""
+        self.send_response(200 if known else 404)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -25,9 +25,9 @@ def test_the_vector_is_the_weighted_mean_of_the_tokens(pooling: str) -> None:
     table, vocabulary = encoder.document.words.weight.detach().numpy(), words()
     for text, vector in zip(SAID, encoder.embed(SAID), strict=True):
         ids = vocabulary.tokenizer.encode(text, add_special_tokens=False).ids
-        ids = [one if one < TRAINED else vocabulary.tokens.unk for one in ids]
-        weights = [float(vocabulary.idf[one]) if pooling == "idf" else 1.0 for one in ids]
-        total = sum(weight * table[one] for weight, one in zip(weights, ids, strict=True))
+        ids = [token if token < TRAINED else vocabulary.tokens.unk for token in ids]
+        weights = [float(vocabulary.idf[token]) if pooling == "idf" else 1.0 for token in ids]
+        total = sum(weight * table[token] for weight, token in zip(weights, ids, strict=True))
         np.testing.assert_allclose(vector, total / sum(weights), rtol=1e-5)
 
 
@@ -51,20 +51,20 @@ def test_questions_get_the_same_vectors_without_torch(settings: dict[str, Any], 
     texts = [*SAID, "", "  ", " ".join(WORDS), WORDS[-1], "unheard of"]
     encoder = build(StaticConfig("static", embedding_size=6, **settings), vocabulary=words())
     save_encoder(encoder, tmp_path)
-    found = StaticQueries(tmp_path, saved(tmp_path)).embed(texts)
-    assert found.dtype == np.float32 and found[0].any() and not found[3:5].any()
-    np.testing.assert_allclose(found, encoder.embed(texts, "query"), atol=1e-6)
+    vectors = StaticQueries(tmp_path, saved(tmp_path)).embed(texts)
+    assert vectors.dtype == np.float32 and vectors[0].any() and not vectors[3:5].any()
+    np.testing.assert_allclose(vectors, encoder.embed(texts, "query"), atol=1e-6)
 
 
 def test_embeddings_start_from_the_vectors_of_the_vocabulary() -> None:
     new = build(StaticConfig("static", embedding_size=8), vocabulary=words())
     started = build(StaticConfig("static", embedding_size=8, start="word_vectors"), vocabulary=words())
-    before, after = new.document.words.weight.detach(), started.document.words.weight.detach()
+    drawn, after = new.document.words.weight.detach(), started.document.words.weight.detach()
     vectors = torch.from_numpy(np.array(words().vectors[:TRAINED]))
     ratio = after[:, :VECTOR_SIZE] / vectors
     torch.testing.assert_close(ratio, ratio[0, 0].expand_as(ratio))
-    assert after[:, :VECTOR_SIZE].square().mean() == pytest.approx(float(before.square().mean()), rel=1e-4)
-    torch.testing.assert_close(after[:, VECTOR_SIZE:], before[:, VECTOR_SIZE:])
+    assert after[:, :VECTOR_SIZE].square().mean() == pytest.approx(float(drawn.square().mean()), rel=1e-4)
+    torch.testing.assert_close(after[:, VECTOR_SIZE:], drawn[:, VECTOR_SIZE:])
 
 
 def test_a_vocabulary_without_vectors_or_frequencies_is_named(tmp_path: Path) -> None:
@@ -85,5 +85,5 @@ def test_a_transformer_weighs_its_states_by_the_frequencies(tmp_path: Path) -> N
     assert weights[0] == weights[-1] == 0
     expected = sum(weight * state for weight, state in zip(weights, states, strict=True)) / weights.sum()
     save_encoder(encoder, tmp_path / "made")
-    for one in (encoder, load_encoder(tmp_path / "made")):
-        np.testing.assert_allclose(one.embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)
+    for made in (encoder, load_encoder(tmp_path / "made")):
+        np.testing.assert_allclose(made.embed(SAID[:1])[0], expected, rtol=1e-4, atol=1e-6)

@@ -13,7 +13,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import LayoutConfig, Lengths, Needs, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.first_states import spared
-from contexture.encoders.pooling import pool
+from contexture.encoders.network import pool
 from contexture.encoders.transformer import Transformer, start_from_frequencies
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
@@ -29,13 +29,21 @@ LENGTHS = Lengths(query=8, document=16)
 SMALL = {"vocab_size": 400, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 
 
-@pytest.fixture
-def vocabulary() -> Vocabulary:
-    return subwords("bpe")
+PUBLISHED = pytest.mark.parametrize(
+    ("model", "first_position", "separators"),
+    [
+        (RobertaForMaskedLM(RobertaConfig(**SMALL, max_position_embeddings=26, type_vocab_size=1)), 2, 2),
+        (BertForMaskedLM(BertConfig(**SMALL, max_position_embeddings=24, type_vocab_size=2)), 0, 1),
+    ],
+)
 
 
-def build(config: TransformerConfig, vocabulary: Vocabulary, head: bool = True) -> Encoder:
-    return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary, needs=NEEDS, head=head)
+def small(**settings: Any) -> TransformerConfig:
+    return TransformerConfig(**({"hidden_size": 8, "heads": 2, "intermediate_size": 8} | settings))
+
+
+def build(config: TransformerConfig, vocabulary: Vocabulary | None = None, head: bool = True) -> Encoder:
+    return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary or subwords("bpe"), needs=NEEDS, head=head)
 
 
 def network_of(encoder: Encoder) -> Transformer:
@@ -53,60 +61,41 @@ def inputs(first_position: int) -> dict[str, torch.Tensor]:
     }
 
 
-def test_from_scratch_has_a_position_for_every_slot_and_a_type_for_every_sentence(vocabulary: Vocabulary) -> None:
-    encoder = build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8), vocabulary)
-    config = network_of(encoder).model.config
-    assert (config.max_position_embeddings, config.type_vocab_size) == (24, 3)
-    assert config.vocab_size == vocabulary.tokens.vocab_size
-    assert encoder.specials.first_position == 0
-
-
-def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products(vocabulary: Vocabulary) -> None:
+def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products() -> None:
     """Whichever attention is the quicker one: what is computed is the same."""
-    encoder = build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8, dropout=0), vocabulary)
+    encoder = build(small(dropout=0))
     batch, config = inputs(0), network_of(encoder).model.config
     with torch.no_grad():
         expected = encoder.states(batch)
         assert config._attn_implementation == "sdpa"
         with torch.autocast("cpu", torch.bfloat16):
-            found = encoder.states(batch)
+            states = encoder.states(batch)
         assert config._attn_implementation == "eager"
-    there = batch["attention_mask"].bool()
-    torch.testing.assert_close(found[there].float(), expected[there], atol=0.1, rtol=0.05)
+    present = batch["attention_mask"].bool()
+    torch.testing.assert_close(states[present].float(), expected[present], atol=0.1, rtol=0.05)
     network_of(encoder).attention = "eager"  # as of models that have no fused one
     encoder.states(batch)
     assert config._attn_implementation == "eager"
 
 
 @pytest.mark.parametrize("head", [True, False])
-@pytest.mark.parametrize(
-    ("model", "first_position", "separators"),
-    [
-        (RobertaForMaskedLM(RobertaConfig(**SMALL, max_position_embeddings=26, type_vocab_size=1)), 2, 2),
-        (BertForMaskedLM(BertConfig(**SMALL, max_position_embeddings=24, type_vocab_size=2)), 0, 1),
-    ],
-)
+@PUBLISHED
 def test_published_weights_compute_at_first_what_they_did_before(
-    model: RobertaForMaskedLM,
-    first_position: int,
-    separators: int,
-    head: bool,
-    vocabulary: Vocabulary,
-    tmp_path: Path,
+    model: RobertaForMaskedLM, first_position: int, separators: int, head: bool, tmp_path: Path
 ) -> None:
     model.save_pretrained(tmp_path / "published")
-    encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0), vocabulary, head)
+    encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0), head=head)
     specials = encoder.specials
     assert (specials.first_position, specials.pair_separators) == (first_position, separators)
     batch = inputs(first_position)
     one_type = batch | {"token_type_ids": torch.zeros_like(batch["input_ids"])}
     with torch.no_grad():
-        before = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
-        torch.testing.assert_close(encoder.states(one_type), before)
+        expected = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
+        torch.testing.assert_close(encoder.states(one_type), expected)
         if model.config.model_type == "roberta":  # all its types are copies of its only one
-            torch.testing.assert_close(encoder.states(batch), before)
+            torch.testing.assert_close(encoder.states(batch), expected)
         if head:
-            torch.testing.assert_close(encoder.token_logits(before[0]), model(**one_type).logits[0])
+            torch.testing.assert_close(encoder.token_logits(expected[0]), model(**one_type).logits[0])
 
     save_encoder(encoder, tmp_path / "saved")
     loaded = load_encoder(tmp_path / "saved")
@@ -130,25 +119,19 @@ def test_weights_of_a_package_with_their_own_tokens_give_its_vectors(tmp_path: P
     np.testing.assert_allclose(encoder.embed(texts), means, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("model", "first_position"),
-    [
-        (RobertaForMaskedLM(RobertaConfig(**SMALL, max_position_embeddings=26, type_vocab_size=1)), 2),
-        (BertForMaskedLM(BertConfig(**SMALL, max_position_embeddings=24, type_vocab_size=2)), 0),
-    ],
-)
+@PUBLISHED
 def test_a_prefix_stands_before_the_tokens_of_published_weights(
-    model: RobertaForMaskedLM, first_position: int, vocabulary: Vocabulary, tmp_path: Path
+    model: RobertaForMaskedLM, first_position: int, separators: int, tmp_path: Path
 ) -> None:
     """Layer by layer: without a position and a type, through the same layer norm, its own states left out."""
     model.save_pretrained(tmp_path / "published")
-    encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0), vocabulary, True)
+    encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0))
     batch = inputs(first_position)
     batch |= {"token_type_ids": torch.zeros_like(batch["input_ids"])}
     prefix = torch.randn(len(batch["input_ids"]), 3, model.config.hidden_size)
     base = encoder.document.base
     with torch.no_grad():
-        found = encoder.states(batch, prefix)
+        prefixed = encoder.states(batch, prefix)
         for row, length in enumerate(batch["attention_mask"].sum(dim=1).tolist()):
             tokens = base.embeddings.word_embeddings(batch["input_ids"][row, :length])
             tokens = tokens + base.embeddings.position_embeddings(batch["position_ids"][row, :length])
@@ -156,27 +139,25 @@ def test_a_prefix_stands_before_the_tokens_of_published_weights(
             states = base.embeddings.LayerNorm(torch.cat([prefix[row], tokens]))[None]
             for layer in base.encoder.layer:
                 states = layer(states)
-            torch.testing.assert_close(found[row, :length], states[0, 3:], atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(prefixed[row, :length], states[0, 3:], atol=1e-5, rtol=1e-4)
 
 
-def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(
-    vocabulary: Vocabulary, tmp_path: Path
-) -> None:
+def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(tmp_path: Path) -> None:
     small = SMALL | {"vocab_size": 100}
     BertForMaskedLM(BertConfig(**small, max_position_embeddings=24)).save_pretrained(tmp_path / "words")
     with pytest.raises(ValueError, match=r"knows 100 tokens.*set vocabulary\.published"):
-        build(TransformerConfig(init_from=str(tmp_path / "words")), vocabulary)
+        build(TransformerConfig(init_from=str(tmp_path / "words")))
     for kind, model, positions in (("bert", BertForMaskedLM, 23), ("roberta", RobertaForMaskedLM, 25)):
         config = (BertConfig if kind == "bert" else RobertaConfig)(**SMALL, max_position_embeddings=positions)
         model(config).save_pretrained(tmp_path / kind)
         with pytest.raises(ValueError, match=f"has {positions} positions, the layout needs {positions + 1}"):
-            build(TransformerConfig(init_from=str(tmp_path / kind)), vocabulary)
+            build(TransformerConfig(init_from=str(tmp_path / kind)))
     with pytest.raises(ValueError, match="must divide"):
         TransformerConfig(hidden_size=10, heads=3)
 
 
-def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(vocabulary: Vocabulary) -> None:
-    encoder = build(TransformerConfig(hidden_size=64, heads=2, intermediate_size=256), vocabulary)
+def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like() -> None:
+    encoder = build(TransformerConfig(hidden_size=64, heads=2, intermediate_size=256))
     model = network_of(encoder).model
     layer = model.bert.encoder.layer[0]
     assert torch.equal(layer.attention.self.query.weight, layer.attention.self.key.weight)
@@ -186,31 +167,31 @@ def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like(vo
     assert decoder is words and words[:, :56].std().item() == pytest.approx(0.05, rel=0.05)
 
 
-def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to(vocabulary: Vocabulary) -> None:
+def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to() -> None:
     config = TransformerConfig(hidden_size=64, heads=2, intermediate_size=64, initialization="static", dropout=0.0)
-    network = network_of(build(config, vocabulary, head=False))
+    network = network_of(build(config, head=False))
     batch = inputs(0)
-    there = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
-    states = network.base.embeddings(**there, token_type_ids=batch["token_type_ids"])
+    arguments = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
+    states = network.base.embeddings(**arguments, token_type_ids=batch["token_type_ids"])
     with torch.no_grad():
         torch.testing.assert_close(network(batch), states.mean(dim=1), atol=1e-4, rtol=1e-3)
 
 
-def test_words_that_start_from_vectors_leave_room_for_their_places(tmp_path: Path, vocabulary: Vocabulary) -> None:
+def test_words_that_start_from_vectors_leave_room_for_positions(tmp_path: Path) -> None:
     copy = tmp_path / "vocabulary"
-    vocabulary.copy(copy)
-    size = vocabulary.tokens.vocab_size
+    subwords("bpe").copy(copy)
+    size = subwords("bpe").tokens.vocab_size
     np.save(copy / "word_vectors.npy", np.random.default_rng(0).normal(size=(size, 64)).astype(np.float32))
     encoder = build(TransformerConfig(hidden_size=64, start="word_vectors"), Vocabulary.load(copy))
     words = network_of(encoder).words.weight
     assert not words[:, 56:].any() and words[:, :56].std().item() == pytest.approx(0.05, rel=0.05)
 
 
-def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to(vocabulary: Vocabulary) -> None:
+def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to() -> None:
     """All matrices alike, nothing equal; before it has learned anything each token is as probable as any other."""
     sizes: dict[str, Any] = {"hidden_size": 128, "heads": 2, "intermediate_size": 512, "embedding_size": 64}
     torch.manual_seed(0)
-    encoder = build(TransformerConfig(**sizes, initialization="bert", dropout=0.0), vocabulary)
+    encoder = build(TransformerConfig(**sizes, initialization="bert", dropout=0.0))
     network = network_of(encoder)
     matrices = {name: p for name, p in network.named_parameters() if p.ndim == 2 and p.numel() > 1000}
     assert any("projection" in name for name in matrices) and any("word_embeddings" in name for name in matrices)
@@ -220,15 +201,15 @@ def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to(vocabulary: Vocab
     layer = network.model.bert.encoder.layer[0].attention.self
     assert not torch.equal(layer.query.weight, layer.key.weight)
     assert all((p == 0).all() for name, p in network.named_parameters() if name.endswith("bias"))
-    words = vocabulary.tokens.vocab_size
+    words = subwords("bpe").tokens.vocab_size
     with torch.no_grad():
         logits = encoder.token_logits(encoder.states(inputs(0)).flatten(0, 1))
     loss = torch.nn.functional.cross_entropy(logits, torch.arange(16) % words)
     assert float(loss) == pytest.approx(math.log(words), abs=0.1)
 
 
-def test_states_are_those_of_each_row_alone_and_little_padding_is_computed(vocabulary: Vocabulary) -> None:
-    encoder = build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8, dropout=0.0), vocabulary)
+def test_states_are_those_of_each_row_alone_and_little_padding_is_computed() -> None:
+    encoder = build(small(dropout=0))
     lengths = [24, 3, 23, 4, 3, 2, 24, 4]
     mask = torch.tensor([[1] * length + [0] * (24 - length) for length in lengths])
     batch = {
@@ -244,16 +225,16 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed(vocab
     states = encoder.states(batch)
     hook.remove()
     assert states.shape == (8, 24, 8) and sum(computed) <= 1.1 * sum(lengths)
-    told = encoder.states(batch | {"lengths": lengths})
-    assert torch.equal(told, states)
+    with_lengths = encoder.states(batch | {"lengths": lengths})
+    assert torch.equal(with_lengths, states)
     for row, length in enumerate(lengths):
-        alone = encoder.states({name: one[row : row + 1, :length] for name, one in batch.items()})[0]
-        torch.testing.assert_close(states[row, :length], alone)
+        single = encoder.states({name: values[row : row + 1, :length] for name, values in batch.items()})[0]
+        torch.testing.assert_close(states[row, :length], single)
 
 
-def test_a_new_head_starts_from_the_frequencies_of_the_tokens(vocabulary: Vocabulary) -> None:
+def test_a_new_head_starts_from_the_frequencies_of_the_tokens() -> None:
     """Ids that have no embedding do not count; one that never comes counts once."""
-    network = network_of(build(TransformerConfig(hidden_size=8, heads=2, intermediate_size=8), vocabulary))
+    network = network_of(build(small()))
     size = network.words.num_embeddings
     start_from_frequencies(network, np.array([7, 7, 7, 9, size, size + 5]))
     shares = network.model.cls.predictions.bias.detach().exp()
@@ -270,10 +251,10 @@ def test_two_ways_to_pool() -> None:
 
 @pytest.mark.parametrize(("pooling", "size"), [("cls", None), ("cls", 4), ("mean", None), ("mean", 4)])
 def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
-    pooling: Literal["cls", "mean"], size: int | None, vocabulary: Vocabulary
+    pooling: Literal["cls", "mean"], size: int | None
 ) -> None:
     config = TransformerConfig(hidden_size=8, intermediate_size=8, pooling=pooling, embedding_size=size)
-    encoder = build(config, vocabulary)
+    encoder = build(config)
     network = network_of(encoder)
     batch = network.chunks(sentences([20, 21, 22], [30]), 16, 100)[0]
     with torch.no_grad():
@@ -285,12 +266,9 @@ def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
     assert network.reads_first_only == (pooling == "cls")
 
 
-def test_flops_spare_what_the_first_state_alone_does_not_need(vocabulary: Vocabulary) -> None:
+def test_flops_spare_what_the_first_state_alone_does_not_need() -> None:
     lengths = torch.tensor([3, 5])
-    cls, mean = (
-        network_of(build(TransformerConfig(hidden_size=8, intermediate_size=16, pooling=pooling), vocabulary))  # type: ignore[arg-type]
-        for pooling in ("cls", "mean")
-    )
+    cls, mean = (network_of(build(small(pooling=pooling))) for pooling in ("cls", "mean"))
     parameters = sum(p.numel() for p in mean.base.encoder.parameters())
     assert float(mean.flops(lengths)) == 6 * parameters * 8 + 12 * 2 * 8 * (9 + 25)
     assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(spared(cls.base, 1, lengths))

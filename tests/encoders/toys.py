@@ -1,6 +1,7 @@
 """Small encoders of every kind, a vocabulary of words and one of subwords, and texts for them."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -79,9 +80,9 @@ def subwords(kind: str = "wordpiece") -> Vocabulary:
     """Subwords, trained on the same words."""
     folder = Path(_FOLDER.name) / kind
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(kind=kind, size=300), folder)  # type: ignore[arg-type]
-    found = Vocabulary.load(folder)
-    save_idf(folder, np.linspace(0.5, 3, found.tokens.vocab_size, dtype=np.float32))
-    return found
+    vocabulary = Vocabulary.load(folder)
+    save_idf(folder, np.linspace(0.5, 3, vocabulary.tokens.vocab_size, dtype=np.float32))
+    return vocabulary
 
 
 def config(kind: str, **changed: Any) -> Any:
@@ -110,10 +111,11 @@ def sentences(*texts: list[int]) -> Sentences:
     return rows(*([text] for text in texts))
 
 
-def rows(*texts: list[list[int]]) -> Sentences:
-    """Texts of so many parts each."""
-    flat = [token for text in texts for part in text for token in part]
-    return Sentences(np.array(flat, np.int64), np.array([[len(part) for part in text] for text in texts], np.int64))
+def rows(*texts: Sequence[list[int] | None]) -> Sentences:
+    """Examples of parts; None is an empty slot."""
+    flat = [token for text in texts for part in text for token in part or ()]
+    lengths = [[-1 if part is None else len(part) for part in text] for text in texts]
+    return Sentences(np.array(flat, np.int64), np.array(lengths, np.int64))
 
 
 def contiguous(encoder: Encoder, *texts: list[int], documents: list[int] | None = None) -> dict[str, Any]:

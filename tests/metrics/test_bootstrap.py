@@ -1,5 +1,7 @@
 """Intervals of means against what theory says of them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import bootstrap
@@ -40,14 +42,8 @@ def test_without_values_there_is_none(values: list[float]) -> None:
 
 def test_it_is_scipys_interval_for_each_column() -> None:
     values = np.random.default_rng(4).random((37, 3))
+    options: dict[str, Any] = {"n_resamples": 500, "confidence_level": 0.9, "method": "percentile"}
     for column, ends in zip(values.T, intervals(values, 0.9, 500, seed=6), strict=True):
-        expected = bootstrap(
-            (column,),
-            np.mean,
-            n_resamples=500,
-            confidence_level=0.9,
-            method="percentile",
-            rng=np.random.default_rng(6),
-        ).confidence_interval
+        expected = bootstrap((column,), np.mean, **options, rng=np.random.default_rng(6)).confidence_interval
         assert ends == pytest.approx([expected.low, expected.high])
         assert ends == pytest.approx(interval(column, 0.9, 500, seed=6))

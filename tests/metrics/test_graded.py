@@ -12,13 +12,13 @@ from contexture.metrics.graded import METRICS, graded_metrics
 
 
 def test_by_hand() -> None:
-    """The grades 2, 1, 1: found at 2, at 3 and not at all; then 1 and 3, found the wrong way round."""
-    found = graded_metrics(
+    """The grades 2, 1, 1 at the ranks 2, 3 and none; then 1 and 3 in the wrong order."""
+    metrics = graded_metrics(
         [["x", "a", "b", "y"], ["c", "d"]], [{"a": 2, "b": 1, "lost": 1, "y": 0, "x": -1}, {"c": 1, "d": 3}]
     )
-    assert list(found.columns) == METRICS == ["ndcg_at_10", "recall_at_1", "recall_at_10", "recall_at_100"]
+    assert list(metrics.columns) == METRICS == ["ndcg_at_10", "recall_at_1", "recall_at_10", "recall_at_100"]
     ideal = 2 + 1 / log2(3) + 1 / 2
-    assert found.values.tolist() == [
+    assert metrics.values.tolist() == [
         pytest.approx([(2 / log2(3) + 1 / 2) / ideal, 0, 2 / 3, 2 / 3]),
         pytest.approx([(1 + 3 / log2(3)) / (3 + 1 / log2(3)), 1 / 2, 1, 1]),
     ]
@@ -26,15 +26,15 @@ def test_by_hand() -> None:
 
 def test_depths() -> None:
     """Twelve are relevant: two of them first, one at 11, one at 100, one at 101."""
-    others = iter(range(1000, 2000))
-    ranking = [rank if rank in (1, 2, 11, 100, 101) else next(others) for rank in range(1, 102)]
+    irrelevant = iter(range(1000, 2000))
+    ranking = [rank if rank in (1, 2, 11, 100, 101) else next(irrelevant) for rank in range(1, 102)]
     relevant = dict.fromkeys([1, 2, 11, 100, 101, *range(200, 207)], 1)
-    (found,) = graded_metrics([ranking], [relevant]).values.tolist()
+    (metrics,) = graded_metrics([ranking], [relevant]).values.tolist()
     ideal = sum(1 / log2(rank + 1) for rank in range(1, 11))
-    assert found == pytest.approx([(1 + 1 / log2(3)) / ideal, 1 / 12, 2 / 12, 4 / 12])
+    assert metrics == pytest.approx([(1 + 1 / log2(3)) / ideal, 1 / 12, 2 / 12, 4 / 12])
 
 
-def test_nothing_found() -> None:
+def test_nothing_relevant_is_ranked() -> None:
     assert graded_metrics([[], [-1, -1]], [{"a": 1}, {3: 1}]).values.tolist() == [[0.0] * 4] * 2
 
 
@@ -56,5 +56,5 @@ def test_ndcg_is_that_of_scikit_learn(grades: list[int], draw: object, depth: in
     draw.shuffle(order)  # type: ignore[attr-defined]
     scores = np.empty(len(grades))
     scores[order] = -np.arange(len(grades))
-    (found,) = graded_metrics([order[:depth]], [dict(enumerate(grades))])["ndcg_at_10"]
-    assert found == pytest.approx(ndcg_score([grades], [scores], k=10))
+    (metrics,) = graded_metrics([order[:depth]], [dict(enumerate(grades))])["ndcg_at_10"]
+    assert metrics == pytest.approx(ndcg_score([grades], [scores], k=10))

@@ -10,20 +10,20 @@ from contexture.metrics.language_components import first_component, removed
 
 def draw(seed: int, rows: int, width: int) -> np.ndarray:
     """Vectors that are not centred."""
-    found = np.random.default_rng(seed)
-    return (found.normal(size=(rows, width)) + 3 * found.normal(size=width)).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(rows, width)) + 3 * rng.normal(size=width)).astype(np.float32)
 
 
 @given(st.integers(0, 1000), st.integers(1, 40), st.integers(2, 12))
 def test_it_is_the_first_right_singular_vector(seed: int, rows: int, width: int) -> None:
     vectors = draw(seed, rows, width)
-    found = first_component(vectors)
+    component = first_component(vectors)
     expected = np.linalg.svd(vectors.astype(np.float64))[2][0]
-    np.testing.assert_allclose(found * np.sign(found @ expected), expected, atol=2e-3)
+    np.testing.assert_allclose(component * np.sign(component @ expected), expected, atol=2e-3)
 
 
 def test_nothing_is_centred() -> None:
-    """The mean, not the largest deviation from it, is what is found of vectors far from 0."""
+    """The mean, not the largest deviation from it, is the component of vectors far from 0."""
     vectors = draw(0, 500, 8) * 0.1 + np.array([50, *[0] * 7], np.float32)
     assert abs(first_component(vectors)[0]) > 0.999
 

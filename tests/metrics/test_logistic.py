@@ -47,11 +47,11 @@ def test_folds_weights_and_strengths_together_equal_one_fit_after_another(classe
     strengths = torch.tensor([1e-4, 0.25, 1.0, 32.0, 1e4])
     design = Design.of(x)
     parameters = fit(design, one_hot(y, classes), weights, strengths, tolerance=1e-15)
-    found = log_probabilities(design.coordinates, parameters).exp()
+    probabilities = log_probabilities(design.coordinates, parameters).exp()
     slopes, intercepts = coefficients(design, parameters)
     for k, strength in enumerate(strengths.tolist()):
         model = peer(x, y, weights[k], strength)
-        np.testing.assert_allclose(found[k], model.predict_proba(x.numpy()), atol=2e-5)
+        np.testing.assert_allclose(probabilities[k], model.predict_proba(x.numpy()), atol=2e-5)
         np.testing.assert_allclose(slopes[:, k], model.coef_, rtol=1e-3, atol=1e-4)
         # A softmax has the same probabilities whatever is added to all intercepts.
         shift = (intercepts[:, k] - torch.from_numpy(model.intercept_)).numpy()
@@ -65,8 +65,9 @@ def test_float32_is_enough_for_probabilities(strength: float) -> None:
     ones = torch.ones(1, 400)
     parameters = fit(design, one_hot(y, 3), ones, torch.tensor([strength]))
     assert parameters.dtype == torch.float32
-    found = log_probabilities(design.place(x), parameters)[0].exp().numpy()
-    np.testing.assert_allclose(found, peer(x, y, ones[0], strength).predict_proba(x.double().numpy()), atol=3e-3)
+    probabilities = log_probabilities(design.place(x), parameters)[0].exp().numpy()
+    expected = peer(x, y, ones[0], strength).predict_proba(x.double().numpy())
+    np.testing.assert_allclose(probabilities, expected, atol=3e-3)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -76,16 +77,17 @@ def test_fewer_rows_than_features(classes: int) -> None:
     assert design.rotation.shape == (100, 39)  # the centred rows span one direction less than there are rows
     ones = torch.ones(1, 40)
     parameters = fit(design, one_hot(y, classes), ones, torch.tensor([2.0]), tolerance=1e-14)
-    others = examples(60, 100, classes)[0]
-    expected = peer(x, y, ones[0], 2.0).predict_proba(others.numpy())
-    np.testing.assert_allclose(log_probabilities(design.place(others), parameters)[0].exp(), expected, atol=1e-4)
+    unseen = examples(60, 100, classes)[0]
+    expected = peer(x, y, ones[0], 2.0).predict_proba(unseen.numpy())
+    np.testing.assert_allclose(log_probabilities(design.place(unseen), parameters)[0].exp(), expected, atol=1e-4)
 
 
 def test_features_that_are_all_alike() -> None:
     design = Design.of(torch.full((8, 30), 3.0))
     targets = one_hot(torch.tensor([0, 0, 1, 1, 1, 1, 1, 1]), 2)
-    found = log_probabilities(design.coordinates, fit(design, targets, torch.ones(1, 8), torch.tensor([1.0])))
-    np.testing.assert_allclose(found[0].exp(), np.tile([0.25, 0.75], (8, 1)), atol=1e-3)
+    parameters = fit(design, targets, torch.ones(1, 8), torch.tensor([1.0]))
+    probabilities = log_probabilities(design.coordinates, parameters)
+    np.testing.assert_allclose(probabilities[0].exp(), np.tile([0.25, 0.75], (8, 1)), atol=1e-3)
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -94,7 +96,7 @@ def test_soft_targets_equal_a_slow_minimisation(classes: int) -> None:
     targets = torch.from_numpy(np.random.default_rng(1).dirichlet(np.ones(classes), 50))
     weights = torch.from_numpy(np.random.default_rng(2).uniform(0, 2, (1, 50)))
     design = Design.of(x)
-    found = log_probabilities(
+    solution = log_probabilities(
         design.coordinates, fit(design, targets, weights, torch.tensor([3.0]), tolerance=1e-15)
     ).exp()[0]
 
@@ -110,7 +112,7 @@ def test_soft_targets_equal_a_slow_minimisation(classes: int) -> None:
 
     start = np.zeros(4 * (1 if classes == 2 else classes))
     best = scipy.optimize.minimize(objective, start, method="BFGS", options={"gtol": 1e-6})
-    np.testing.assert_allclose(found, probabilities(best.x), atol=1e-5)
+    np.testing.assert_allclose(solution, probabilities(best.x), atol=1e-5)
 
 
 def test_blocks_and_warm_starts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,16 +143,16 @@ def test_few_steps_whatever_the_strength(monkeypatch: pytest.MonkeyPatch, caplog
 
 def test_what_cannot_be_solved_is_refused() -> None:
     design, targets = Design.of(torch.eye(3)), one_hot(torch.tensor([0, 1, 1]), 2)
-    one = torch.ones(1)
+    ones = torch.ones(1)
     with pytest.raises(ValueError, match="finite"):
         Design.of(torch.tensor([[1.0], [torch.nan]]))
     with pytest.raises(ValueError, match="there must be rows"):
         Design.of(torch.ones(0, 2))
     with pytest.raises(ValueError, match=r"expected \[N, classes\]"):
-        fit(design, targets, torch.ones(3, 1), one)
+        fit(design, targets, torch.ones(3, 1), ones)
     with pytest.raises(ValueError, match="two classes or more"):
-        fit(design, targets[:, :1], torch.ones(1, 3), one)
+        fit(design, targets[:, :1], torch.ones(1, 3), ones)
     with pytest.raises(ValueError, match="strength above 0"):
-        fit(design, targets, torch.ones(1, 3), 0 * one)
+        fit(design, targets, torch.ones(1, 3), 0 * ones)
     with pytest.raises(ValueError, match="a row that counts"):
-        fit(design, targets, torch.zeros(1, 3), one)
+        fit(design, targets, torch.zeros(1, 3), ones)

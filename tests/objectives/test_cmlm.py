@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import GruConfig, Lengths, Needs, TransformerConfig
 from contexture.encoders.layout import row_lengths, text_layout
-from contexture.encoders.projections import Projections
+from contexture.encoders.network import Projections
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.masking import IGNORED
 from contexture.objectives.mlm import MaskedLanguageModel

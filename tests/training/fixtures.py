@@ -24,13 +24,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
     """Examples of every stream, as subwords: a folder for each kind."""
     folder = tmp_path_factory.mktemp("examples")
-    toys.write_joint(folder / "joint", tokenizer)
-    toys.write_all_pairs(folder / "pairs", tokenizer)
-    toys.write_all_sentences(folder / "sentences", tokenizer)
-    toys.write_bitext(folder / "bitext", tokenizer)
-    toys.write_nli(folder / "nli", tokenizer)
-    toys.write_sequence_pairs(folder / "sequence_pairs", tokenizer)
-    toys.write_sequence_samples(folder / "sequence_samples", tokenizer)
+    toys.write_examples(folder, tokenizer)
     return folder
 
 

@@ -34,24 +34,15 @@ def launch(
     """Pre-train into `folder`; whether there was something to train."""
     file = folder.with_name(f"{folder.name}.json")
     file.write_text(json.dumps(config.plain()))
-    told = pretrain_arguments(file, run, seed, examples, vocabulary, start)
-    return launch_pretraining(
-        config.pretraining(run), seed, files_of(config, examples, vocabulary, start), folder, told
-    )
+    arguments = pretrain_arguments(file, run, seed, examples, vocabulary, start)
+    files = files_of(config, examples, vocabulary, start)
+    return launch_pretraining(config.pretraining(run), seed, files, folder, arguments)
 
 
-def train(
-    config: SystemConfig,
-    run: str,
-    examples: Path,
-    vocabulary: Path,
-    folder: Path,
-    seed: int = 0,
-    start: Path | None = None,
-) -> dict[str, torch.Tensor]:
-    """Pre-train into `folder`; the weights."""
-    launch(config, run, examples, vocabulary, folder, seed, start)
-    return weights(folder)
+def train(*arguments: Any, **options: Any) -> dict[str, torch.Tensor]:
+    """As `launch`; returns the weights."""
+    launch(*arguments, **options)
+    return weights(arguments[4])
 
 
 @dataclass(frozen=True)
@@ -121,15 +112,15 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, error: type[BaseExcept
 
 def running(folder: Path) -> list[str]:
     """The command lines of processes that name a folder."""
-    found = []
+    commands = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             command = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # it has ended
             continue
         if str(folder) in command:
-            found.append(command)
-    return found
+            commands.append(command)
+    return commands
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:

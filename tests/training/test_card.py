@@ -14,16 +14,16 @@ from tests.tasks.answer_selection import toys as answers
 from tests.training.toys import configured, quick_thoughts, system, two_towers
 
 
-def pretrained(config: SystemConfig, run: str, place: Path, examples: Path, vocabulary: Path) -> tuple[str, Path]:
+def pretrained(config: SystemConfig, run: str, folder: Path, examples: Path, vocabulary: Path) -> tuple[str, Path]:
     """The card of a run, and its folder."""
-    (place / "config.json").write_text(json.dumps(config.plain()))
-    output = place / "data" / "toy" / "pretrained" / run / "seed-0"
-    given = ["--config", str(place / "config.json"), "--run", run, "--examples", str(examples)]
-    main(["train", "pretrain", *given, "--vocabulary", str(vocabulary), "--output", str(output)])
+    (folder / "config.json").write_text(json.dumps(config.plain()))
+    output = folder / "data" / "toy" / "pretrained" / run / "seed-0"
+    arguments = ["--config", str(folder / "config.json"), "--run", run, "--examples", str(examples)]
+    main(["train", "pretrain", *arguments, "--vocabulary", str(vocabulary), "--output", str(output)])
     return (output / "README.md").read_text(encoding="utf-8"), output
 
 
-def load_as_told(card: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+def run_code(card: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run the card's Python in the folder; how many pieces there were."""
     monkeypatch.chdir(folder)
     codes = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
@@ -33,8 +33,8 @@ def load_as_told(card: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> in
 
 
 def row(card: str, name: str) -> str:
-    (found,) = re.findall(rf"^\| {name} \| (.*) \|$", card, re.MULTILINE)
-    return found
+    (value,) = re.findall(rf"^\| {name} \| (.*) \|$", card, re.MULTILINE)
+    return value
 
 
 def test_the_card_of_a_transformer_and_of_what_is_fine_tuned_of_it(
@@ -48,17 +48,17 @@ def test_the_card_of_a_transformer_and_of_what_is_fine_tuned_of_it(
     assert row(card, "text") == "pages.xml.bz2, novel.txt"
     assert row(card, "objectives") == "mlm, mspp for 4 steps; mspp (weight 0.5) for 2 steps"
     assert row(card, "steps taken") == "6" and re.fullmatch(r"[\d,]+ tokens, .* FLOPs, .* seconds", row(card, "cost"))
-    assert load_as_told(card, folder, monkeypatch) == 3
+    assert run_code(card, folder, monkeypatch) == 3
     model = tmp_path / "data/toy/finetuned/answer_selection/mspp_ie/seed-0/toys"
     model.parent.mkdir(parents=True)
-    given = ["--config", str(tmp_path / "config.json"), "--variant", "mspp_ie", "--task", "answer_selection"]
+    arguments = ["--config", str(tmp_path / "config.json"), "--variant", "mspp_ie", "--task", "answer_selection"]
     data = answers.write_data(tmp_path / "answers")
-    main(["train", "finetune", *given, "--data", str(data), "--encoders", str(folder), "--output", str(model)])
+    main(["train", "finetune", *arguments, "--data", str(data), "--encoders", str(folder), "--output", str(model)])
     card = (model / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# toy/mspp_ie/answer_selection/toys\n")
     assert row(card, "fine-tuned from") == "toy/mspp_ie" and "tokens" in row(card, "cost")
     assert "to choose the sentence that answers" in card
-    assert load_as_told(card, model, monkeypatch) == 4
+    assert run_code(card, model, monkeypatch) == 4
 
 
 def test_the_card_of_a_static_encoder(
@@ -71,7 +71,7 @@ def test_the_card_of_a_static_encoder(
     assert row(card, "dimension") == "8" and row(card, "objectives") == "in_batch_negatives for 6 steps"
     assert row(card, "system") == "toy" and row(card, "examples") == "pairs (tasks ict, mixture uniform)"
     assert "SentenceTransformer('.')" in card and "AutoModel" not in card
-    assert load_as_told(card, folder, monkeypatch) == 2
+    assert run_code(card, folder, monkeypatch) == 2
 
 
 @pytest.mark.parametrize(("run", "cost"), [("uni", "seconds"), ("random", "nothing was trained")])
@@ -82,4 +82,4 @@ def test_the_card_of_an_encoder_that_no_other_library_has(
     assert row(card, "architecture").startswith("gru, ") and row(card, "dimension") == "16"
     assert row(card, "cost").endswith(cost)
     assert "Neither sentence-transformers nor transformers has this architecture." in card
-    assert load_as_told(card, folder, monkeypatch) == 1
+    assert run_code(card, folder, monkeypatch) == 1

@@ -30,7 +30,7 @@ def found_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Around:
-    """What was told of jobs: their begin, and their end or error."""
+    """Notes the begin of jobs, and their end or error."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str]] = []
@@ -47,7 +47,7 @@ class Around:
 
 
 def chain(folder: Path) -> list[Job]:
-    """Two that start from the first, one that starts from nobody, one whose start is not among them."""
+    """Two that start from the first, one that waits for nothing, one that waits for a job that is not among them."""
     return [
         Job("base", jobs.write, (folder, "base")),
         Job("one", jobs.write, (folder, "one", ("base",)), "base"),
@@ -59,15 +59,15 @@ def chain(folder: Path) -> list[Job]:
 
 @PROCESSES
 def test_jobs_begin_behind_what_they_wait_for(processes: int, tmp_path: Path) -> None:
-    around, told = Around(), list[float]()
-    run_jobs(chain(tmp_path), processes, 1, around, told.append)
+    around, shares = Around(), list[float]()
+    run_jobs(chain(tmp_path), processes, 1, around, shares.append)
     assert {file.stem: file.read_text() for file in tmp_path.glob("*.done")} == {
         name: f"{name} []" for name in ("base", "one", "two", "other", "late")
     }
-    for before, after in (("base", "one"), ("one", "two")):
-        assert around.events.index(("end", before)) < around.events.index(("begin", after))
-    assert len(around.events) == 10 and told == sorted(told)
-    assert told[-1] == 5 if processes == 2 else told == [0.5, 1.5, 2.5, 3.5, 4.5]
+    for first, second in (("base", "one"), ("one", "two")):
+        assert around.events.index(("end", first)) < around.events.index(("begin", second))
+    assert len(around.events) == 10 and shares == sorted(shares)
+    assert shares[-1] == 5 if processes == 2 else shares == [0.5, 1.5, 2.5, 3.5, 4.5]
 
 
 @pytest.mark.slow
@@ -120,16 +120,16 @@ if __name__ == "__main__":
 def test_no_worker_is_left_where_its_parent_was_killed(number: signal.Signals, tmp_path: Path) -> None:
     """The next run must find its folder alone."""
     (tmp_path / "parent.py").write_text(PARENT)
-    places = [tmp_path / name / "pid" for name in ("1", "2")]
-    for place in places:
-        place.parent.mkdir()
+    pid_files = [tmp_path / name / "pid" for name in ("1", "2")]
+    for file in pid_files:
+        file.parent.mkdir()
     environment = os.environ | {"PYTHONPATH": str(PROJECT)}
     with subprocess.Popen([sys.executable, "parent.py", str(tmp_path)], cwd=tmp_path, env=environment) as parent:
-        for place in places:
-            jobs.wait_for(place)
+        for file in pid_files:
+            jobs.wait_for(file)
         parent.send_signal(number)
         parent.wait(30)
-    assert all(gone(int(place.read_text())) for place in places)
+    assert all(gone(int(file.read_text())) for file in pid_files)
 
 
 def gone(process: int) -> bool:
@@ -159,17 +159,15 @@ def test_trainings_side_by_side_give_what_they_give_one_after_another(
     }
     config = two_towers(runs=runs)
     folders = {kind: examples / kind for kind in config.examples()}
-    found = {}
     for processes in (1, 2):
-        place = tmp_path / str(processes)
+        output = tmp_path / str(processes)
         todo = [
-            Job(run, pretrain_one, (config, run, 0, folders, tokenizer, start and place / start, place / run), start)
+            Job(run, pretrain_one, (config, run, 0, folders, tokenizer, start and output / start, output / run), start)
             for run, start in (("base", None), ("shared", "base"), ("mlm", None))
         ]
         run_jobs(todo, processes, 1, Around())
-        found[processes] = {run: weights(place / run) for run in runs}
     for run in runs:
-        assert_same(found[1][run], found[2][run], atol=0, rtol=0)
+        assert_same(weights(tmp_path / "1" / run), weights(tmp_path / "2" / run))
 
 
 @pytest.fixture(scope="module", autouse=True)

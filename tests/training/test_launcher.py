@@ -32,52 +32,53 @@ def finished(training: Training) -> Path:
 
 
 def test_a_finished_run_is_kept(finished: Path, examples: Path, tokenizer: Path) -> None:
-    """Also where another run beside it changed, for none of whose settings it asks."""
-    before = times(finished)
+    """Even if another run changed, whose settings do not matter."""
+    old = times(finished)
     assert not launch(two_towers(runs=RUNS), "run", examples, tokenizer, finished)
-    others = two_towers(runs=RUNS | {"none": schedule(2, mlm=1), "more": schedule(9, mlm=1)})
-    assert not launch(others, "run", examples, tokenizer, finished)
-    assert times(finished) == before
+    config = two_towers(runs=RUNS | {"none": schedule(2, mlm=1), "more": schedule(9, mlm=1)})
+    assert not launch(config, "run", examples, tokenizer, finished)
+    assert times(finished) == old
     assert not list(finished.parent.glob(f"*{UNFINISHED}"))
 
 
-@pytest.mark.parametrize("change", ["steps", "seed", "optimizer", "encoder", "stream", "examples", "vocabulary"])
+#: Settings of the system that change what the run depends on.
+CHANGES: dict[str, dict[str, Any]] = {
+    "steps": {"runs": RUNS | {"run": schedule(4, in_batch_negatives=1)}},
+    "optimizer": {"runs": RUNS, "optimizer": toys.OPTIMIZER | {"warmup_steps": 0}},
+    "stream": {"runs": RUNS | {"run": RUNS["run"] | {"streams": {"pairs": {"mixture": "pooled"}}}}},
+}
+
+
+@pytest.mark.parametrize("change", [*CHANGES, "seed", "encoder", "examples", "vocabulary"])
 def test_what_a_run_depends_on_makes_it_train_anew(
     change: str, finished: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    config, seed, before = two_towers(runs=RUNS), 0, contents(finished)
-    if change == "steps":
-        config = two_towers(runs=RUNS | {"run": schedule(4, in_batch_negatives=1)})
-    elif change == "seed":
-        seed = 1
-    elif change == "optimizer":
-        config = two_towers(runs=RUNS, optimizer=toys.OPTIMIZER | {"warmup_steps": 0})
-    elif change == "encoder":
+    config, old = two_towers(**CHANGES.get(change, {"runs": RUNS})), contents(finished)
+    if change == "encoder":
         smaller: Any = replace(config.encoders["transformer"], embedding_size=4)  # type: ignore[call-arg]
         config = replace(config, encoders=config.encoders | {"transformer": smaller})
-    elif change == "stream":
-        config = two_towers(runs=RUNS | {"run": RUNS["run"] | {"streams": {"pairs": {"mixture": "pooled"}}}})
     elif change == "examples":
         examples = Path(shutil.copytree(examples, tmp_path / "more"))
         shutil.copy(examples / "pairs/ict/part-0.parquet", examples / "pairs/ict/part-2.parquet")
-    else:
+    elif change == "vocabulary":
         tokenizer = toys.write_tokenizer(tmp_path / "other")
         (tokenizer / "note.txt").write_text("another one")
-    assert launch(config, "run", examples, tokenizer, finished, seed)
-    assert contents(finished) != before
-    assert not launch(config, "run", examples, tokenizer, finished, seed)
+    arguments = config, "run", examples, tokenizer, finished, int(change == "seed")
+    assert launch(*arguments)
+    assert contents(finished) != old
+    assert not launch(*arguments)
     assert not [path for path in finished.parent.iterdir() if path.name.startswith("run.") and path.is_dir()]
 
 
 def test_the_old_encoder_stays_until_the_new_one_is_whole(
     finished: Path, monkeypatch: pytest.MonkeyPatch, training: Training
 ) -> None:
-    before, config = contents(finished), two_towers(runs=RUNS | {"run": schedule(5, in_batch_negatives=1)})
+    old, config = contents(finished), two_towers(runs=RUNS | {"run": schedule(5, in_batch_negatives=1)})
     with monkeypatch.context() as patch:
         killed_at(3, patch)
         with pytest.raises(Killed):
             launch(config, "run", training.examples, training.vocabulary, finished)
-    assert contents(finished) == before
+    assert contents(finished) == old
     # What was begun is resumed; then it takes the place of the old one.
     assert launch(config, "run", training.examples, training.vocabulary, finished)
     training.launch(config, "run", "alone")
@@ -98,7 +99,7 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
     config = toys.mixed({"run": schedule(1, in_batch_negatives=1)})
     (tmp_path / "pairs").symlink_to(examples / "pairs")
     files = files_of(config, tmp_path, tokenizer, None)
-    assert set(files.examples) == {one.examples for one in config.streams.values()} > {"pairs"}
+    assert set(files.examples) == {stream.examples for stream in config.streams.values()} > {"pairs"}
     identity = identity_of(config.pretraining("run"), 0, files)
     assert set(identity["examples"]) == {"pairs"} and identity["examples"]["pairs"]["rows"] == 74
     assert set(identity["streams"]) == set(toys.STREAMS)

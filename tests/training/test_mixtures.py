@@ -27,14 +27,13 @@ MIXTURES = {"joint_and_pairs": JOINT_AND_PAIRS, "texts": TEXTS}
 
 
 def system(dropout: float = 0.0, **pretrain: Any) -> SystemConfig:
-    """The mixtures, each with a run for each of its objectives alone; MSPP reads what MLM did not mask."""
+    """The mixtures, each with a run for each of its objectives alone; MSPP reads uncorrupted input."""
     runs = {}
     for name, weights in MIXTURES.items():
-        alone = {f"{name}_{one}": {one: weights[one]} for one in weights}
-        for run, some in ({name: weights} | alone).items():
-            runs[run] = schedule(6, **some)
-            if "mspp" in some:
-                runs[run]["objectives"] = {"mspp": {"masked_input": False}}
+        single = {f"{name}_{objective}": {objective: weight} for objective, weight in weights.items()}
+        for run, chosen in ({name: weights} | single).items():
+            objectives = {"mspp": {"masked_input": False}} if "mspp" in chosen else {}
+            runs[run] = schedule(6, **chosen) | {"objectives": objectives}
     return mixed(runs, dropout, **pretrain)
 
 
@@ -45,36 +44,31 @@ Losses = tuple[list[Tensor], dict[str, Tensor], dict[str, Tensor]]
 def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
     """Of one step of a run, with the same weights for all of them: the loss of each pass, gradients, and curves."""
 
-    def taken(run: str, **pretrain: Any) -> Losses:
-        told = system(**pretrain).pretraining(run)
-        prepared: Prepared = prepare(told, 0, files_of(system(), examples, tokenizer, None))
+    def take_step(run: str, **pretrain: Any) -> Losses:
+        config = system(**pretrain).pretraining(run)
+        prepared: Prepared = prepare(config, 0, files_of(system(), examples, tokenizer, None))
         for name, objective in prepared.objectives.items():
             torch.manual_seed(len(name))
             for parameter in objective.parameters():
                 torch.nn.init.normal_(parameter)
-        stream_of = {name: told.recipe.stream_of(name, told.streams) for name in told.recipe.names}
         module = ScheduledObjectives(
-            prepared.encoder, prepared.objectives, prepared.streams, stream_of, told.recipe.weights_at, 6,
-            told.settings.optimizer, 7,
+            prepared.encoder, prepared.objectives, prepared.streams, config.stream_of, config.recipe.weights_at, 6,
+            config.settings.optimizer, 7,
         )  # fmt: skip
         module._trainer = SimpleNamespace(accumulate_grad_batches=prepared.passes, global_step=0, global_rank=0)
         module._fabric = None
         module.log = lambda *_, **__: None  # type: ignore[method-assign]
         batches = MixedBatches(lambda _: prepared.streams, range(6), prepared.passes)
-        found = []
-        for index in range(prepared.passes):
-            loss = module.training_step(batches[index], index)
+        losses = [module.training_step(batches[index], index) for index in range(prepared.passes)]
+        for loss in losses:
             (loss / prepared.passes).backward()  # as Lightning does
-            found.append(loss.detach())
         gradients = {  # a model that predicts no tokens has one level less
-            name.replace("model.bert.", "model."): torch.zeros_like(parameter)
-            if parameter.grad is None
-            else parameter.grad
-            for name, parameter in module.named_parameters()
+            name.replace("model.bert.", "model."): torch.zeros_like(p) if p.grad is None else p.grad
+            for name, p in module.named_parameters()
         }
-        return found, gradients, module.latest
+        return [loss.detach() for loss in losses], gradients, module.latest
 
-    return taken
+    return take_step
 
 
 @pytest.mark.parametrize("micro_batch_size", [None, 4])
@@ -91,17 +85,17 @@ def test_the_loss_of_a_mixture_is_the_weighted_sum_of_its_losses(
     parts = torch.stack([torch.stack(losses).mean() for losses, _, _ in single.values()])
     torch.testing.assert_close(mean, parts.sum())
     for name, gradient in gradients.items():
-        own = [found[name] for _, found, _ in single.values() if name in found]
-        torch.testing.assert_close(gradient, torch.stack(own).sum(0), atol=1e-6, rtol=1e-4)
-    told = sum(weight * curves[f"train/{name}"] for name, weight in MIXTURES[mixture].items())
-    torch.testing.assert_close(curves["train/loss"], torch.as_tensor(told))
+        terms = [by_name[name] for _, by_name, _ in single.values() if name in by_name]
+        torch.testing.assert_close(gradient, torch.stack(terms).sum(0), atol=1e-6, rtol=1e-4)
+    total = sum(weight * curves[f"train/{name}"] for name, weight in MIXTURES[mixture].items())
+    torch.testing.assert_close(curves["train/loss"], torch.as_tensor(total))
 
 
 def test_weights_of_a_mixture_do_not_depend_on_its_passes(training: Training) -> None:
     """MSPP's mean is over equally many candidates in each pass; pairs are read whole in the first."""
     runs = {"run": schedule(4, mspp=1, in_batch_negatives=0.5)}
-    one, three = (training.train(mixed(runs, micro_batch_size=size), "run", f"size-{size}") for size in (12, 4))
-    assert_same(one, three, atol=1e-5, rtol=1e-4)
+    whole, split = (training.train(mixed(runs, micro_batch_size=size), "run", f"size-{size}") for size in (12, 4))
+    assert_same(whole, split, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["ict", "bfs", "wlp"])
@@ -163,8 +157,7 @@ def test_a_mixture_killed_at_any_step_resumes_bit_for_bit(
     """With dropout; in the first pass of a step, or in a later one."""
     config = system(0.1, micro_batch_size=micro_batch_size)
     expected = training.train(config, mixture, "whole")
-    places = [(1, 0), (4, 0), (5, 2), (3, 1)] if micro_batch_size else [(1, 0), (4, 0), (5, 0)]
-    for step, part in places:
+    for step, part in [(1, 0), (5, 2), (3, 1)] if micro_batch_size else [(1, 0), (4, 0)]:
         folder = training.folder / f"killed-{step}-{part}"
         training.kill(config, mixture, folder.name, step, part)
         assert not folder.exists()
@@ -185,22 +178,14 @@ def test_stages_change_the_mixture(training: Training) -> None:
 
 
 def test_processes_that_load_do_not_change_the_weights(training: Training) -> None:
-    one, two = (training.train(system(loader_workers=workers), "joint_and_pairs", str(workers)) for workers in (0, 2))
-    assert_same(one, two)
+    assert_same(*(training.train(system(loader_workers=n), "joint_and_pairs", str(n)) for n in (0, 2)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("weights", "micro_batch_size"),
-    [({"mspp": 1, "in_batch_negatives": 0.5}, None), ({"mspp": 1, "in_batch_negatives": 0.5}, 3), (TEXTS, None)],
-)
-def test_two_processes_give_what_one_gives(
-    weights: dict[str, float], micro_batch_size: int | None, training: Training
-) -> None:
+@pytest.mark.parametrize(("mixture", "micro_batch_size"), [("pairs", None), ("pairs", 3), ("texts", None)])
+def test_two_processes_give_what_one_gives(mixture: str, micro_batch_size: int | None, training: Training) -> None:
     """Means over equally many rows on each device; pairs and sentences have the negatives of both."""
-    runs = {"run": schedule(4, **weights)}
-    one, two = (
-        training.train(mixed(runs, devices=devices, micro_batch_size=micro_batch_size), "run", str(devices))
-        for devices in (1, 2)
-    )
-    assert_same(one, two, atol=1e-5, rtol=1e-4)
+    weights = TEXTS if mixture == "texts" else {"mspp": 1, "in_batch_negatives": 0.5}
+    runs, options = {"run": schedule(4, **weights)}, {"micro_batch_size": micro_batch_size}
+    trained = [training.train(mixed(runs, devices=n, **options), "run", str(n)) for n in (1, 2)]
+    assert_same(*trained, atol=1e-5, rtol=1e-4)

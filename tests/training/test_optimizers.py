@@ -7,27 +7,27 @@ from contexture.training.optimizers import build_optimizer
 from tests.training.runs import Training, assert_same
 from tests.training.toys import system
 
-RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.8, 0.95, 1e-12
+RATE, DECAY, BETA1, BETA2, EPSILON = 0.05, 0.1, 0.9, 0.95, 1e-12
 
 
 def lamb(weights: list[torch.Tensor], gradients: list[list[torch.Tensor]], corrected: bool) -> list[torch.Tensor]:
     """Algorithm 2 of You et al. (2020), one parameter at a time, with φ the identity; decay on matrices alone."""
-    found = []
-    for place, start in enumerate(weights):
+    trained = []
+    for number, start in enumerate(weights):
         x, m, v = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
         for step, gradient in enumerate(gradients, start=1):
-            m = BETA1 * m + (1 - BETA1) * gradient[place]
-            v = BETA2 * v + (1 - BETA2) * gradient[place] ** 2
+            m = BETA1 * m + (1 - BETA1) * gradient[number]
+            v = BETA2 * v + (1 - BETA2) * gradient[number] ** 2
             by = (1 - BETA1**step, 1 - BETA2**step) if corrected else (1, 1)
             r = (m / by[0]) / ((v / by[1]).sqrt() + EPSILON) + (DECAY * x if x.ndim > 1 else 0)
             x = x - RATE * x.norm() / r.norm() * r
-        found.append(x)
-    return found
+        trained.append(x)
+    return trained
 
 
-def taken(kind: str, weights: list[torch.Tensor], gradients: list[list[torch.Tensor]]) -> list[torch.Tensor]:
+def optimized(kind: str, weights: list[torch.Tensor], gradients: list[list[torch.Tensor]]) -> list[torch.Tensor]:
     parameters = [torch.nn.Parameter(weight.clone()) for weight in weights]
-    config = OptimizerConfig(RATE, kind=kind, weight_decay=DECAY, beta1=BETA1, beta2=BETA2, epsilon=EPSILON)  # type: ignore[arg-type]
+    config = OptimizerConfig(RATE, kind=kind, weight_decay=DECAY, beta2=BETA2, epsilon=EPSILON)  # type: ignore[arg-type]
     optimizer = build_optimizer(parameters, config)
     for step in gradients:
         for parameter, gradient in zip(parameters, step, strict=True):
@@ -47,18 +47,18 @@ def drawn() -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
 
 def test_lamb_is_that_of_the_paper_without_the_correction_of_moments() -> None:
     weights, gradients = drawn()
-    for found, expected in zip(taken("lamb", weights, gradients), lamb(weights, gradients, False), strict=True):
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    for parameter, expected in zip(optimized("lamb", weights, gradients), lamb(weights, gradients, False), strict=True):
+        torch.testing.assert_close(parameter, expected, rtol=1e-4, atol=1e-6)
     # Without decay the correction cancels.
-    last = taken("lamb", weights, gradients)[-1]
+    last = optimized("lamb", weights, gradients)[-1]
     torch.testing.assert_close(last, lamb(weights, gradients, True)[-1], rtol=1e-4, atol=1e-6)
 
 
 def test_adamw_decays_matrices_alone() -> None:
     weights, _ = drawn()
     still = [[torch.zeros_like(weight) for weight in weights]]
-    for weight, found in zip(weights, taken("adamw", weights, still), strict=True):
-        torch.testing.assert_close(found, weight * (1 - RATE * DECAY) if weight.ndim > 1 else weight)
+    for weight, parameter in zip(weights, optimized("adamw", weights, still), strict=True):
+        torch.testing.assert_close(parameter, weight * (1 - RATE * DECAY) if weight.ndim > 1 else weight)
 
 
 def test_a_killed_run_with_lamb_resumes_bit_for_bit(training: Training) -> None:

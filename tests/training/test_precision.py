@@ -32,14 +32,15 @@ class Watched:
 
 
 @pytest.fixture
-def stream() -> Watched:
-    return Watched()
-
-
-@pytest.fixture
-def module(stream: Watched) -> ScheduledObjectives:
+def module() -> ScheduledObjectives:
     encoder = build(BagOfWordsConfig(kind="bag_of_words", embedding_size=4))
-    return ScheduledObjectives(encoder, {}, {"one": stream}, {}, lambda _: {}, 1, OptimizerConfig(1e-3), 0)
+    return ScheduledObjectives(encoder, {}, {"one": Watched()}, {}, lambda _: {}, 1, OptimizerConfig(1e-3), 0)
+
+
+def seen_by(module: ScheduledObjectives) -> list[tuple[str, bool]]:
+    stream = module.streams["one"]
+    assert isinstance(stream, Watched)
+    return stream.seen
 
 
 BATCH = {"one": {"numbers": torch.ones(2, 4)}}
@@ -47,41 +48,39 @@ BATCH = {"one": {"numbers": torch.ones(2, 4)}}
 
 @pytest.fixture(autouse=True)
 def exact_products() -> Iterator[None]:
-    before = torch.get_float32_matmul_precision()
+    previous = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     yield
-    torch.set_float32_matmul_precision(before)
+    torch.set_float32_matmul_precision(previous)
 
 
-def test_what_is_timed_is_what_training_does(module: ScheduledObjectives, stream: Watched, tmp_path: Path) -> None:
+def test_what_is_timed_is_what_training_does(module: ScheduledObjectives, tmp_path: Path) -> None:
     """float32 is timed with TF32, which training has where the device does."""
     assert choose_precision("auto", module, BATCH, tmp_path) in ("32-true", "bf16-mixed")
-    assert {arithmetic for arithmetic, _ in stream.seen} == {"high"}
-    assert {rounded for _, rounded in stream.seen} == {False, True}
+    assert {arithmetic for arithmetic, _ in seen_by(module)} == {"high"}
+    assert {rounded for _, rounded in seen_by(module)} == {False, True}
     assert all(parameter.grad is None for parameter in module.parameters())
 
 
-@pytest.mark.parametrize("found", ["32-true", "bf16-mixed"])
-def test_other_ranks_take_what_the_first_one_found(
-    found: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("choice", ["32-true", "bf16-mixed"])
+def test_other_ranks_use_the_choice_of_the_first(choice: str, module: ScheduledObjectives, tmp_path: Path) -> None:
     """They wait for it and measure nothing; nor does the first one when a run is resumed."""
     with ThreadPoolExecutor() as pool:
-        others = [pool.submit(choose_precision, "auto", module, BATCH, tmp_path, rank) for rank in (1, 2)]
-        assert not any(other.done() for other in others)
-        (tmp_path / "new").write_text(json.dumps(found))
+        waiting = [pool.submit(choose_precision, "auto", module, BATCH, tmp_path, rank) for rank in (1, 2)]
+        assert not any(rank.done() for rank in waiting)
+        (tmp_path / "new").write_text(json.dumps(choice))
         (tmp_path / "new").rename(tmp_path / PRECISION_FILE)
-        assert [other.result() for other in others] == [found] * 2
-    assert choose_precision("auto", module, BATCH, tmp_path) == found
-    assert stream.seen == []
+        assert [rank.result() for rank in waiting] == [choice] * 2
+    assert choose_precision("auto", module, BATCH, tmp_path) == choice
+    assert seen_by(module) == []
 
 
 @pytest.mark.parametrize(("wanted", "named"), [("fp32", "32-true"), ("bf16", "bf16-mixed")])
-def test_a_precision_that_is_told_is_not_measured(
-    wanted: Any, named: str, module: ScheduledObjectives, stream: Watched, tmp_path: Path
+def test_a_configured_precision_is_not_measured(
+    wanted: Any, named: str, module: ScheduledObjectives, tmp_path: Path
 ) -> None:
     assert choose_precision(wanted, module, BATCH, tmp_path) == named
-    assert stream.seen == [] and not list(tmp_path.iterdir())
+    assert seen_by(module) == [] and not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

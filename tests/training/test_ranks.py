@@ -1,41 +1,36 @@
-"""What processes that were started together tell one another."""
+"""Words between processes that were started together."""
 
 from collections.abc import Iterator
 
 import pytest
 from torch.distributed import TCPStore
 
-from contexture.training.ranks import Word
+from contexture.training.ranks import Channel
 
 
-@pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """What `torch.distributed.run` tells the first of two processes, and the store that it keeps for them."""
+@pytest.fixture(autouse=True)
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The environment in which `torch.distributed.run` starts the first of two processes, and their store."""
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
-    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, "TORCHELASTIC_USE_AGENT_STORE": True}
-    for name, value in (told | {"RANK": 0, "WORLD_SIZE": 2}).items():
+    values = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": store.port, "TORCHELASTIC_USE_AGENT_STORE": True}
+    for name, value in (values | {"RANK": 0, "WORLD_SIZE": 2}).items():
         monkeypatch.setenv(name, str(value))
-    yield monkeypatch
+    yield
 
 
-def test_a_word_of_the_first_process_comes_to_the_others(told: pytest.MonkeyPatch) -> None:
-    first = Word(2)
-    told.setenv("RANK", "1")
-    other = Word(2)
-    assert (first.rank, other.rank) == (0, 1)
-    first.give("begin")
-    assert other.wait() == "begin"
-
-
-def test_a_second_attempt_does_not_hear_the_first(told: pytest.MonkeyPatch) -> None:
-    first = Word(2)
-    first.give("kept")
-    told.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    again = Word(2)
-    again.give("begin")
+def test_a_word_comes_to_the_others_and_a_second_attempt_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Channel(2)
+    monkeypatch.setenv("RANK", "1")
+    second = Channel(2)
+    assert (first.rank, second.rank) == (0, 1)
+    first.send("kept")
+    assert second.wait() == "kept"
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    again = Channel(2)
+    again.send("begin")
     assert again.wait() == "begin" and first.wait() == "kept"
 
 
-def test_another_number_of_processes_is_refused(told: pytest.MonkeyPatch) -> None:
+def test_another_number_of_processes_is_an_error() -> None:
     with pytest.raises(ValueError, match="devices is 8, but 2 processes were started: nodes × processes a node must"):
-        Word(8)
+        Channel(8)

@@ -53,22 +53,22 @@ def test_fine_tuning_on_two_devices_gives_what_one_gives(
     task: str, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
     """No dropout; negatives are those of both devices, and the first one's looks decide for both."""
-    told, variant, option, settings, write, metric = TASKS[task]
+    system_config, variant, option, settings, write, metric = TASKS[task]
     data, start = write(tmp_path / "data"), tmp_path / "start"
-    train(told, "none", examples, tokenizer, start)
-    found = []
+    train(system_config, "none", examples, tokenizer, start)
+    results = []
     for devices in (1, 2):
-        own = settings | {"optimizer": STEADY, "precision": "fp32", "devices": devices}
-        config = configured(**told.plain() | {"tasks": {task: own}})
+        changed = settings | {"optimizer": STEADY, "precision": "fp32", "devices": devices}
+        config = configured(**system_config.plain() | {"tasks": {task: changed}})
         file, folder = tmp_path / f"{devices}.json", tmp_path / str(devices)
         file.write_text(json.dumps(config.plain()))
         contestant = Contestant(variant, 0, (str(start),), None, config.measured[variant].head)
         arguments = finetune_arguments(file, task, option, contestant, data)
         assert launch_finetuning(config, task, option, contestant, data, folder, arguments)
         assert not launch_finetuning(config, task, option, contestant, data, folder, arguments)
-        found.append((weights(folder), read_curves(folder)[["step", metric]].dropna().reset_index(drop=True)))
-    (one, looks), (two, other_looks) = found
-    assert_same(one, two, atol=1e-5, rtol=1e-4)
+        results.append((weights(folder), read_curves(folder)[["step", metric]].dropna().reset_index(drop=True)))
+    (single, looks), (both, other_looks) = results
+    assert_same(single, both, atol=1e-5, rtol=1e-4)
     pd.testing.assert_frame_equal(looks, other_looks, atol=1e-4)
     assert len(looks) > 1
 
@@ -76,14 +76,13 @@ def test_fine_tuning_on_two_devices_gives_what_one_gives(
 def test_two_machines_give_what_one_device_gives(training: Training) -> None:
     """Each node is started by itself, as by `srun`; when both are started again, what is there is kept."""
     settings: dict[str, Any] = {"optimizer": STEADY, "runs": {"run": schedule(4, in_batch_negatives=1)}}
-    one, folder = training.train(two_towers(0.0, **settings), "run", "one"), training.folder / "run"
+    single, folder = training.train(two_towers(0.0, **settings), "run", "one"), training.folder / "run"
     (training.folder / "config.json").write_text(json.dumps(two_towers(0.0, **settings, devices=2).plain()))
     assert start_nodes(training) == ["", ""]
-    assert_same(one, weights(folder), atol=1e-5, rtol=1e-4)
-    before = contents(folder)
-    said = start_nodes(training)
-    assert sum("is kept" in one for one in said) == 1
-    assert contents(folder) == before
+    assert_same(single, weights(folder), atol=1e-5, rtol=1e-4)
+    finished = contents(folder)
+    assert sum("is kept" in output for output in start_nodes(training)) == 1
+    assert contents(folder) == finished
 
 
 def start_nodes(training: Training) -> list[str]:
@@ -97,9 +96,9 @@ def start_nodes(training: Training) -> list[str]:
     command += ["--config", str(folder / "config.json"), "--run", "run", "--output", str(folder / "run")]
     nodes = [subprocess.Popen([*command, *training.arguments], stderr=subprocess.PIPE, text=True) for _ in range(2)]
     try:
-        said = [node.communicate(timeout=240)[1] for node in nodes]
+        outputs = [node.communicate(timeout=240)[1] for node in nodes]
     finally:
         for node in nodes:
             node.terminate()
-    assert [node.returncode for node in nodes] == [0, 0], said
-    return ["\n".join(line for line in one.splitlines() if "kept" in line) for one in said]
+    assert [node.returncode for node in nodes] == [0, 0], outputs
+    return ["\n".join(line for line in output.splitlines() if "kept" in line) for output in outputs]

@@ -27,7 +27,7 @@ OPTIMIZER = {"learning_rate": 2e-3, "warmup_steps": 2}
 #: With Adam's own epsilon a gradient that is zero but for rounding moves a weight as far as any other does.
 STEADY = OPTIMIZER | {"epsilon": 1e-3}
 PRETRAIN = {"batch_size": 12, "precision": "fp32", "log_every": 1, "checkpoint_every": 2, "tokens_at_once": 60}
-#: What is told by default of the streams of one Transformer.
+#: Settings of all streams for one Transformer.
 STREAMS: dict[str, Any] = {
     "joint": {"sentence_tokens": 16, "sampling": {"hard_negatives": 0, "easy_negatives": 1}},
     "bitext": {},
@@ -43,10 +43,10 @@ STREAMS: dict[str, Any] = {
 }
 
 
-def transformer(dropout: float = 0.1, **others: Any) -> dict[str, Any]:
+def transformer(dropout: float = 0.1, **settings: Any) -> dict[str, Any]:
     """The smallest Transformer."""
     sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32}
-    return {"kind": "transformer", **sizes, "dropout": dropout} | others
+    return {"kind": "transformer", **sizes, "dropout": dropout} | settings
 
 
 def configured(**values: Any) -> SystemConfig:
@@ -87,7 +87,7 @@ def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
 
 def two_towers(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
     """The smallest two-tower system: towers that are one network, or two, or bags of words, and a language model."""
-    negatives, own = schedule(in_batch_negatives=1), {"embedding_size": 8}
+    negatives, size = schedule(in_batch_negatives=1), {"embedding_size": 8}
     runs = {
         "shared": negatives,
         "separate": negatives | {"encoder": "separate", "streams": {"pairs": {"mixture": "pooled"}}},
@@ -98,8 +98,8 @@ def two_towers(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
     return configured(
         lengths={"query": 12, "document": 24},
         encoders={
-            "transformer": transformer(dropout, **own),
-            "separate": transformer(dropout, shared=False, **own),
+            "transformer": transformer(dropout, **size),
+            "separate": transformer(dropout, shared=False, **size),
             "bag": {"kind": "bag_of_words_mlp", "word_size": 16, "hidden_size": 16, "embedding_size": 8},
         },
         streams={"pairs": {}, "passages": {}},
@@ -170,57 +170,10 @@ def write_rows(rows: list[dict[str, Any]], folder: Path, **columns: pa.DataType)
         pq.write_table(table, folder / f"part-{part}.parquet", row_group_size=8)
 
 
-def write_joint(folder: Path, vocabulary: Path) -> None:
-    """Sixty examples of two candidates; a candidate that shares s0's words is a positive."""
-    draw, rows = random.Random(0), []
-    for number in range(60):
-        first = draw.sample(WORDS, 4)
-        labels = [1, 0] if draw.random() < 0.5 else [0, 1]
-        texts = [first, *(draw.sample(first if label else WORDS, draw.randint(2, 4)) for label in labels)]
-        ids = [encoded(text, vocabulary) for text in texts]
-        rows.append({"example_id": f"{number}", "sentences": ids, "labels": labels})
-    write_rows(rows, folder, example_id=pa.string(), sentences=pa.list_(TOKENS), labels=TOKENS)
-
-
-def write_all_pairs(folder: Path, vocabulary: Path) -> None:
-    """A folder of pairs for each task, their queries short and their documents of very different lengths.
-
-    A document shares words with its query; some documents have two pairs.
-    """
-    draw = random.Random(2)
-    folder.mkdir()
-    for task in PAIR_TASKS:
-        rows = []
-        for number in range(PAIRS[task]):
-            words = draw.sample(WORDS, draw.randint(2, 20))
-            rows.append(
-                {
-                    "pair_id": f"{task}{number}",
-                    "query": encoded(draw.sample(words, 2), vocabulary),
-                    "title": encoded(draw.sample(WORDS, 1), vocabulary),
-                    "passage": encoded(words, vocabulary),
-                    "document": f"{task}{number // 2}",
-                    "document_pairs": min(2, PAIRS[task] - number // 2 * 2),
-                }
-            )
-        write_pairs(rows, folder / task)
-
-
 def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
     """A table of pairs as the sampling stage writes them."""
     tokens = dict.fromkeys(("query", "title", "passage"), TOKENS)
     write_rows(rows, folder, pair_id=pa.string(), **tokens, document=pa.string(), document_pairs=pa.int64())
-
-
-def write_all_sentences(folder: Path, vocabulary: Path) -> None:
-    """Documents in their order; each has seven words of its own to choose from."""
-    draw, rows = random.Random(5), []
-    for number, size in enumerate(DOCUMENTS):
-        own = draw.sample(WORDS, 7)
-        for position in range(size):
-            text = draw.choices(own, k=draw.randint(1, 9))
-            rows.append({"document": f"d{number}", "position": position, "tokens": encoded(text, vocabulary)})
-    write_sentences(rows, folder)
 
 
 def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
@@ -228,42 +181,81 @@ def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
     write_rows(rows, folder, document=pa.string(), position=pa.int32(), tokens=TOKENS)
 
 
-def write_sequence_pairs(folder: Path, vocabulary: Path) -> None:
-    """Fifty pairs of sequences whose words are the same, in another order."""
+def write_all_sentences(folder: Path, vocabulary: Path) -> None:
+    """Documents in their order; the words of each are drawn from seven."""
+    draw, rows = random.Random(5), []
+    for number, size in enumerate(DOCUMENTS):
+        words = draw.sample(WORDS, 7)
+        for position in range(size):
+            text = draw.choices(words, k=draw.randint(1, 9))
+            rows.append({"document": f"d{number}", "position": position, "tokens": encoded(text, vocabulary)})
+    write_sentences(rows, folder)
+
+
+def write_examples(folder: Path, vocabulary: Path) -> None:
+    """Examples of all kinds, each in a folder of its name."""
+
+    def ids(words: list[str]) -> list[int]:
+        return encoded(words, vocabulary)
+
+    # Two candidates; a candidate that shares s0's words is a positive.
+    draw, rows = random.Random(0), list[dict[str, Any]]()
+    for number in range(60):
+        first = draw.sample(WORDS, 4)
+        labels = [1, 0] if draw.random() < 0.5 else [0, 1]
+        texts = [first, *(draw.sample(first if label else WORDS, draw.randint(2, 4)) for label in labels)]
+        rows.append({"example_id": f"{number}", "sentences": [ids(text) for text in texts], "labels": labels})
+    write_rows(rows, folder / "joint", example_id=pa.string(), sentences=pa.list_(TOKENS), labels=TOKENS)
+
+    # Short queries that share words with documents of very different lengths; some documents have two pairs.
+    draw = random.Random(2)
+    (folder / "pairs").mkdir()
+    for task in PAIR_TASKS:
+        rows = []
+        for number in range(PAIRS[task]):
+            words = draw.sample(WORDS, draw.randint(2, 20))
+            query, title = draw.sample(words, 2), draw.sample(WORDS, 1)
+            row = {"pair_id": f"{task}{number}", "query": ids(query), "title": ids(title), "passage": ids(words)}
+            pairs = min(2, PAIRS[task] - number // 2 * 2)
+            rows.append(row | {"document": f"{task}{number // 2}", "document_pairs": pairs})
+        write_pairs(rows, folder / "pairs" / task)
+
+    write_all_sentences(folder / "sentences", vocabulary)
+
+    # Sequences with the same words, in another order.
     draw, rows = random.Random(7), []
     for number in range(50):
         words = draw.sample(WORDS, draw.randint(2, 14))
-        first, second = (encoded(some, vocabulary) for some in (words, draw.sample(words, len(words))))
-        rows.append({"document": f"d{number // 5}", "position": number % 5, "first": first, "second": second})
-    write_rows(rows, folder, document=pa.string(), position=pa.int32(), first=TOKENS, second=TOKENS)
+        sides = {"first": ids(words), "second": ids(draw.sample(words, len(words)))}
+        rows.append({"document": f"d{number // 5}", "position": number % 5} | sides)
+    columns = {"document": pa.string(), "position": pa.int32(), "first": TOKENS, "second": TOKENS}
+    write_rows(rows, folder / "sequence_pairs", **columns)
 
-
-def write_sequence_samples(folder: Path, vocabulary: Path) -> None:
-    """Thirty samples of a document or two."""
+    # Samples of a document or two.
     draw, rows = random.Random(8), []
     for number in range(30):
-        pieces = [encoded(draw.choices(WORDS, k=draw.randint(3, 16)), vocabulary) for _ in range(draw.randint(1, 2))]
+        pieces = [ids(draw.choices(WORDS, k=draw.randint(3, 16))) for _ in range(draw.randint(1, 2))]
         rows.append({"sample": f"d{number}@0", "documents": len(pieces), "pieces": pieces})
-    write_rows(rows, folder, sample=pa.string(), documents=pa.int32(), pieces=pa.list_(TOKENS))
+    columns = {"sample": pa.string(), "documents": pa.int32(), "pieces": pa.list_(TOKENS)}
+    write_rows(rows, folder / "sequence_samples", **columns)
 
-
-def write_bitext(folder: Path, vocabulary: Path) -> None:
-    """Fifty pairs: the words of one side, backwards, are the other; some sources have two translations."""
+    # The words of one side, backwards, are the other; some sources have two translations.
     draw, rows = random.Random(9), []
     for number in range(50):
         words = draw.sample(WORDS, draw.randint(2, 14))
-        ids = {"source_id": number // 2 if number < 10 else number, "target_id": 100 + number}
-        rows.append({"source": encoded(words, vocabulary), "target": encoded(words[::-1], vocabulary)} | ids)
-    write_rows(rows, folder, source=TOKENS, target=TOKENS, source_id=pa.int64(), target_id=pa.int64())
+        sides = {"source": ids(words), "target": ids(words[::-1])}
+        rows.append(sides | {"source_id": number // 2 if number < 10 else number, "target_id": 100 + number})
+    columns = {"source": TOKENS, "target": TOKENS, "source_id": pa.int64(), "target_id": pa.int64()}
+    write_rows(rows, folder / "bitext", **columns)
 
-
-def write_nli(folder: Path, vocabulary: Path) -> None:
-    """Sixty pairs: a hypothesis with the premise's words follows, one of others does not, one of half may."""
+    # A hypothesis with the premise's words follows, one with other words does not, one with half of them may.
     draw, rows = random.Random(10), []
     for number in range(60):
         words = draw.sample(WORDS, 6)
-        others = [word for word in WORDS if word not in words]
-        said = (words, words[:3] + draw.sample(others, 3), draw.sample(others, 6))[number % 3]
-        premise, hypothesis = (encoded(some, vocabulary) for some in (words, draw.sample(said, 1 + number % 6)))
-        rows.append({"premise": premise, "hypothesis": hypothesis, "label": number % 3})
-    write_rows(rows, folder, premise=TOKENS, hypothesis=TOKENS, label=pa.int32())
+        rest = [word for word in WORDS if word not in words]
+        hypothesis = (words, words[:3] + draw.sample(rest, 3), draw.sample(rest, 6))[number % 3]
+        premise = ids(words)
+        rows.append(
+            {"premise": premise, "hypothesis": ids(draw.sample(hypothesis, 1 + number % 6)), "label": number % 3}
+        )
+    write_rows(rows, folder / "nli", premise=TOKENS, hypothesis=TOKENS, label=pa.int32())

@@ -1,29 +1,88 @@
-"""The sum of the words' embeddings (Quick-Thoughts, appendix B)."""
+"""Encoders without order: sums and means of the tokens' embeddings, and BoW-MLP."""
 
+from typing import Any
+
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
-from contexture.encoders.config import BagOfWordsConfig
+from contexture.encoders.config import BagOfWordsConfig, BagOfWordsMlpConfig, StaticConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network
-from contexture.encoders.words import known, new_words
+from contexture.encoders.network import Network, known, new_words, pool
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class BagOfWords(Network):
-    """The sum of the words' embeddings; 0 for a text without a word."""
+    """The sum of the words' embeddings (Quick-Thoughts, appendix B); 0 for a text without a word."""
 
-    def __init__(self, config: BagOfWordsConfig, words: int, tokens: SpecialTokens) -> None:
+    def __init__(self, config: BagOfWordsConfig | StaticConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
         self.words = new_words(words, config.embedding_size)
         self.size = config.embedding_size
 
     def forward(self, batch: Batch) -> Tensor:
         """Batch of `word_layout` → vectors (B, D)."""
-        ids, mask = known(batch["input_ids"], self.words, self.tokens.unk), batch["attention_mask"].bool()
-        lengths = mask.sum(dim=1)
-        starts = lengths.cumsum(0) - lengths
-        return nn.functional.embedding_bag(ids[mask], self.words.weight, starts, mode="sum")
+        ids, starts, _ = self._flat(batch)
+        return embedding_bag(ids, self.words.weight, starts, mode="sum")
 
     def flops(self, lengths: Tensor) -> Tensor:
         """Additions, forward and backward, for texts of `lengths` (B,) words."""
         return 2.0 * self.words.embedding_dim * lengths.sum()
+
+    def _flat(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids of all words, where each text starts, and its length."""
+        mask = batch["attention_mask"].bool()
+        lengths = mask.sum(dim=1)
+        ids = known(batch["input_ids"], self.words, self.tokens.unk)[mask]
+        return ids, lengths.cumsum(0) - lengths, lengths
+
+
+class Static(BagOfWords):
+    """The weighted mean of the tokens' embeddings; a token's vector depends on no other token."""
+
+    def __init__(self, config: StaticConfig, words: int, tokens: SpecialTokens) -> None:
+        super().__init__(config, words, tokens)
+        if config.weighs_tokens:
+            self.token_weights = torch.ones(words)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Batch of `word_layout` → vectors (B, D); 0 for a text without a token."""
+        ids, starts, lengths = self._flat(batch)
+        if self.token_weights is None:
+            return embedding_bag(ids, self.words.weight, starts, mode="mean")
+        weights = self.token_weights[ids]
+        rows = torch.repeat_interleave(torch.arange(len(lengths), device=ids.device), lengths)
+        sums = torch.zeros(len(lengths), device=ids.device).index_add_(0, rows, weights)
+        by_token: Any = weights.to(self.words.weight.dtype)
+        vectors = embedding_bag(ids, self.words.weight, starts, mode="sum", per_sample_weights=by_token)
+        return vectors / sums.clamp_min(1e-6)[:, None]
+
+    def flops(self, lengths: Tensor) -> Tensor:
+        """Products and additions, forward and backward, for texts of `lengths` (B,) tokens."""
+        return 4.0 * self.words.embedding_dim * lengths.sum()
+
+
+class BagOfWordsMlp(Network):
+    """The mean of the tokens' embeddings, special ones included, through two tanh layers (two-tower, section 4.2)."""
+
+    adds_specials = True
+
+    def __init__(self, config: BagOfWordsMlpConfig, words: int, tokens: SpecialTokens) -> None:
+        super().__init__(tokens)
+        self.size = config.embedding_size
+        self.words = nn.Embedding(words, config.word_size)
+        nn.init.normal_(self.words.weight, std=0.05)
+        self.hidden = nn.Linear(config.word_size, config.hidden_size)
+        self.output = nn.Linear(config.hidden_size, config.embedding_size)
+        # The mean of many small embeddings is small: without a gain all texts would start at one point.
+        nn.init.xavier_normal_(self.hidden.weight, gain=4.0)
+        nn.init.xavier_normal_(self.output.weight)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Batch of `text_layout` → vectors (B, D)."""
+        words = self.words(known(batch["input_ids"], self.words, self.tokens.unk))
+        return torch.tanh(self.output(torch.tanh(self.hidden(pool(words, batch["attention_mask"], "mean")))))
+
+    def flops(self, lengths: Tensor) -> Tensor:
+        """Forward and backward FLOPs of the two layers for texts of `lengths` (B,) tokens."""
+        return torch.tensor(6.0 * len(lengths) * (self.hidden.weight.numel() + self.output.weight.numel()))

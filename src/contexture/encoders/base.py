@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from contexture.encoders.bag_of_words import BagOfWords
-from contexture.encoders.bag_of_words_mlp import BagOfWordsMlp
+from contexture.encoders.bag_of_words import BagOfWords, BagOfWordsMlp, Static
 from contexture.encoders.config import (
     ROLES,
     BagOfWordsConfig,
@@ -26,10 +25,7 @@ from contexture.encoders.config import (
 from contexture.encoders.cross import CrossLayers
 from contexture.encoders.gru import Gru
 from contexture.encoders.layout import Batch, Sentences, Specials, row_lengths, select
-from contexture.encoders.network import Network
-from contexture.encoders.projections import Projections
-from contexture.encoders.starts import start_from_vectors, weigh_tokens
-from contexture.encoders.static import Static
+from contexture.encoders.network import Network, Projections, embedding_of, new_words, start_from_vectors, weigh_tokens
 from contexture.encoders.transformer import (
     Transformer,
     build_transformer,
@@ -37,13 +33,12 @@ from contexture.encoders.transformer import (
     resize_positions,
     resize_token_types,
 )
-from contexture.encoders.words import embedding_of, new_words
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: A text, or its two parts: title and passage, sentence and passage.
 Text = str | tuple[str, str]
 Array = npt.NDArray[np.float32]
-#: `chunks`, batches of texts of like length, and `rows` (B,), where each text stands in their concatenation.
+#: `chunks`, batches of texts of like length, and `rows` (B,), the position of each text in their concatenation.
 TextBatch = Mapping[str, Any]
 
 #: Tokens, padding included, of one forward pass: what fits the caches of a CPU, and what keeps a GPU busy.
@@ -53,11 +48,7 @@ TEXTS_AT_ONCE = 4096
 
 
 class TextEncoder(Protocol):
-    """Whatever turns texts into vectors: encoders of this project, of others, averages of word vectors.
-
-    It gives the same text the same vector whatever is beside it (but for rounding); `identity`, JSON values, is what
-    the vectors depend on.
-    """
+    """Whatever turns texts into vectors, each independent of others; `identity`: what vectors depend on, as JSON."""
 
     name: str
     identity: dict[str, Any]
@@ -73,8 +64,8 @@ class TextEncoder(Protocol):
 class Encoder(nn.Module):
     """One network for all roles, or one for each.
 
-    With `recompute`, only one chunk of a batch is in memory at a time: its activations are thrown away and computed
-    again in the backward pass (gradient caching). The gradient is the same, dropout included.
+    With `recompute`, activations of all but one chunk of a batch are computed again in the backward pass (gradient
+    caching). The gradient is the same, dropout included.
     """
 
     def __init__(
@@ -94,9 +85,9 @@ class Encoder(nn.Module):
     @property
     def networks(self) -> dict[Role, Network]:
         """The different networks, by the first role that they play."""
-        return (
-            {"query": self.query} if self.query is self.document else {"query": self.query, "document": self.document}
-        )
+        if self.query is self.document:
+            return {"query": self.query}
+        return {"query": self.query, "document": self.document}
 
     @property
     def plain_roles(self) -> tuple[Role, ...]:
@@ -113,35 +104,31 @@ class Encoder(nn.Module):
     def forward(self, texts: TextBatch, role: Role) -> Tensor:
         """Vectors (B, D) of a batch of texts, in its order."""
         network = self.network(role)
-        found = self._each(network, network.vectors, texts["chunks"])
+        vectors = torch.cat(self._compute(network.vectors, texts["chunks"]))
         if self.config.norm is not None:
-            found = self.config.norm * nn.functional.normalize(found.float(), dim=-1)
-        return found[texts["rows"]]
+            vectors = self.config.norm * nn.functional.normalize(vectors.float(), dim=-1)
+        return vectors[texts["rows"]]
 
     def plain(self, texts: Mapping[Role, TextBatch]) -> Tensor:
         """Vectors (B, `dimension`) of texts of no role, from their batch of each of the `plain_roles`."""
-        found = [self(texts[role], role).float() for role in self.plain_roles]
+        sides = [self(texts[role], role).float() for role in self.plain_roles]
         if self.config.plain == "both" and self.config.unit:
-            found = [nn.functional.normalize(vectors, dim=-1) for vectors in found]
-        return torch.cat(found, dim=-1)
+            sides = [nn.functional.normalize(vectors, dim=-1) for vectors in sides]
+        return torch.cat(sides, dim=-1)
 
     def pooled(self, texts: TextBatch) -> Tensor:
-        """What the states of a batch of documents are pooled to, (B, H), before anything is made of it."""
-        network = self._transformer
-        return self._each(network.pooled, network.pooled_of, texts["chunks"])[texts["rows"]]
+        """The pooled states (B, H) of a batch of documents."""
+        return torch.cat(self._compute(self._transformer.pooled, texts["chunks"]))[texts["rows"]]
 
     def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
         """Hidden states (B, T, H) of each chunk of documents, special tokens in front."""
-        network = self._transformer
-        if self.recompute and torch.is_grad_enabled():
-            return [checkpoint(network.whole, chunk, use_reentrant=False) for chunk in chunks]
-        return network.whole_of(chunks)
+        return [states for part in self._compute(self._transformer.whole, chunks) for states in part]
 
-    def _each(self, one: Callable[[Batch], Tensor], all_: Callable[[Sequence[Batch]], Tensor], chunks: Any) -> Tensor:
-        """What is made of all chunks at once, or, to save memory, of one after the other."""
+    def _compute(self, function: Callable[[Sequence[Batch]], Any], chunks: Sequence[Batch]) -> list[Any]:
+        """The function of all chunks, or, to save memory, of one after the other."""
         if self.recompute and torch.is_grad_enabled():
-            return torch.cat([checkpoint(one, chunk, use_reentrant=False) for chunk in chunks])
-        return all_(chunks)
+            return [checkpoint(function, [chunk], use_reentrant=False) for chunk in chunks]
+        return [function(chunks)]
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
         """Texts as token ids, of one or two parts, cut to the length of their role → what `forward` reads."""
@@ -149,35 +136,32 @@ class Encoder(nn.Module):
         return {"chunks": chunks, "rows": rows}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D) of texts; 0 for one without a word, whatever the network would make of it."""
+        """Vectors (N, D) of texts; 0 for a text without a word."""
         vectors = np.zeros((len(texts), self.network(role).size if role else self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_AT_ONCE):
-            some = texts[start : start + TEXTS_AT_ONCE]
-            parts = tokenized(some, self.vocabulary)
-            there = np.flatnonzero(parts.lengths.sum(axis=1))
-            if len(there):
-                vectors[start + there] = self.embed_tokens(_rows(parts, there), role)
+            parts = tokenized(texts[start : start + TEXTS_AT_ONCE], self.vocabulary)
+            with_words = np.flatnonzero(parts.lengths.sum(axis=1))
+            if len(with_words):
+                chosen = parts if len(with_words) == len(parts.lengths) else select(parts, with_words)
+                vectors[start + with_words] = self.embed_tokens(chosen, role)
         return vectors
 
     @torch.inference_mode()
     def embed_tokens(self, parts: Sentences, role: Role | None = None) -> Array:
-        """The same for texts as token ids, each with a word."""
+        """Vectors (N, D) of texts as token ids, each with a word."""
         device = next(self.parameters()).device
         tokens_at_once = TOKENS_AT_ONCE_ON_CPU if device.type == "cpu" else TOKENS_AT_ONCE
         training = self.training
         self.eval()
         roles = (role,) if role else self.plain_roles
-        batches = {one: to_device(self.batch(parts, one, tokens_at_once), device) for one in roles}
-        found = self(batches[role], role) if role else self.plain(batches)
+        batches = {name: to_device(self.batch(parts, name, tokens_at_once), device) for name in roles}
+        embedded = self(batches[role], role) if role else self.plain(batches)
         self.train(training)
-        vectors: Array = found.float().cpu().numpy()
+        vectors: Array = embedded.float().cpu().numpy()
         return vectors
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
-        """Hidden states (B, T, H) of a batch of tokens, behind a prefix (B, N, H) if there is one.
-
-        ValueError for an architecture without them.
-        """
+        """Hidden states (B, T, H) of a batch of tokens, behind a prefix (B, N, H); ValueError for other networks."""
         return self._transformer.states(batch, prefix)
 
     def token_logits(self, states: Tensor) -> Tensor:
@@ -197,17 +181,17 @@ class Encoder(nn.Module):
         return torch.stack(sides).sum()
 
     def layer_flops(self, lengths: Tensor) -> Tensor:
-        """Those for rows of `lengths` (B,) tokens."""
+        """Forward and backward FLOPs of the layers for rows of `lengths` (B,) tokens."""
         return layer_flops(self._transformer.base, lengths)
 
     @property
     def cross(self) -> CrossLayers | None:
-        """Layers across sequences, where it has them (Cross-Thought)."""
+        """Layers across sequences, if it has them (Cross-Thought)."""
         return self.document.cross if isinstance(self.document, Transformer) else None
 
     @property
     def projections(self) -> Projections | None:
-        """Those whose mean is a vector, where it is."""
+        """The projections whose mean is a vector, if it has them (CMLM)."""
         return self._transformer.projections
 
     @property
@@ -235,17 +219,17 @@ class Encoder(nn.Module):
 
 
 def tokenized(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
-    """Texts → token ids; all of one part, or all of two (ValueError where they are mixed)."""
+    """Texts → token ids; all of one part, or all of two (ValueError if they are mixed)."""
     split = [text if isinstance(text, tuple) else (text,) for text in texts]
     width = len(split[0]) if split else 1
     if any(len(text) != width for text in split):
         raise ValueError("texts of one part and texts of two are embedded in calls of their own")
     parts = [part for text in split for part in text]
-    unique = {part: place for place, part in enumerate(dict.fromkeys(parts))}
-    encodings = vocabulary.tokenizer.encode_batch_fast(list(unique), add_special_tokens=False)
-    known = [np.asarray(encoding.ids, dtype=np.int64) for encoding in encodings]
-    ids = [known[unique[part]] for part in parts]
-    lengths = np.array([len(part) for part in ids], dtype=np.int64).reshape(-1, width)
+    unique = list(dict.fromkeys(parts))
+    encodings = vocabulary.tokenizer.encode_batch_fast(unique, add_special_tokens=False)
+    ids_of = dict(zip(unique, (np.asarray(encoding.ids, np.int64) for encoding in encodings), strict=True))
+    ids = [ids_of[part] for part in parts]
+    lengths = np.array([len(part_ids) for part_ids in ids], dtype=np.int64).reshape(-1, width)
     return Sentences(np.concatenate(ids) if ids else np.empty(0, np.int64), lengths)
 
 
@@ -270,19 +254,15 @@ def build_encoder(
 ) -> Encoder:
     """A new encoder.
 
-    Args:
-        config: its architecture and sizes.
-        lengths: how texts are cut.
-        vocabulary: what its tokens are.
-        needs: positions and token types of batches of tokens, beside those that texts need.
-        head: whether it predicts tokens.
+    `needs`: positions and token types of batches of tokens, in addition to those that texts need. `head`: whether it
+    predicts tokens.
     """
-    room = (needs or Needs()) | Needs(positions=max(lengths.query, lengths.document))
+    rows = (needs or Needs()) | Needs(positions=max(lengths.query, lengths.document))
     fixed = None
     if isinstance(config, GruConfig) and config.words == "fixed":
         fixed = embedding_of(torch.from_numpy(np.array(vocabulary.vectors))).requires_grad_(False)
-    query = build_network(config, room, vocabulary.trained, vocabulary, fixed, head)
-    document = query if config.shared else build_network(config, room, vocabulary.trained, vocabulary, fixed, head)
+    query = build_network(config, rows, vocabulary.trained, vocabulary, fixed, head)
+    document = query if config.shared else build_network(config, rows, vocabulary.trained, vocabulary, fixed, head)
     for network in {query, document}:
         if config.start == "word_vectors" and fixed is None:
             start_from_vectors(network, vocabulary)
@@ -294,7 +274,7 @@ def build_encoder(
 def build_network(
     config: EncoderConfig, needs: Needs, words: int, vocabulary: Vocabulary, fixed: nn.Embedding | None, head: bool
 ) -> Network:
-    """A new network with so many words of its own, or with `fixed` ones."""
+    """A new network with embeddings of `words` words, or with `fixed` ones."""
     tokens = vocabulary.tokens
     if isinstance(config, TransformerConfig):
         return build_transformer(config, needs, words, tokens, head)
@@ -307,7 +287,3 @@ def build_network(
     if isinstance(config, GruConfig):
         return Gru(config, fixed or new_words(words, config.word_size), tokens)
     raise TypeError(f"no architecture is made by {type(config).__name__}")
-
-
-def _rows(parts: Sentences, rows: npt.NDArray[np.int64]) -> Sentences:
-    return parts if len(rows) == len(parts.lengths) else select(parts, rows)

@@ -1,4 +1,4 @@
-"""What an encoder is made of: its architecture and sizes, or published weights, and how texts are cut and pooled."""
+"""Settings of encoders: architecture and sizes, or published weights, and how texts are cut and pooled."""
 
 from dataclasses import dataclass as plain_dataclass
 from typing import Annotated, ClassVar, Literal
@@ -38,14 +38,14 @@ class Lengths:
 class EncoderConfig:
     """What every architecture has."""
 
-    # One network for queries and documents, or one for each (f and g).
+    # One network for queries and documents, or two (f and g).
     shared: bool = Field(default=True, kw_only=True)
-    # The vector of a text of no role: the document's, the query's, or both, one behind the other (Quick-Thoughts).
+    # The vector of a text of no role: the document's, the query's, or both concatenated (Quick-Thoughts).
     plain: Literal["document", "query", "both"] = Field(default="document", kw_only=True)
-    # With both: each is brought to length 1 before (released code of Quick-Thoughts), or not (its paper).
+    # With both: each is scaled to length 1 first (released code of Quick-Thoughts), or not (its paper).
     unit: bool = Field(default=True, kw_only=True)
-    # Length that every vector is brought to, so that the score of two is their cosine times its square: 4.5 does what a
-    # temperature of 1/20 does. null: the vectors stay as the network gives them.
+    # Length of all vectors: the score of two is their cosine times its square, so 4.5 acts as a temperature of 1/20.
+    # null: as the network returns them.
     norm: Annotated[float, Field(gt=0)] | None = Field(default=None, kw_only=True)
     # new: embeddings are drawn. word_vectors: they start from the vocabulary's vectors, of the corpus or of a file.
     start: Literal["new", "word_vectors"] = Field(default="new", kw_only=True)
@@ -54,17 +54,17 @@ class EncoderConfig:
 
     @property
     def weighs_tokens(self) -> bool:
-        """Whether it needs to know how rare each token is."""
+        """Whether it needs inverse document frequencies of tokens."""
         return getattr(self, "pooling", None) == "idf"
 
     @property
     def scales_weights(self) -> bool:
-        """Whether its new weights are made for little training of a narrow model."""
+        """Whether new weights are scaled for short training of a narrow model."""
         return False
 
     @property
     def reads_forward(self) -> bool:
-        """Whether a token sees those before it alone."""
+        """Whether a token sees only those before it."""
         return getattr(self, "pooling", None) == "last"
 
 
@@ -72,16 +72,15 @@ class EncoderConfig:
 class CrossConfig:
     """Special tokens before a text, and the layers across sequences that read their states (Cross-Thought)."""
 
-    # N, the special tokens before a text: their states side by side are its vector.
+    # N, the special tokens before a text: their concatenated states are its vector.
     tokens: Size = 1
-    # own: an embedding for each. one: all are [CLS], told apart by their positions alone (released code).
+    # own: an embedding for each. one: all are [CLS], which differ only in their positions (released code).
     embeddings: Literal["own", "one"] = "own"
     # own: a layer for each (paper). shared: one for all (released code).
     layers: Literal["own", "shared"] = "own"
-    # How the layers begin. random: as all new layers (paper). copy: queries equal keys, and values pass unchanged, so
-    # that a sequence begins by reading the mean of those that are like it, and attention ranks like a similarity before
-    # any training. It is for sequences that do not attend to themselves (attends: others), as they are most like
-    # themselves. The last layer of Cross-Thought's objective begins in the same way.
+    # How the layers, and the last layer of the objective, begin. random: as all new layers (paper). copy: queries equal
+    # keys, and values pass unchanged, so that a sequence reads the mean of similar ones and attention ranks like a
+    # similarity before any training; for sequences that do not attend to themselves (attends: others).
     start: Literal["random", "copy"] = "random"
 
 
@@ -100,25 +99,23 @@ class TransformerConfig(EncoderConfig):
     heads: Size = 2
     # Width of the feed-forward layers.
     intermediate_size: Size = 512
-    # How new weights are drawn. scaled: by the width, with queries equal to keys, so that a narrow model learns in
-    # minutes. static: the same, but the layers add nothing at first, so that a text begins as the mean of its
-    # embeddings, as with kind: static. bert: all with the standard deviation 0.02 (Devlin et al., 2019), which is made
-    # for a width of 768.
+    # How new weights are drawn. scaled: by the width, with queries equal to keys: a narrow model learns in minutes.
+    # static: also, the layers add nothing at first: a text begins as the mean of its embeddings, as with kind: static.
+    # bert: all with the standard deviation 0.02 (Devlin et al., 2019), which is made for a width of 768.
     initialization: Literal["scaled", "static", "bert"] = "scaled"
     # Dropout on hidden states and attention probabilities.
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    # What stands for a text: the state of [CLS] (papers), the largest entries, or the mean over the tokens, which small
-    # models trained from scratch learn far sooner; with idf rare tokens count more in the mean. last: the state of the
-    # last token, of a model that reads from left to right alone.
+    # The pooled state of a text. cls: that of [CLS] (papers). max: the largest entries. mean: the mean over the tokens,
+    # which small models trained from scratch learn far sooner; in idf rare tokens weigh more. last: the state of the
+    # last token, in a model that reads from left to right.
     pooling: Literal["cls", "mean", "max", "idf", "last"] = "mean"
     # Length of the vectors: a linear layer on the pooled state (two-tower paper, section 4.1); null: that state itself.
     embedding_size: Size | None = None
-    # The vector is the mean of so many projections of the pooled state, which CMLM trains (its section 5.1, proj);
+    # The vector is the mean of this number of projections of the pooled state, which CMLM trains (section 5.1, proj);
     # null: that state itself.
     projections: Size | None = None
-    # Special tokens and layers across sequences, which Cross-Thought trains. With pooling: cls a vector is made of the
-    # states of the special tokens (paper); with mean or idf, and one special token, it is the mean over all tokens.
-    # null: none.
+    # Special tokens and layers across sequences, which Cross-Thought trains. With pooling: cls a vector is the states
+    # of the special tokens (paper); with mean or idf, and one special token, the mean over all tokens. null: none.
     cross: CrossConfig | None = None
     has_states: ClassVar[bool] = True
 
@@ -216,11 +213,10 @@ class SlotConfig:
 
     # L, the slot of every sentence: cut to it, special tokens included.
     sentence_tokens: Annotated[int, Field(ge=3)] = 64
-    # slots: token j of sentence i stands at position i*L + j (paper). tokens: positions count the tokens
-    # that are there and skip the padding (released code).
+    # slots: token j of sentence i has position i*L + j (paper). tokens: positions skip the padding (released code).
     positions: Literal["slots", "tokens"] = "slots"
-    # What stands for a sentence: the state of its [CLS] (paper), or the mean over its tokens, which small models
-    # trained from scratch learn far sooner.
+    # The state of a sentence: that of its [CLS] (paper), or the mean over its tokens, which small models trained from
+    # scratch learn far sooner.
     pooling: Literal["cls", "mean"] = "cls"
 
 

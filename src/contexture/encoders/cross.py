@@ -15,8 +15,7 @@ BERT_STD = 0.02
 class CrossLayers(nn.Module):
     """One Transformer layer over the sequences of a sample for each special token, or one for all.
 
-    The vector of a sequence is [E_0; …; E_{N−1}], the states of its N special tokens; layer n reads the E_n of all
-    sequences and knows nothing of their order.
+    A sequence is [E_0; …; E_{N−1}], the states of its N special tokens; layer n reads the E_n of all, in no order.
     """
 
     def __init__(self, config: CrossConfig, model: Any, scaled: bool) -> None:
@@ -31,67 +30,56 @@ class CrossLayers(nn.Module):
     def forward(self, vectors: Tensor, present: Tensor, groups: Tensor | None = None, to_itself: bool = True) -> Tensor:
         """Vectors (B, M, N·H) of M sequences → [C_0; …; C_{N−1}] of each, of the same shape (equation 4).
 
-        Args:
-            vectors: of the sequences of B samples.
-            present: (B, M), false for padding, whose output has no meaning.
-            groups: (B, M); a sequence attends only to those with its number. None: to all sequences of the sample.
-            to_itself: whether a sequence attends to itself. A sequence that may attend to no other always does.
+        A sequence attends to those with its number in `groups` (B, M), by default to all; one that may attend to no
+        other attends `to_itself` anyway. The output of padding (`present` (B, M) is false) has no meaning.
         """
         mask = attention_mask(present, groups, to_itself)[:, None]
         read = [layer(states, mask) for layer, states in zip(self._each(), self._split(vectors), strict=True)]
         return torch.stack(read, dim=-2).flatten(-2)
 
     def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
-        """How much each query attends to its candidates: the mean of α over heads and special tokens (equation 7).
+        """Weights (Q, C), 1 in total: the mean of α over heads and special tokens (equation 7).
 
-        Args:
-            queries: vectors (Q, N·H).
-            candidates: vectors (C, N·H) of all of them, or (Q, C, N·H) of each; a query does not attend to itself.
-
-        Returns:
-            Weights (Q, C) that add up to 1 for every query.
+        Of queries (Q, N·H) for candidates (C, N·H), or (Q, C, N·H) of each; a query does not attend to itself.
         """
         return self.log_attention(queries, candidates).exp()
 
     def log_attention(self, queries: Tensor, candidates: Tensor, present: Tensor | None = None) -> Tensor:
-        """The logarithm of the same, (Q, C), which is exact where a weight is next to nothing.
-
-        `present` (Q, C) tells which candidates a query has; −∞ for the others.
-        """
+        """The logarithm of `attention` (Q, C), exact for tiny weights; −∞ for candidates not `present` (Q, C)."""
         return self.log_weights(queries, self.keys(candidates), present)
 
     def keys(self, candidates: Tensor) -> Tensor:
-        """What queries meet of candidates (…, N·H), of the same shape; for those that many queries have, made once."""
-        made = [layer.attention.self.key(one) for layer, one in zip(self._each(), self._split(candidates), strict=True)]
-        return torch.cat(made, dim=-1)
+        """The keys of candidates (…, N·H), of the same shape: computed once for candidates of many queries."""
+        layers = zip(self._each(), self._split(candidates), strict=True)
+        return torch.cat([layer.attention.self.key(states) for layer, states in layers], dim=-1)
 
     def log_weights(self, queries: Tensor, keys: Tensor, present: Tensor | None = None) -> Tensor:
         """`log_attention` to the candidates with these `keys`."""
         weights = []
-        for layer, asking, asked in zip(self._each(), self._split(queries), self._split(keys), strict=True):
-            own = layer.attention.self
-            heads = own.num_attention_heads
-            left = own.query(asking).unflatten(-1, (heads, -1)).float()
-            right = asked.view(*asked.shape[:-1], heads, -1).float()
-            sides = "qhd,chd->hqc" if asked.dim() == 2 else "qhd,qchd->hqc"
+        for layer, query, key in zip(self._each(), self._split(queries), self._split(keys), strict=True):
+            attention = layer.attention.self
+            heads = attention.num_attention_heads
+            left = attention.query(query).unflatten(-1, (heads, -1)).float()
+            right = key.view(*key.shape[:-1], heads, -1).float()
+            sides = "qhd,chd->hqc" if key.dim() == 2 else "qhd,qchd->hqc"
             scores = torch.einsum(sides, left, right) / left.shape[-1] ** 0.5
             if present is not None:
                 scores = scores.masked_fill(~present, -torch.inf)
             weights.append(scores.log_softmax(-1))
-        every = torch.cat(weights)
+        by_head = torch.cat(weights)
         if present is not None:
-            every = every.masked_fill(~present, 0.0)  # the gradient of a sum of exp(−∞) alone is not a number
-        found = every.logsumexp(0) - torch.log(torch.tensor(float(len(every)), device=every.device))
-        return found if present is None else found.masked_fill(~present, -torch.inf)
+            by_head = by_head.masked_fill(~present, 0.0)  # the gradient of a sum of exp(−∞) alone is not a number
+        mean = by_head.logsumexp(0) - torch.log(torch.tensor(float(len(by_head)), device=by_head.device))
+        return mean if present is None else mean.masked_fill(~present, -torch.inf)
 
     def flops(self, sequences: Tensor) -> Tensor:
-        """Forward and backward FLOPs for samples of so many `sequences` (B,)."""
+        """Forward and backward FLOPs for samples with these numbers of `sequences` (B,)."""
         sequences = sequences.double()
         layer: Any = self.layers[0]
         parameters = sum(p.numel() for p in layer.parameters())
         width = layer.attention.self.query.in_features
-        found: Tensor = self.tokens * (6 * parameters * sequences.sum() + 12 * width * sequences.square().sum())
-        return found
+        flops: Tensor = self.tokens * (6 * parameters * sequences.sum() + 12 * width * sequences.square().sum())
+        return flops
 
     def _each(self) -> list[Any]:
         return [self.layers[n % len(self.layers)] for n in range(self.tokens)]
@@ -114,14 +102,11 @@ def attention_mask(present: Tensor, groups: Tensor | None = None, to_itself: boo
 
 
 def new_layer(like: Any, scaled: bool, start: Literal["random", "copy"] = "random") -> Any:
-    """A layer like another one, with new weights.
+    """A layer of the modules and sizes of `like`, with new weights.
 
-    Args:
-        like: the layer whose modules and sizes it has.
-        scaled: whether the standard deviation of new weights fits the width; otherwise it is BERT's.
-        start: random: all weights are drawn. Queries do not begin equal to keys: a sequence, which matches itself best,
-            would attend to itself alone. copy: queries equal keys, attention returns the weighted mean of the states
-            themselves, and the feed-forward part adds nothing.
+    Their standard deviation fits the width if `scaled`, otherwise it is BERT's. `start` random: queries do not begin
+    equal to keys, because a sequence, which matches itself best, would attend to itself alone. copy: queries equal
+    keys, attention returns the weighted mean of the states themselves, and the feed-forward part adds nothing.
     """
     layer = copy.deepcopy(like)
     for module in layer.modules():

@@ -7,26 +7,17 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import GruConfig, TransformerConfig
-from contexture.encoders.words import embedding_of
+from contexture.encoders.network import embedding_of
 
 
 def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
-    """Extend trained embeddings to all words that have a vector, by a linear map from vectors to embeddings.
+    """Extend trained embeddings (N, E) to all words with `vectors` (V, W), by a linear map between them → (V, E).
 
     The map, without a bias, has the least squared error over the words that have both. Trained words keep their
-    embeddings; words with neither get the unknown word's.
+    embeddings; words with neither get that of the word `unknown`. Row = id, zeros for a word without a vector.
 
-    Args:
-        trained: (N, E), the embeddings of the words 0 … N−1.
-        vectors: (V, W), V ≥ N, row = id; zeros for a word without a vector.
-        unknown: id of the unknown word, below N.
-
-    Returns:
-        (V, E), of the same type and device as `trained`.
-
-    Raises:
-        ValueError: for fewer shared words than a vector has numbers (the map would be arbitrary), fewer vectors than
-            trained words, or an unknown word that is not trained.
+    Raises ValueError for fewer shared words than a vector has numbers (the map would be arbitrary), fewer vectors than
+    trained words, or an unknown word that is not trained.
     """
     known = len(trained)
     if len(vectors) < known or not 0 <= unknown < known:
@@ -49,9 +40,9 @@ def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tenso
 
 
 def expand_words(encoder: Encoder, vectors: NDArray[np.float32]) -> None:
-    """Give an encoder, in place, embeddings for all words that have a vector; fixed words are left as they are.
+    """Give an encoder, in place, embeddings for all words that have a vector; fixed words stay unchanged.
 
-    Raises ValueError where `expand` does, and for Transformers, whose words scale with their positions.
+    Raises ValueError as `expand` does, and for Transformers, whose words scale with their positions.
     """
     if isinstance(encoder.config, TransformerConfig):
         raise ValueError("vocabulary expansion is for a gru or a bag of words: a Transformer's words are left alone")

@@ -1,8 +1,8 @@
 """Encoders on disk, one format for all: `encoder.json`, weights as safetensors, and the vocabulary.
 
-A Transformer lies in Hugging Face's layout and, with the files beside it, in that of sentence-transformers, which loads
-it as it is; what is shared lies in the folder itself, two networks in its folders `query` and `document`. For
-sentence-transformers a document of two parts is one text: title + " [SEP] " + passage, with the tokenizer's separator.
+A Transformer has Hugging Face's layout and, with more files, that of sentence-transformers. A shared network lies in
+the folder itself, two networks in its folders `query` and `document`. For sentence-transformers a document of two parts
+is one text: title + " [SEP] " + passage, with the tokenizer's separator.
 """
 
 import hashlib
@@ -18,27 +18,23 @@ from tokenizers import Tokenizer, processors
 from torch import nn
 from transformers import AutoModel, AutoModelForMaskedLM
 
+from contexture.encoders.bag_of_words import Static
 from contexture.encoders.base import Encoder, build_network
-from contexture.encoders.config import EncoderConfig, GruConfig, Needs, TransformerConfig
-from contexture.encoders.network import Network
+from contexture.encoders.config import EncoderConfig, GruConfig, Needs, Role, TransformerConfig
+from contexture.encoders.network import Network, embedding_of
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import SETTINGS, WEIGHTS, damaged, encoder_checksum, model_name, saved
-from contexture.encoders.static import Static
 from contexture.encoders.transformer import Transformer
-from contexture.encoders.words import embedding_of
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
-PROJECTION = "2_Dense"
-#: Of a Transformer that weighs tokens: what each counts.
-TOKEN_WEIGHTS = "token_weights.safetensors"
-#: Of a Transformer whose vectors are means of projections.
-PROJECTIONS = "projections.safetensors"
-#: Of a Transformer with layers across sequences.
-CROSS = "cross.safetensors"
-POOLING, LAST_POOLING, NORMALIZE, STATIC = "1_Pooling", "2_Pooling", "3_Normalize", "0_StaticEmbedding"
-#: Of a Transformer with several special tokens: itself, with a tokenizer that writes them, and what joins their states.
-TRANSFORMER, STATES = "0_Transformer", "1_CNN"
+#: Of a Transformer: what each token counts, if it weighs them; projections whose mean is a vector; layers across
+#: sequences.
+TOKEN_WEIGHTS, PROJECTIONS, CROSS = "token_weights.safetensors", "projections.safetensors", "cross.safetensors"
+#: Modules of sentence-transformers: a Transformer with several special tokens is loaded from `0_Transformer`, whose
+#: tokenizer writes them, and `1_CNN` joins their states.
+STATIC, TRANSFORMER, STATES = "0_StaticEmbedding", "0_Transformer", "1_CNN"
+POOLING, LAST_POOLING, PROJECTION, NORMALIZE = "1_Pooling", "2_Pooling", "2_Dense", "3_Normalize"
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
@@ -46,11 +42,11 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     encoder.vocabulary.copy(folder)
     for role, network in encoder.networks.items():
-        place = folder if encoder.config.shared else folder / role
-        if place != folder:
-            encoder.vocabulary.copy(place)
+        network_dir = _network_dir(folder, encoder.config, role)
+        if network_dir != folder:
+            encoder.vocabulary.copy(network_dir)
         limit = encoder.lengths.of("document" if encoder.config.shared else role)
-        _save(network, place, limit, encoder.config.norm is not None)
+        _save(network, network_dir, limit, encoder.config.norm is not None)
     settings = {
         "encoder": asdict(encoder.config),
         "lengths": asdict(encoder.lengths),
@@ -61,10 +57,9 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
 
 
 def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
-    """An encoder that `save_encoder` wrote, ready to embed.
+    """An encoder that `save_encoder` wrote, ready to embed; ValueError, naming the folder, if it is damaged.
 
-    `head`: whether a Transformer shall predict tokens, with a new head if it was saved without; None: as it was saved.
-    Raises ValueError, naming the folder, where something is missing or damaged.
+    `head`: whether a Transformer predicts tokens, with a new head if it was saved without; None: as it was saved.
     """
     try:
         settings = saved(folder)
@@ -72,7 +67,7 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
         if settings.weights != _checksum(folder):
             raise ValueError("the weights are not those that were saved")
         vocabulary = Vocabulary.load(folder)
-        query = _load(config, folder if config.shared else folder / "query", vocabulary, head)
+        query = _load(config, _network_dir(folder, config, "query"), vocabulary, head)
         document = query if config.shared else _load(config, folder / "document", vocabulary, head)
         if isinstance(config, GruConfig) and config.words == "fixed":
             document.words = query.words  # one table for both, as when they were built
@@ -83,16 +78,26 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
     return encoder.eval()
 
 
+def _network_dir(folder: Path, config: EncoderConfig, role: Role) -> Path:
+    return folder if config.shared else folder / role
+
+
 def _checksum(folder: Path) -> str:
-    found = hashlib.sha256()
-    own = [WEIGHTS, f"{TRANSFORMER}/{WEIGHTS}", "tokenizer.json", f"{PROJECTION}/{WEIGHTS}"]
-    own += [TOKEN_WEIGHTS, PROJECTIONS, CROSS]
-    for file in sorted(folder / place / name for place in ("", "query", "document") for name in own):
+    checksum = hashlib.sha256()
+    names = [WEIGHTS, f"{TRANSFORMER}/{WEIGHTS}", "tokenizer.json", f"{PROJECTION}/{WEIGHTS}"]
+    names += [TOKEN_WEIGHTS, PROJECTIONS, CROSS]
+    for file in sorted(folder / part / name for part in ("", "query", "document") for name in names):
         if file.exists():
-            found.update(file.relative_to(folder).as_posix().encode())
+            checksum.update(file.relative_to(folder).as_posix().encode())
             with file.open("rb") as content:
-                found.update(hashlib.file_digest(content, "sha256").digest())
-    return found.hexdigest()
+                checksum.update(hashlib.file_digest(content, "sha256").digest())
+    return checksum.hexdigest()
+
+
+def _extra_modules(network: Transformer) -> dict[str, nn.Module]:
+    """The parts of a Transformer that Hugging Face's layout has no file for, by their files."""
+    modules = {PROJECTIONS: network.projections, CROSS: network.cross}
+    return {name: module for name, module in modules.items() if module is not None}
 
 
 def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
@@ -101,49 +106,42 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
         if isinstance(network, Static):
             _export_static(network, folder, limit, normalized)
         return
-    network.model.save_pretrained(folder / TRANSFORMER if network.leaders > 1 else folder)
+    model_dir = folder / TRANSFORMER if network.leaders > 1 else folder
+    network.model.save_pretrained(model_dir)
     if network.projection is not None:
         _save_projection(network.projection, folder / PROJECTION)
     if network.token_weights is not None:
         save_file({"weight": network.token_weights.cpu()}, folder / TOKEN_WEIGHTS)
-    if network.projections is not None:
-        save_model(network.projections, str(folder / PROJECTIONS))
-    if network.cross is not None:
-        save_model(network.cross, str(folder / CROSS))
+    for name, module in _extra_modules(network).items():
+        save_model(module, str(folder / name))
     if network.token_weights is not None or network.projections is not None:
         return  # sentence-transformers knows no pooling that weighs subwords, and no such projections
-    place = folder / TRANSFORMER if network.leaders > 1 else folder
-    last = POOLING
     modules = [("", "Transformer"), (POOLING, "Pooling")]
     if network.leaders > 1:
         _export_special_tokens(network, folder)
-        last = LAST_POOLING
         modules = [(TRANSFORMER, "Transformer"), (STATES, "CNN"), (LAST_POOLING, "Pooling")]
+    pooling_dir = folder / modules[-1][0]
     modules += [(PROJECTION, "Dense")] if network.projection else []
     _write_modules(folder, modules, normalized)
-    _write_json(place / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
-    pooling = {
-        "word_embedding_dimension": network.model.config.hidden_size * network.leaders,
-        "pooling_mode_cls_token": network.pooling == "cls",
-        "pooling_mode_mean_tokens": network.pooling == "mean",
-        "pooling_mode_max_tokens": network.pooling == "max",
-        "pooling_mode_lasttoken": network.pooling == "last",
-    }
-    _write_json(folder / last / "config.json", pooling)
+    _write_json(model_dir / "sentence_bert_config.json", {"max_seq_length": limit, "do_lower_case": False})
+    modes = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens", "last": "lasttoken"}
+    pooling = {"word_embedding_dimension": network.model.config.hidden_size * network.leaders}
+    pooling |= {f"pooling_mode_{mode}": network.pooling == name for name, mode in modes.items()}
+    _write_json(pooling_dir / "config.json", pooling)
 
 
 def _export_special_tokens(network: Transformer, folder: Path) -> None:
-    """Several special tokens for sentence-transformers, of modules that it has: a tokenizer that writes them …
+    """Several special tokens for sentence-transformers, of modules that it has.
 
-    … and a convolution that moves the state of token n to the place of the first, with a kernel of its own for each n;
-    the state of the first token there is then [E_0; …; E_{N−1}].
+    They are a tokenizer that writes the tokens, and a convolution whose kernel n moves the state of token n to the
+    position of the first; the state of the first token then is [E_0; …; E_{N−1}].
     """
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-    cls, sep = (str(tokenizer.id_to_token(one)) for one in (network.tokens.cls, network.tokens.sep))
-    more = [cls if one == network.tokens.cls else f"[S{place}]" for place, one in enumerate(network.more, 1)]
-    tokenizer.add_special_tokens([one for one in more if one != cls])
-    ids = {one: tokenizer.token_to_id(one) for one in (cls, sep, *more)}
-    if [ids[one] for one in more] != list(network.more):
+    cls, sep = (str(tokenizer.id_to_token(token)) for token in (network.tokens.cls, network.tokens.sep))
+    more = [cls if token == network.tokens.cls else f"[S{number}]" for number, token in enumerate(network.more, 1)]
+    tokenizer.add_special_tokens([token for token in more if token != cls])
+    ids = {token: tokenizer.token_to_id(token) for token in (cls, sep, *more)}
+    if [ids[token] for token in more] != list(network.more):
         raise ValueError(f"{folder}: the tokenizer has holes where the special tokens {more} belong")
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{' '.join((cls, *more))} $A {sep}", special_tokens=list(ids.items())
@@ -151,14 +149,14 @@ def _export_special_tokens(network: Transformer, folder: Path) -> None:
     copy_tokenizer(folder, folder / TRANSFORMER)
     tokenizer.save(str(folder / TRANSFORMER / TOKENIZER_FILE))
     width = network.model.config.hidden_size
-    sizes = [2 * place + 1 for place in range(network.leaders)]
+    sizes = [2 * number + 1 for number in range(network.leaders)]
     convolution = {"in_word_embedding_dimension": width, "out_channels": width, "kernel_sizes": sizes}
     _write_json(folder / STATES / "cnn_config.json", convolution)
     weights: dict[str, torch.Tensor] = {}
-    for place, size in enumerate(sizes):
+    for number, size in enumerate(sizes):
         kernel = torch.zeros(width, width, size)
         kernel[:, :, -1] = torch.eye(width)
-        weights |= {f"convs.{place}.weight": kernel, f"convs.{place}.bias": torch.zeros(width)}
+        weights |= {f"convs.{number}.weight": kernel, f"convs.{number}.bias": torch.zeros(width)}
     save_file(weights, folder / STATES / WEIGHTS)
 
 
@@ -176,63 +174,67 @@ def _save_projection(projection: nn.Linear, folder: Path) -> None:
 
 
 def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
-    """For sentence-transformers, whose mean is of all tokens alike: the weights are part of the embeddings.
-
-    So its vectors have the direction of ours, and the length where that is given or all tokens weigh alike.
-    """
-    place = folder / STATIC
-    place.mkdir(exist_ok=True)
+    """For sentence-transformers, which weighs all tokens alike: the weights become part of the embeddings."""
+    static_dir = folder / STATIC
+    static_dir.mkdir(exist_ok=True)
     weighted = network.words.weight.detach()
     if network.token_weights is not None:
         weighted = weighted * network.token_weights[:, None]
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:  # words without an embedding are the unknown word
         weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])
-    save_file({"embedding.weight": weighted.contiguous().cpu()}, place / WEIGHTS)
+    save_file({"embedding.weight": weighted.contiguous().cpu()}, static_dir / WEIGHTS)
     tokenizer.enable_truncation(limit)
-    tokenizer.save(str(place / TOKENIZER_FILE))
+    tokenizer.save(str(static_dir / TOKENIZER_FILE))
     _write_modules(folder, [(STATIC, "StaticEmbedding")], normalized)
 
 
 def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:
-    """What sentence-transformers does one after the other, and how it compares vectors."""
-    every = [*modules, *([(NORMALIZE, "Normalize")] if normalized else [])]
-    described = [
-        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for place, (path, kind) in enumerate(every)
-    ]
-    _write_json(folder / "modules.json", described)
+    """The modules of sentence-transformers in their order, and its similarity."""
     if normalized:
+        modules = [*modules, (NORMALIZE, "Normalize")]
         (folder / NORMALIZE).mkdir(exist_ok=True)
+    listed = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (path, kind) in enumerate(modules)
+    ]
+    _write_json(folder / "modules.json", listed)
     _write_json(folder / "config_sentence_transformers.json", {"similarity_fn_name": "cosine" if normalized else "dot"})
 
 
 def _load(config: EncoderConfig, folder: Path, vocabulary: Vocabulary, head: bool | None) -> Network:
     if isinstance(config, TransformerConfig):
-        place = folder / TRANSFORMER if config.cross is not None and config.cross.tokens > 1 else folder
-        with safe_open(str(place / WEIGHTS), "pt") as file:
-            saved = any(name.startswith(("cls.", "lm_head.")) for name in file.keys())  # noqa: SIM118 - no dict
-        kind: Any = AutoModelForMaskedLM if (saved if head is None else head) else AutoModel
-        options = {} if kind is AutoModelForMaskedLM else {"add_pooling_layer": False}
-        with quiet_loading():
-            model = kind.from_pretrained(place, local_files_only=True, **options)
-        network = Transformer(model, config, vocabulary.tokens)
-        if network.projection is not None:
-            load_model(torch.nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
-        if network.token_weights is not None:
-            network.token_weights.copy_(load_file(folder / TOKEN_WEIGHTS)["weight"])
-        if network.projections is not None:
-            load_model(network.projections, str(folder / PROJECTIONS))
-        if network.cross is not None:
-            load_model(network.cross, str(folder / CROSS))
-        return network
+        return _load_transformer(config, folder, vocabulary, head)
     with safe_open(str(folder / WEIGHTS), "pt") as file:
         words = file.get_tensor("words.weight")
     fixed = isinstance(config, GruConfig) and config.words == "fixed"
     table = embedding_of(words).requires_grad_(False) if fixed else None
-    other = build_network(config, Needs(), len(words), vocabulary, table, head=False)
-    load_model(other, str(folder / WEIGHTS))
-    return other
+    network = build_network(config, Needs(), len(words), vocabulary, table, head=False)
+    load_model(network, str(folder / WEIGHTS))
+    return network
+
+
+def _load_transformer(
+    config: TransformerConfig, folder: Path, vocabulary: Vocabulary, head: bool | None
+) -> Transformer:
+    model_dir = folder / TRANSFORMER if config.cross is not None and config.cross.tokens > 1 else folder
+    if head is None:
+        with safe_open(str(model_dir / WEIGHTS), "pt") as file:
+            head = any(name.startswith(("cls.", "lm_head.")) for name in file.keys())  # noqa: SIM118 - no dict
+    with quiet_loading():
+        model = (
+            AutoModelForMaskedLM.from_pretrained(model_dir, local_files_only=True)
+            if head
+            else AutoModel.from_pretrained(model_dir, local_files_only=True, add_pooling_layer=False)
+        )
+    network = Transformer(model, config, vocabulary.tokens)
+    if network.projection is not None:
+        load_model(nn.ModuleDict({"linear": network.projection}), str(folder / PROJECTION / WEIGHTS))
+    if network.token_weights is not None:
+        network.token_weights.copy_(load_file(folder / TOKEN_WEIGHTS)["weight"])
+    for name, module in _extra_modules(network).items():
+        load_model(module, str(folder / name))
+    return network
 
 
 def _write_json(file: Path, content: Any) -> None:

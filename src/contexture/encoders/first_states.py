@@ -15,8 +15,8 @@ BERT_LIKE = {"bert", *ROBERTA_LIKE}
 def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tensor) -> Tensor:
     """`model(…).last_hidden_state[:, :count]`, (B, count, H), of a model among `BERT_LIKE`.
 
-    In the last layer the first tokens alone ask, hence nearly five of six multiplications there are saved: all but
-    those of keys and values. The result is the same up to rounding, and so is its gradient.
+    Only the first tokens are queries of the last layer, which saves nearly five of six multiplications there. Result
+    and gradient are the same up to rounding.
     """
     states: Tensor = model.embeddings(**inputs)
     mask = create_bidirectional_mask(config=model.config, inputs_embeds=states, attention_mask=attention_mask)
@@ -29,30 +29,27 @@ def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tenso
 
 def spared(model: Any, count: int, lengths: Tensor) -> Tensor:
     """Forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
-    last, others = model.encoder.layer[-1], lengths.double() - count
+    last, rest = model.encoder.layer[-1], lengths.double() - count
     attention = last.attention
     idle = [attention.self.query, attention.output, last.intermediate, last.output]
     parameters = sum(p.numel() for module in idle for p in module.parameters())
-    flops: Tensor = 6 * parameters * others.sum() + 12 * model.config.hidden_size * (others * lengths).sum()
+    flops: Tensor = 6 * parameters * rest.sum() + 12 * model.config.hidden_size * (rest * lengths).sum()
     return flops
 
 
-def attend(attention: Any, asking: Tensor, states: Tensor, mask: Tensor) -> Tensor:
-    """What an attention block makes of some of the states, `asking` (B, Q, H), which attend to all (B, T, H).
-
-    `mask` (B, T) tells which of these are there.
-    """
-    own = attention.self
+def attend(attention: Any, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor:
+    """The output of an attention block: `queries` (B, Q, H) attend to states (B, T, H) under a mask (B, T)."""
+    inner = attention.self
 
     def heads(vectors: Tensor) -> Tensor:
-        return vectors.view(*vectors.shape[:2], own.num_attention_heads, -1).transpose(1, 2)
+        return vectors.view(*vectors.shape[:2], inner.num_attention_heads, -1).transpose(1, 2)
 
     read = nn.functional.scaled_dot_product_attention(
-        heads(own.query(asking)),
-        heads(own.key(states)),
-        heads(own.value(states)),
+        heads(inner.query(queries)),
+        heads(inner.key(states)),
+        heads(inner.value(states)),
         attn_mask=mask[:, None, None, :].to(torch.bool),
-        dropout_p=own.dropout.p if own.training else 0.0,
+        dropout_p=inner.dropout.p if inner.training else 0.0,
     )
-    attended: Tensor = attention.output(read.transpose(1, 2).flatten(2), asking)
+    attended: Tensor = attention.output(read.transpose(1, 2).flatten(2), queries)
     return attended

@@ -1,36 +1,36 @@
-"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2)."""
+"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2).
+
+Their style is `linear` (paper) or `released` (dropout, dense, tanh, dropout, linear, as in the authors' code). They
+read the states themselves: these encoders have no pooler.
+"""
 
 import torch
 from torch import Tensor, nn
 
 from contexture.encoders.config import HeadKind, HeadStyle, LabelHeadKind
 
+DROPOUT = 0.1
+
 
 class EvidenceHead(nn.Module):
-    """Classify each candidate, or the whole input, from the sentence states E of shape (B, k+1, H).
+    """Two logits of each candidate, or of the input, from the sentence states E of shape (B, k+1, H).
 
-    - `ie_k`: E_i of each candidate → (B, k, labels)
-    - `ae_k`: [E_0; E_i] of each candidate → (B, k, labels)
-    - `ie_1`: E_0 → (B, 1, labels)
-
-    `style` is `linear` (paper) or `released` (dropout, dense, tanh, dropout, linear, as in the authors' code). Two
-    logits a label decision, as the authors' code and the published parameter count have it.
+    - `ie_k`: E_i of each candidate → (B, k, 2)
+    - `ae_k`: [E_0; E_i] of each candidate → (B, k, 2)
+    - `ie_1`: E_0 → (B, 1, 2)
     """
 
-    def __init__(self, kind: HeadKind, hidden_size: int, style: HeadStyle = "linear", dropout: float = 0.1) -> None:
+    def __init__(self, kind: HeadKind, hidden_size: int, style: HeadStyle = "linear") -> None:
         super().__init__()
         self.kind = kind
         width = 2 * hidden_size if kind == "ae_k" else hidden_size
-        self.classifier = _classifier(width, hidden_size, 2, style, dropout)
+        self.classifier = _classifier(width, hidden_size, 2, style)
 
     def forward(self, sentences: Tensor) -> Tensor:
         """E (B, k+1, H) → logits (B, k, 2), or (B, 1, 2) for `ie_1`."""
         first, rest = sentences[:, :1], sentences[:, 1:]
-        if self.kind == "ie_1":
-            features = first
-        elif self.kind == "ie_k":
-            features = rest
-        else:
+        features = first if self.kind == "ie_1" else rest
+        if self.kind == "ae_k":
             features = torch.cat([first.expand_as(rest), rest], dim=-1)
         logits: Tensor = self.classifier(features)
         return logits
@@ -39,24 +39,19 @@ class EvidenceHead(nn.Module):
 class LabelHead(nn.Module):
     """One label for the whole input, from the states E of shape (B, S, H) of its sentences, or of its pairs.
 
-    - `ie_1`: of E_0, the state of s_0
-    - `ae_1`: of the mean of E_0, …, E_k, of those that are there
-    - `max_pool`: of the largest entries over the pairs that are there
-    - `weighted_sum`: of the sum of the pairs' states, weighted by a softmax of a linear layer's scores of them
-
-    The first two are the MSPP paper's (section 3.3), the others are Tymoshenko and Moschitti's (2021), on the states
-    themselves: these encoders have no pooler. `style` as of `EvidenceHead`.
+    - `ie_1`: from E_0, the state of s_0 (MSPP paper, section 3.3)
+    - `ae_1`: from the mean of the present states (the same section)
+    - `max_pool`: from their largest entries (Tymoshenko and Moschitti, 2021)
+    - `weighted_sum`: from their sum, weighted by a softmax of a linear layer's scores (the same paper)
     """
 
-    def __init__(
-        self, kind: LabelHeadKind, hidden_size: int, labels: int, style: HeadStyle = "linear", dropout: float = 0.1
-    ) -> None:
+    def __init__(self, kind: LabelHeadKind, hidden_size: int, labels: int, style: HeadStyle = "linear") -> None:
         super().__init__()
         self.kind = kind
         self.weight = nn.Linear(hidden_size, 1) if kind == "weighted_sum" else None
         if self.weight is not None:
             _initialize(self.weight)
-        self.classifier = _classifier(hidden_size, hidden_size, labels, style, dropout)
+        self.classifier = _classifier(hidden_size, hidden_size, labels, style)
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """E (B, S, H), `present` (B, S), one at least in each row → logits (B, labels)."""
@@ -64,7 +59,7 @@ class LabelHead(nn.Module):
         return logits
 
     def pooled(self, states: Tensor, present: Tensor) -> Tensor:
-        """The same → (B, H)."""
+        """States (B, S, H) → (B, H)."""
         if self.kind == "ie_1":
             return states[:, 0]
         if self.kind == "max_pool":
@@ -77,22 +72,17 @@ class LabelHead(nn.Module):
         return (weights.to(states.dtype)[:, None] @ states).squeeze(1)
 
 
-def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle, dropout: float) -> nn.Module:
+def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> nn.Module:
     """Features (…, width) → logits (…, labels)."""
     if style == "linear":
-        found: nn.Module = nn.Linear(width, labels)
+        classifier: nn.Module = nn.Linear(width, labels)
     else:
-        found = nn.Sequential(
-            nn.Dropout(dropout),
-            nn.Linear(width, hidden_size),
-            nn.Tanh(),
-            nn.Dropout(dropout),
-            nn.Linear(hidden_size, labels),
-        )
-    for module in found.modules():
+        first, last = nn.Linear(width, hidden_size), nn.Linear(hidden_size, labels)
+        classifier = nn.Sequential(nn.Dropout(DROPOUT), first, nn.Tanh(), nn.Dropout(DROPOUT), last)
+    for module in classifier.modules():
         if isinstance(module, nn.Linear):
             _initialize(module)
-    return found
+    return classifier
 
 
 def _initialize(layer: nn.Linear) -> None:
@@ -102,10 +92,7 @@ def _initialize(layer: nn.Linear) -> None:
 
 
 def candidate_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross-entropy over the candidates that are there.
-
-    `logits` (B, k, 2), `labels` (B, k) of 0, 1 or −100 for an empty slot.
-    """
+    """Mean cross-entropy of logits (B, k, 2) over the candidates; `labels` (B, k): 0, 1, or −100 for an empty slot."""
     return nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=-100)
 
 

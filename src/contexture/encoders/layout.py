@@ -1,8 +1,8 @@
 """Sentences as token ids → the joint input of a Transformer, without its padding.
 
-The MSPP paper (section 3.2) pads every one of the k+1 sentences to L tokens. Padding is masked from attention, so
-leaving it out changes no hidden state as long as every token keeps the position and the token type of its slot.
-That is what these functions do: rows are as long as their real tokens, about 2-3 times shorter.
+The MSPP paper (section 3.2) pads every sentence to L tokens. Without this padding, which is masked from attention, the
+hidden states are the same as long as every token keeps the position and the token type of its slot; rows are about 2-3
+times shorter.
 """
 
 from collections.abc import Mapping
@@ -28,10 +28,7 @@ PART_OF_BUDGET = 1 / 32
 
 @dataclass(frozen=True)
 class Sentences:
-    """B examples of S sentences each: `tokens` holds all ids one after the other, `lengths` is (B, S).
-
-    A length of −1 is an empty slot: no sentence, not even its special tokens.
-    """
+    """B examples of S sentences: all ids in `tokens`, `lengths` (B, S); −1: no sentence, nor its special tokens."""
 
     tokens: Ints
     lengths: Ints
@@ -53,9 +50,8 @@ class Specials:
 
 
 def select(sentences: Sentences, rows: Ints) -> Sentences:
-    """The chosen rows, in the order given."""
-    lengths = np.maximum(sentences.lengths, 0)
-    per_row = lengths.sum(axis=1)
+    """The chosen rows, in the order of `rows`."""
+    per_row = np.maximum(sentences.lengths, 0).sum(axis=1)
     starts = np.cumsum(per_row) - per_row
     chosen = [sentences.tokens[starts[r] : starts[r] + per_row[r]] for r in rows]
     return Sentences(np.concatenate(chosen), sentences.lengths[rows])
@@ -65,7 +61,7 @@ def cut(sentences: Sentences, limits: int | Ints) -> Sentences:
     """Cut every sentence to at most its limit of tokens: one for all, or (B, S)."""
     lengths = np.maximum(sentences.lengths.ravel(), 0)
     kept = np.minimum(sentences.lengths, limits)
-    return Sentences(sentences.tokens[_within(lengths) < np.repeat(kept.ravel(), lengths)], kept)
+    return Sentences(sentences.tokens[_offsets(lengths) < np.repeat(kept.ravel(), lengths)], kept)
 
 
 def pair_limits(lengths: Ints, room: int) -> Ints:
@@ -77,24 +73,18 @@ def pair_limits(lengths: Ints, room: int) -> Ints:
 def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
     """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
-    Returns int64 tensors: `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` of shape (B, T) with T the
-    longest row; and `pooling` (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
+    Returns `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` (B, T), T the longest row; and `pooling`
+    (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
     """
     sentences = cut(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
-    slots = size.shape[1]
-    segment = np.repeat(np.arange(size.size), size.ravel())
-    within = _within(size.ravel())
-    row, slot = segment // slots, segment % slots
-    column = (np.cumsum(size, axis=1) - size).ravel()[segment] + within
-
-    first, last = within == 0, within == size.ravel()[segment] - 1
-    ids = np.empty(len(segment), dtype=np.int64)
-    ids[first], ids[last] = specials.cls, specials.sep
+    row, slot, offset, column = _coordinates(size)
+    first, last = offset == 0, offset == size[row, slot] - 1
+    ids = np.full(len(row), specials.sep)
+    ids[first] = specials.cls
     ids[~first & ~last] = sentences.tokens
-    position = slot * layout.sentence_tokens + within if layout.positions == "slots" else column
-
-    batch = _rows(row, column, ids, position + specials.first_position, slot, len(size), specials.pad)
+    position = slot * layout.sentence_tokens + offset if layout.positions == "slots" else column
+    batch = _batch(row, column, ids, len(size), specials, position, slot)
     batch["pooling"] = _pooling(row, slot, column, first, batch["input_ids"].shape[1], size, layout.pooling)
     return batch
 
@@ -102,79 +92,64 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
 def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
     """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, cut to the width of a joint input.
 
-    `a` is cut to half of the room, `b` to what is left. Shapes as in `joint_layout`; `pooling` is (B, 1, T): a pair has
-    one state.
+    `a` is cut to half of the room, `b` to the rest. As `joint_layout`, but a pair has one state: `pooling` is (B, 1,
+    T).
     """
     rows, parts = sentences.lengths.shape
     if parts != 2 or (sentences.lengths < 0).any():
         raise ValueError(f"a pair has two sentences, both there; got an example of {parts}")
     sentences = cut(sentences, pair_limits(sentences.lengths, layout.width - 2 - specials.pair_separators))
-    before = np.array([1, specials.pair_separators])
-    size = sentences.lengths + before + np.array([0, 1])
-    starts = np.cumsum(size, axis=1) - size
-    segment = np.repeat(np.arange(size.size), size.ravel())
-    within = _within(size.ravel())
-    row, part = segment // 2, segment % 2
-    column = starts.ravel()[segment] + within
-
-    text = (within >= before[part]) & (within < before[part] + sentences.lengths.ravel()[segment])
-    ids = np.full(len(segment), specials.sep, dtype=np.int64)
+    # Special tokens in front of each part; the last one ends with one more.
+    leading = np.array([1, specials.pair_separators])
+    size = sentences.lengths + leading + np.array([0, 1])
+    row, part, offset, column = _coordinates(size)
+    ids = np.full(len(row), specials.sep)
     ids[column == 0] = specials.cls
-    ids[text] = sentences.tokens
+    ids[(offset >= leading[part]) & (offset < leading[part] + sentences.lengths[row, part])] = sentences.tokens
     # BERT counts the first separator to the first sentence.
-    token_type = np.where((part == 1) & (within >= specials.pair_separators), 1, 0)
-    batch = _rows(row, column, ids, column + specials.first_position, token_type, rows, specials.pad)
-    size = size.sum(axis=1, keepdims=True)
-    batch["pooling"] = _pooling(
-        row, np.zeros_like(row), column, column == 0, batch["input_ids"].shape[1], size, layout.pooling
-    )
+    token_type = np.where((part == 1) & (offset >= specials.pair_separators), 1, 0)
+    batch = _batch(row, column, ids, rows, specials, column, token_type)
+    size, width = size.sum(axis=1, keepdims=True), batch["input_ids"].shape[1]
+    batch["pooling"] = _pooling(row, np.zeros_like(row), column, column == 0, width, size, layout.pooling)
     return batch
 
 
 def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
     """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
 
-    Where there are more special tokens they stand behind [CLS]. A row is cut to `limit` tokens: the first of two parts
-    to half of the room, the last to what is left. Token types are all 0, as sentence-transformers has them. Shapes as
-    in `joint_layout`, without `pooling`.
+    Further special tokens follow [CLS]. A row is cut to `limit` tokens: the first of two parts to half of the room, the
+    last to the rest. Token types are all 0, as in sentence-transformers. As `joint_layout`, without `pooling`.
     """
-    count, leaders = parts.lengths.shape[1], np.array([specials.cls, *specials.more])
+    rows, count = parts.lengths.shape
+    leaders = np.array([specials.cls, *specials.more])
     room = limit - len(leaders) - count
     parts = cut(parts, pair_limits(parts.lengths, room) if count == 2 else room)
-    kept = parts.lengths
-
-    size = kept + 1  # each part with its [SEP]
-    segment = np.repeat(np.arange(size.size), size.ravel())
-    within = _within(size.ravel())
-    row = segment // count
-    column = len(leaders) + (np.cumsum(size, axis=1) - size).ravel()[segment] + within
-    ids = np.full(len(segment), specials.sep, dtype=np.int64)
-    ids[within < kept.ravel()[segment]] = parts.tokens
-    rows = len(size)
+    row, part, offset, column = _coordinates(parts.lengths + 1)  # each part with its [SEP]
+    ids = np.full(len(row), specials.sep)
+    ids[offset < parts.lengths[row, part]] = parts.tokens
     row = np.concatenate([np.repeat(np.arange(rows), len(leaders)), row])
-    column = np.concatenate([np.tile(np.arange(len(leaders)), rows), column])
-    ids = np.concatenate([np.tile(leaders, rows), ids])
-    return _rows(row, column, ids, column + specials.first_position, np.zeros_like(column), rows, specials.pad)
+    column = np.concatenate([np.tile(np.arange(len(leaders)), rows), column + len(leaders)])
+    return _batch(row, column, np.concatenate([np.tile(leaders, rows), ids]), rows, specials, column)
 
 
 def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
     """Sentences of one part, cut to `limit` words, without special tokens: `input_ids` and `attention_mask` (B, T)."""
     sentences = cut(sentences, limit)
-    lengths = sentences.lengths.ravel()
-    row, column = np.repeat(np.arange(len(lengths)), lengths), _within(lengths)
-    batch = _rows(row, column, sentences.tokens, column, np.zeros_like(column), len(lengths), pad)
-    return {name: batch[name] for name in ("input_ids", "attention_mask")}
+    row, _, _, column = _coordinates(sentences.lengths)
+    rows = len(sentences.lengths)
+    return {
+        "input_ids": _table(row, column, sentences.tokens, rows, pad),
+        "attention_mask": _table(row, column, np.ones_like(column), rows, 0),
+    }
 
 
 def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-    """Batches of texts of like length, and (B,) the place of each text in their concatenation."""
+    """Batches of texts of like length, and the position (B,) of each text in their concatenation."""
     parts = texts.lengths.shape[1]
     lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.more) + parts, limit)
     chunks = chunks_of_like_length(lengths, tokens_at_once)
-    order = np.concatenate(chunks)
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return [text_layout(select(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(places)
+    positions = np.argsort(np.concatenate(chunks))
+    return [text_layout(select(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(positions)
 
 
 def row_lengths(batch: Mapping[str, Any]) -> Tensor:
@@ -188,8 +163,7 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
 def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
     """Row numbers, shortest first, in chunks that padded to their longest hold at most `budget` tokens.
 
-    A row longer than the budget is a chunk of its own. The cuts are those with the least work: all tokens, padding
-    included, and for every chunk as many more as `PART_OF_BUDGET` says.
+    A longer row is a chunk of its own. The cuts minimise the tokens, padding included, plus `PART_OF_BUDGET` per chunk.
     """
     order = np.argsort(lengths, kind="stable")
     ordered, count = lengths[order], len(order)
@@ -211,32 +185,41 @@ def _pooling(
     row: Ints, slot: Ints, column: Ints, first: npt.NDArray[np.bool_], width: int, size: Ints, kind: str
 ) -> Tensor:
     """Weights (B, S, T) of tokens in sentences of `size` (B, S): those that are `first` alone, or all alike."""
-    out = np.zeros((*size.shape, width), dtype=np.float32)
+    weights = np.zeros((*size.shape, width), dtype=np.float32)
     if kind == "mean":
-        out[row, slot, column] = 1 / size[row, slot]
+        weights[row, slot, column] = 1 / size[row, slot]
     else:
-        out[row[first], slot[first], column[first]] = 1
-    return torch.from_numpy(out)
+        weights[row[first], slot[first], column[first]] = 1
+    return torch.from_numpy(weights)
 
 
-def _within(lengths: Ints) -> Ints:
+def _offsets(lengths: Ints) -> Ints:
     """0, 1, …, n−1 for every n of `lengths`, one after the other."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
 
 
-def _rows(row: Ints, column: Ints, ids: Ints, position: Ints, token_type: Ints, rows: int, pad: int) -> Batch:
-    """Scatter flat tokens into (B, T) tensors padded on the right."""
-    width = int(column.max()) + 1 if len(column) else 1
+def _coordinates(size: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Of each token of segments of `size` (B, S): row, number of the segment, offset in it, and column in the row."""
+    segment, offset = np.repeat(np.arange(size.size), size.ravel()), _offsets(size.ravel())
+    starts = np.cumsum(size, axis=1) - size
+    return segment // size.shape[1], segment % size.shape[1], offset, starts.ravel()[segment] + offset
 
-    def table(values: Ints, fill: int) -> Tensor:
-        out = np.full((rows, width), fill, dtype=np.int64)
-        out[row, column] = values
-        return torch.from_numpy(out)
 
+def _table(row: Ints, column: Ints, values: Ints, rows: int, fill: int) -> Tensor:
+    """Scatter the values of flat tokens into (B, T), filled up on the right."""
+    table = np.full((rows, int(column.max()) + 1 if len(column) else 1), fill, dtype=np.int64)
+    table[row, column] = values
+    return torch.from_numpy(table)
+
+
+def _batch(
+    row: Ints, column: Ints, ids: Ints, rows: int, specials: Specials, position: Ints, token_type: Ints | None = None
+) -> Batch:
+    types = np.zeros_like(ids) if token_type is None else token_type
     return {
-        "input_ids": table(ids, pad),
-        "attention_mask": table(np.ones_like(ids), 0),
-        "position_ids": table(position, 0),
-        "token_type_ids": table(token_type, 0),
+        "input_ids": _table(row, column, ids, rows, specials.pad),
+        "attention_mask": _table(row, column, np.ones_like(ids), rows, 0),
+        "position_ids": _table(row, column, position + specials.first_position, rows, 0),
+        "token_type_ids": _table(row, column, types, rows, 0),
     }

@@ -1,4 +1,4 @@
-"""A file of texts, one a line, to a file of their vectors: some at a time, neither whole in memory."""
+"""A file of texts, one per line, to a file of their vectors, in batches: neither is whole in memory."""
 
 import json
 import shutil
@@ -20,15 +20,15 @@ from contexture.progress import progress
 if TYPE_CHECKING:
     from contexture.encoders.base import Array, TextEncoder  # brings torch
 
-#: Texts that are embedded, and written, together.
+#: Texts per batch.
 AT_ONCE = 512
 
 
 class TextLines:
-    """The lines of a file, or of the standard input (`-`), checked before anything is made of them."""
+    """The lines of a file, or of the standard input (`-`), checked before they are embedded."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        """Raises ValueError, with the line, for an empty one and for what is no UTF-8; and for no line at all."""
+        """Raises ValueError, with the line, for an empty line, for other text than UTF-8, and for no line at all."""
         self.file, self.name, self.count = file, name, 0
         try:
             for line in self:
@@ -48,7 +48,7 @@ class TextLines:
     @classmethod
     @contextmanager
     def open(cls, name: str) -> Iterator["TextLines"]:
-        """What is read only once, such as a pipe, is first put into a temporary file."""
+        """A file that can be read only once, such as a pipe, is first copied to a temporary file."""
         with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
             if name != "-" and file.seekable():
                 yield cls(file, name)
@@ -60,7 +60,7 @@ class TextLines:
 
 @contextmanager
 def vectors_file(output: Path | None) -> Iterator[BinaryIO]:
-    """The file to write vectors to, whole or not there; None: the standard output."""
+    """The file to write vectors to, which appears when it is whole; None: the standard output."""
     if output is None:
         yield sys.stdout.buffer
     else:
@@ -72,19 +72,19 @@ def write_vectors(model: "TextEncoder", lines: TextLines, role: Role | None, fil
     """Embed the lines in their order: a NumPy file, float32 (lines, dimension), or a JSON object for each on a line."""
     texts, header = iter(lines), as_numpy
     with progress(lines.count, "embedding", "texts") as bar:
-        while some := list(islice(texts, AT_ONCE)):
-            vectors = np.asarray(model.embed(some, role), "<f4")
+        while batch := list(islice(texts, AT_ONCE)):
+            vectors = np.asarray(model.embed(batch, role), "<f4")
             bar.clear()  # lines may go to the same terminal
             if header:
                 shape = (lines.count, vectors.shape[1])
                 write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
                 header = False
-            file.write(vectors.tobytes() if as_numpy else b"".join(map(_json_line, some, vectors)))
+            file.write(vectors.tobytes() if as_numpy else b"".join(map(_json_line, batch, vectors)))
             file.flush()
-            bar.update(len(some))
+            bar.update(len(batch))
 
 
 def _json_line(text: str, vector: "Array") -> bytes:
-    # Of float32 as many digits as tell it from its neighbours.
+    # The shortest digits that identify a float32.
     numbers = [float(str(number)) for number in vector]
     return json.dumps({"text": text, "vector": numbers}, ensure_ascii=False).encode() + b"\n"

@@ -1,6 +1,6 @@
-"""Anything that turns texts into vectors, told by a name or a folder: our encoders, published ones, averages of words.
+"""Load anything that turns texts into vectors by name or folder: our encoders, published ones, averages of words.
 
-All are a `TextEncoder`. A text of two parts is to the models that know none the two joined by a space.
+All are a `TextEncoder`. Models without texts of two parts read the two joined by a space.
 """
 
 import hashlib
@@ -48,29 +48,31 @@ class WordAverage:
     """The mean of the vectors of a text's words; words without a vector do not count, none at all make it zero."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: a tokenizer of words and `word_vectors.npy`, (V, W), row = id, zero where a word has no vector.
+        """`folder`: a tokenizer of words and `word_vectors.npy`, (V, W), row = id, zero if a word has no vector.
 
-        Raises ValueError, naming the file, where that is missing, damaged or of another vocabulary.
+        Raises ValueError, naming the file, if that is missing, damaged or of another vocabulary.
         """
         self.tokenizer, _ = load_tokenizer(folder)
         self.vectors = load_word_vectors(folder)
         self.name = f"word average of {folder.name}"
         self.dimension = int(self.vectors.shape[1])
-        self.identity: dict[str, Any] = {
-            "word_average": _files_checksum(folder / VECTORS_FILE, folder / TOKENIZER_FILE)
-        }
+        checksum = hashlib.sha256()
+        for path in (folder / VECTORS_FILE, folder / TOKENIZER_FILE):
+            with path.open("rb") as file:
+                checksum.update(hashlib.file_digest(file, "sha256").digest())
+        self.identity: dict[str, Any] = {"word_average": checksum.hexdigest()}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
         """Vectors (N, W), the same for every role."""
         encodings = self.tokenizer.encode_batch_fast(list(map(joined, texts)), add_special_tokens=False)
         ids = [np.asarray(encoding.ids, np.int64) for encoding in encodings]
-        rows = np.repeat(np.arange(len(ids)), [len(some) for some in ids])
-        words, place = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
+        rows = np.repeat(np.arange(len(ids)), [len(text_ids) for text_ids in ids])
+        words, columns = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
         vectors = np.asarray(self.vectors[words], np.float32)
-        has_vector = np.flatnonzero((vectors != 0).any(axis=1)[place])
-        rows, place = rows[has_vector], place[has_vector]
+        has_vector = np.flatnonzero((vectors != 0).any(axis=1)[columns])
+        rows, columns = rows[has_vector], columns[has_vector]
         parts = 1 / np.bincount(rows, minlength=len(texts))[rows]
-        weights = csr_array((parts.astype(np.float32), (rows, place)), shape=(len(texts), len(words)))
+        weights = csr_array((parts.astype(np.float32), (rows, columns)), shape=(len(texts), len(words)))
         return np.asarray(weights @ vectors, np.float32)
 
 
@@ -78,7 +80,7 @@ class SentenceTransformersModel:
     """A model of sentence-transformers, as it was published: its own length, prompts and normalisation, none added."""
 
     def __init__(self, name_or_folder: str) -> None:
-        """Raises ValueError where the package or the model is not there, or its weights are not safetensors."""
+        """Raises ValueError if the package or the model is missing, or its weights are not safetensors."""
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -103,40 +105,38 @@ class SentenceTransformersModel:
         self.identity: dict[str, Any] = {"sentence_transformers": _model_checksum(self.model)}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D), with the role's prompt where the model has one; like lengths are computed together."""
+        """Vectors (N, D), with the role's prompt if the model has one."""
         if not len(texts):
             return np.empty((0, self.dimension), np.float32)
         prompts = (name for name in PROMPTS[role] if name in self.model.prompts) if role else iter(())
         return self._encode(list(map(joined, texts)), next(prompts, None))
 
     def _encode(self, texts: list[str], prompt: str | None = None) -> Array:
-        found = self.model.encode(texts, prompt_name=prompt, batch_size=TEXTS_AT_ONCE, show_progress_bar=False)
-        return np.asarray(found, np.float32)
+        vectors = self.model.encode(texts, prompt_name=prompt, batch_size=TEXTS_AT_ONCE, show_progress_bar=False)
+        return np.asarray(vectors, np.float32)
 
 
 def load_model(name_or_folder: str | Path) -> TextEncoder:
-    """The model that a folder holds, told by its files, or that sentence-transformers knows by a name.
+    """The model in a folder, recognised by its files, or with a name that sentence-transformers knows.
 
-    `encoder.json`: an encoder of this project, which goes to the GPU where there is one; `word_vectors.npy`: the
-    average of words' vectors; everything else is for sentence-transformers. Where it is sought, and how several are
-    combined, says `model_places`.
-
-    Raises ValueError, naming the model or the file, where it cannot be loaded.
+    `encoder.json`: an encoder of this project, on the GPU if there is one; `word_vectors.npy`: the average of words'
+    vectors; otherwise a model of sentence-transformers. See `model_places` for names. Raises ValueError, naming the
+    model or the file, if it cannot be loaded.
     """
     return load_models([str(name_or_folder)])
 
 
 def load_models(names: Sequence[str]) -> TextEncoder:
-    """The model of a name or folder, as `load_model` has it; several, side by side."""
-    models = [_load(place) for name in names for place in model_places(name)]
+    """The model of a name or folder, see `load_model`; several are combined."""
+    models = [_load(model) for name in names for model in model_places(name)]
     return models[0] if len(models) == 1 else Combined(models)
 
 
-def _load(place: str) -> TextEncoder:
-    folder = Path(place)
+def _load(name: str) -> TextEncoder:
+    folder = Path(name)
     if is_encoder(folder):
         return on_device(load_encoder(folder))
-    return WordAverage(folder) if (folder / VECTORS_FILE).exists() else SentenceTransformersModel(place)
+    return WordAverage(folder) if (folder / VECTORS_FILE).exists() else SentenceTransformersModel(name)
 
 
 def joined(text: Text) -> str:
@@ -144,21 +144,13 @@ def joined(text: Text) -> str:
     return text if isinstance(text, str) else " ".join(text)
 
 
-def _files_checksum(*files: Path) -> str:
-    found = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
-
-
 def _model_checksum(model: Any) -> str:
-    """SHA-256 of the weights, of the modules with their settings, and of what cuts and cleans the texts."""
+    """SHA-256 of the weights, the modules with their settings, and what cuts and cleans the texts."""
     settings = [repr(model), model.max_seq_length, model.prompts, model.default_prompt_name]
-    found = hashlib.sha256(json.dumps(settings, default=str).encode())
+    checksum = hashlib.sha256(json.dumps(settings, default=str).encode())
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-    found.update(b"" if tokenizer is None else tokenizer.to_str().encode())
+    checksum.update(b"" if tokenizer is None else tokenizer.to_str().encode())
     for name, tensor in sorted(model.state_dict().items()):
-        found.update(name.encode())
-        found.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
+        checksum.update(name.encode())
+        checksum.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return checksum.hexdigest()

@@ -1,23 +1,31 @@
-"""What one network of an encoder is, whatever its architecture."""
+"""One network of an encoder, whatever its architecture: embeddings of tokens, pooling, and the interface."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.layout import Batch, Sentences, Specials, word_layout
+from contexture.encoders.layout import Batch, Sentences, Specials, text_chunks, word_layout
 from contexture.vocabulary.tokenizers import SpecialTokens
+from contexture.vocabulary.vocabulary import Vocabulary
+
+#: Embeddings are drawn from U[−0.1, 0.1] (Quick-Thoughts, section 4.3).
+WORD_RANGE = 0.1
 
 
 class Network(nn.Module, ABC):
-    """Maps texts to vectors; its input is laid out by itself."""
+    """Maps texts to vectors."""
 
     words: nn.Embedding
-    #: What each token counts in the mean; None where all count alike.
+    #: The weight of each token in the mean; None if all count alike.
     token_weights: Tensor | None
     #: Length of the vectors.
     size: int
+    #: Whether special tokens stand around a text.
+    adds_specials: ClassVar[bool] = False
 
     def __init__(self, tokens: SpecialTokens) -> None:
         super().__init__()
@@ -37,10 +45,12 @@ class Network(nn.Module, ABC):
         return torch.cat([self(batch) for batch in batches])
 
     def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-        """Texts → batches, each text cut to `limit` tokens, and (B,) the place of each in their concatenation.
+        """Texts → batches, each text cut to `limit` tokens, and the position (B,) of each in their concatenation.
 
-        The parts of a text are read as one sequence of words; nothing here computes padding, so one batch will do.
+        Without special tokens padding is not computed: one batch will do, and the parts of a text are joined.
         """
+        if self.adds_specials:
+            return text_chunks(texts, self.specials, limit, tokens_at_once)
         joined = Sentences(texts.tokens, texts.lengths.sum(axis=1, keepdims=True))
         return [word_layout(joined, self.tokens.pad, limit)], torch.arange(len(texts.lengths))
 
@@ -48,3 +58,79 @@ class Network(nn.Module, ABC):
     def specials(self) -> Specials:
         """How it places special tokens and positions."""
         return Specials(cls=self.tokens.cls, sep=self.tokens.sep, pad=self.tokens.pad)
+
+
+def new_words(count: int, size: int) -> nn.Embedding:
+    """New embeddings (count, size)."""
+    words = nn.Embedding(count, size)
+    nn.init.uniform_(words.weight, -WORD_RANGE, WORD_RANGE)
+    return words
+
+
+def embedding_of(table: Tensor) -> nn.Embedding:
+    """Embeddings with the weights (V, W)."""
+    words = nn.Embedding(len(table), table.shape[1])
+    words.weight = nn.Parameter(table)
+    return words
+
+
+def known(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
+    """Ids, those without an embedding replaced by the unknown word's."""
+    return torch.where(ids < words.num_embeddings, ids, unknown)
+
+
+def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
+    """Replace new embeddings by the vocabulary's vectors, scaled to the same mean square.
+
+    Only entries that both have, and that are not 0 in all embeddings, are replaced, and only for tokens with a vector.
+    Raises ValueError, naming the file, if the vocabulary has no vectors.
+    """
+    table = network.words.weight
+    width = int(table.any(dim=0).sum())
+    vectors = torch.from_numpy(np.array(vocabulary.vectors[: len(table), :width]))
+    has_vector = (vectors != 0).any(dim=1)
+    with torch.no_grad():
+        scale = table[:, :width].square().mean().sqrt() / vectors[has_vector].square().mean().sqrt()
+        table[: len(vectors), : vectors.shape[1]][has_vector] = vectors[has_vector] * scale
+
+
+def weigh_tokens(weights: Tensor, vocabulary: Vocabulary) -> None:
+    """Fill `weights`, but for rows without a token, with inverse document frequencies; ValueError if there are none."""
+    idf = torch.from_numpy(vocabulary.idf[: len(weights)])
+    weights[: len(idf)] = idf
+
+
+def pool(states: Tensor, weights: Tensor, pooling: str) -> Tensor:
+    """States (B, T, H) and their weights (B, T), 0 for padding → vectors (B, H).
+
+    `cls`: the first states; `last`: the last ones; `max`: the largest entries; `mean` and `idf`: the weighted means.
+    """
+    if pooling == "cls":
+        return states[:, 0]
+    if pooling == "last":
+        return states[torch.arange(len(states), device=states.device), weights.sum(dim=1) - 1]
+    if pooling == "max":
+        return states.masked_fill(weights[:, :, None] == 0, -torch.inf).amax(dim=1)
+    weights = weights.to(states.dtype)
+    return torch.einsum("bth,bt->bh", states, weights) / weights.sum(dim=1, keepdim=True).clamp_min(1e-6)
+
+
+class Projections(nn.Module):
+    """Vectors (B, H) → views (B, N, H): the vector itself, and N − 1 perceptrons of it (CMLM, section 2).
+
+    Each has three layers, of H × 2H, 2H × 2H and 2H × H, the first two with ReLU: 8H² + 5H parameters (appendix C).
+    """
+
+    def __init__(self, count: int, width: int) -> None:
+        super().__init__()
+        self.count = count
+        wide = 2 * width
+        self.perceptrons = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, wide), nn.ReLU(), nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, width))
+            for _ in range(count - 1)
+        )
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Vectors → views."""
+        views = [vectors, *(perceptron(vectors) for perceptron in self.perceptrons)][: self.count]
+        return torch.stack(views, dim=1) if views else vectors[:, None][:, :0]

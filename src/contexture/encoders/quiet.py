@@ -1,4 +1,4 @@
-"""Models are loaded without a word of the libraries: which weights a model has is said by its folder, and checked."""
+"""Load models without messages of the libraries."""
 
 import logging
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 from transformers.utils import logging as reports
 
-#: One reports weights that are left out or new, the other every try to reach the hub; what failed is raised.
+#: One reports weights that are left out or new, the other every try to reach the hub; errors are raised anyway.
 LIBRARIES = ("transformers", "huggingface_hub")
 
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Inside the block neither bars of weights nor reports; errors are shown."""
+    """Inside the block neither progress bars nor reports; errors are shown."""
     bars = reports.is_progress_bar_enabled()
     levels = {library: logging.getLogger(library).level for library in LIBRARIES}
     reports.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What the folder of an encoder tells without torch: whether it is one, its settings, and by what vectors know it."""
+"""Read the folder of an encoder without torch: whether it is one, its settings, and its checksum."""
 
 import hashlib
 import json
@@ -26,13 +26,10 @@ class Saved:
 
 
 def saved(folder: Path) -> Saved:
-    """The settings in an encoder's folder.
-
-    Raises OSError, KeyError, TypeError or ValueError where there are none, or damaged ones.
-    """
-    found = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    config: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(found["encoder"])
-    return Saved(config, TypeAdapter(Lengths).validate_python(found["lengths"]), found["weights"])
+    """The settings in an encoder's folder; OSError, KeyError, TypeError or ValueError if they are damaged."""
+    settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    config: EncoderConfig = TypeAdapter(AnyEncoderConfig).validate_python(settings["encoder"])
+    return Saved(config, TypeAdapter(Lengths).validate_python(settings["lengths"]), settings["weights"])
 
 
 def is_encoder(folder: Path) -> bool:
@@ -40,33 +37,32 @@ def is_encoder(folder: Path) -> bool:
     return (folder / SETTINGS).exists()
 
 
-def of_seed(place: Path, seed: int) -> Path:
-    """The folder of an encoder, where `place` is one, or holds one for each seed in folders `seed-<n>`."""
-    return place if is_encoder(place) else place / f"seed-{seed}"
+def of_seed(folder: Path, seed: int) -> Path:
+    """`folder` if it is an encoder's, otherwise its folder `seed-<n>`."""
+    return folder if is_encoder(folder) else folder / f"seed-{seed}"
 
 
 def model_name(folder: Path) -> str:
-    """What the model in a folder is called: `<system>/<variant>`, by the place where a stage put it.
+    """The name of the model in a folder of a stage: `<system>/<variant>`, and `/seed-<n>` unless that is 0.
 
-    A fine-tuned one is `<system>/<variant>/<task>/<option>`; a seed other than 0 is told behind it. Anywhere else the
-    folder's own name is the model's.
+    A fine-tuned one is `<system>/<variant>/<task>/<option>`. Anywhere else it is the folder's own name.
     """
-    place = folder.resolve().parts
-    match place[-6:]:
+    parts = folder.resolve().parts
+    match parts[-6:]:
         case [*_, system, "pretrained", run, seed] if _SEED.fullmatch(seed):
-            found = [system, run]
+            names = [system, run]
         case [system, "finetuned", task, variant, seed, option] if _SEED.fullmatch(seed):
-            found = [system, variant, task, option]
+            names = [system, variant, task, option]
         case _:
-            return place[-1]
-    return "/".join(found if seed == "seed-0" else [*found, seed])
+            return parts[-1]
+    return "/".join(names if seed == "seed-0" else [*names, seed])
 
 
 def encoder_checksum(folder: Path) -> str:
-    """SHA-256 of an encoder's settings, which hold that of its weights: by it vectors know what made them."""
+    """SHA-256 of an encoder's settings, which hold that of its weights; stored vectors note it."""
     return hashlib.sha256((folder / SETTINGS).read_bytes()).hexdigest()
 
 
 def damaged(folder: Path, error: Exception) -> ValueError:
-    """What to raise where an encoder cannot be opened."""
+    """The error of an encoder that cannot be opened."""
     return ValueError(f"{folder} holds no whole encoder ({error}); train it again")

@@ -1,4 +1,4 @@
-"""What a static encoder makes of questions, by NumPy alone: to load torch would take longer than the whole search."""
+"""Embed questions with a static encoder by NumPy alone: loading torch would take longer than the whole search."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,18 +14,15 @@ from contexture.vocabulary.vocabulary import Vocabulary
 
 
 class StaticQueries:
-    """The role `query` of a static encoder. Of its weights only the rows of the tokens that are asked for are read."""
+    """The role `query` of a static encoder. Only the weights of the tokens in the questions are read."""
 
     def __init__(self, folder: Path, settings: Saved) -> None:
-        """`settings`: those of `folder`. Raises ValueError where a part is missing or damaged.
-
-        Files that were cut off are found; the checksum of the weights is not computed.
-        """
+        """`settings`: those of `folder`. Raises ValueError if a part is missing or cut off; checks no checksum."""
         assert isinstance(settings.config, StaticConfig)
-        place = folder if settings.config.shared else folder / "query"
+        network_dir = folder if settings.config.shared else folder / "query"
         try:
             self.vocabulary = Vocabulary.load(folder)
-            file: Any = safe_open(str(place / WEIGHTS), "np")
+            file: Any = safe_open(str(network_dir / WEIGHTS), "np")
             self.words = file.get_slice("words.weight")
             self.weights = file.get_tensor("token_weights") if settings.config.weighs_tokens else None
         except (OSError, ValueError, SafetensorError) as error:
@@ -38,13 +35,11 @@ class StaticQueries:
         vectors = np.zeros((len(texts), self.size), np.float32)
         encodings = self.vocabulary.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         for vector, encoding in zip(vectors, encodings, strict=True):
-            ids = [one if one < self.known else self.vocabulary.tokens.unk for one in encoding.ids[: self.limit]]
-            if ids:
-                vector[:] = self._mean(ids)
+            ids = [token if token < self.known else self.vocabulary.tokens.unk for token in encoding.ids[: self.limit]]
+            if not ids:
+                continue
+            rows = np.concatenate([self.words[token : token + 1] for token in ids]).astype(np.float32)
+            weights = np.ones(len(ids), np.float32) if self.weights is None else self.weights[ids]
+            mean = weights @ rows / max(weights.sum(), 1e-6)
+            vector[:] = mean if self.norm is None else self.norm * mean / max(float(np.linalg.norm(mean)), 1e-12)
         return vectors
-
-    def _mean(self, ids: list[int]) -> npt.NDArray[np.float32]:
-        rows = np.concatenate([self.words[one : one + 1] for one in ids]).astype(np.float32)
-        weights = np.ones(len(ids), np.float32) if self.weights is None else self.weights[ids]
-        mean: npt.NDArray[np.float32] = weights @ rows / max(weights.sum(), 1e-6)
-        return mean if self.norm is None else self.norm * mean / max(float(np.linalg.norm(mean)), 1e-12)

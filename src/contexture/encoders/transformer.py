@@ -1,6 +1,7 @@
 """Transformer encoders of Hugging Face's layout, from scratch or from published weights."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,27 +20,23 @@ from transformers import (
 from contexture.encoders.config import Needs, TransformerConfig
 from contexture.encoders.cross import BERT_STD, CrossLayers
 from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, spared
-from contexture.encoders.layout import Batch, Sentences, Specials, chunks_of_like_length, text_chunks
-from contexture.encoders.network import Network
-from contexture.encoders.pooling import pool
-from contexture.encoders.projections import Projections
+from contexture.encoders.layout import Batch, Specials, chunks_of_like_length
+from contexture.encoders.network import Network, Projections, known, pool
 from contexture.encoders.quiet import quiet_loading
-from contexture.encoders.words import known
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import SpecialTokens
 
-#: On a CPU in bfloat16 rows of up to so many tokens are learned from quicker with plain products than with the fused
-#: attention, whose backward pass is slow there: 1.2 to 2 times, and little for longer ones (benchmarks/attention.py).
-PLAIN = 160
-#: Standard deviation of the words of narrow models, and the part of their width that positions and types begin with.
-WORD_STD, PLACES = 0.05, 8
+#: On a CPU in bfloat16 training on rows of up to this length is 1.2 to 2 times faster with plain products than with
+#: the fused attention, whose backward pass is slow there (benchmarks/attention.py).
+MAX_PLAIN_TOKENS = 160
+#: Standard deviation of the words of narrow models, and the part (1/8) of their width for positions and types.
+WORD_STD, POSITION_PART = 0.05, 8
 
 
 class Transformer(Network):
-    """A Transformer taken apart: hidden states, vectors of texts, and logits only where they are asked for.
+    """Hidden states, vectors of texts, and logits of a model with or without a masked-language-model head."""
 
-    `model` is a masked language model, or, where no objective predicts tokens, one without that head.
-    """
+    adds_specials = True
 
     def __init__(self, model: PreTrainedModel, config: TransformerConfig, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
@@ -78,21 +75,37 @@ class Transformer(Network):
     @property
     def words(self) -> nn.Embedding:  # type: ignore[override]
         """The embeddings of its tokens."""
-        found: nn.Embedding = self.base.get_input_embeddings()
-        return found
+        embeddings: nn.Embedding = self.base.get_input_embeddings()
+        return embeddings
 
-    def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """Batch of `text_layout` → vectors (B, D); `words` (B, T, H) are the embeddings of its tokens, if at hand."""
-        return self.read_out(self.pooled(batch, words))
+    def forward(self, batch: Batch) -> Tensor:
+        """Batch of `text_layout` → vectors (B, D)."""
+        return self.vectors([batch])
 
-    def pooled(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """The same → what its states are pooled to, (B, H)."""
+    def vectors(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → vectors (B, D)."""
+        pooled = self.pooled(batches)
+        if self.projections is not None:
+            return torch.mean(self.projections(pooled), dim=1)
+        vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
+        return vectors
+
+    def pooled(self, batches: Sequence[Batch]) -> Tensor:
+        """Several batches → pooled states (B, H)."""
+        inputs = zip(self._looked_up(batches), batches, strict=True)
+        return torch.cat([self._pooled(part, batch) for part, batch in inputs])
+
+    def _pooled(self, inputs: Batch, batch: Batch) -> Tensor:
         if self.reads_first_only:
-            return first_states(self._reader(batch), self.leaders, **self._inputs(batch, words)).flatten(1)
-        return self.pool_states(self.whole(batch, words), batch)
+            return first_states(self._reader(inputs), self.leaders, **inputs).flatten(1)
+        return self.pool_states(self._reader(inputs)(**inputs).last_hidden_state, batch)
+
+    def whole(self, batches: Sequence[Batch]) -> list[Tensor]:
+        """Several batches → hidden states (B, T, H) of each; those of padding mean nothing."""
+        return [self._reader(part)(**part).last_hidden_state for part in self._looked_up(batches)]
 
     def pool_states(self, states: Tensor, batch: Batch) -> Tensor:
-        """Hidden states (B, T, H) of a batch → what they are pooled to, (B, H), or (B, N·H) of N special tokens."""
+        """Hidden states (B, T, H) of a batch → pooled states (B, H), or (B, N·H) of N special tokens."""
         if self.leaders > 1:
             return states[:, : self.leaders].flatten(1)
         weights = batch["attention_mask"]
@@ -100,107 +113,71 @@ class Transformer(Network):
             weights = weights * self.token_weights[self._known(batch)]
         return pool(states, weights, self.pooling)
 
-    def read_out(self, pooled: Tensor) -> Tensor:
-        """Pooled states (B, H) → vectors (B, D)."""
-        if self.projections is not None:
-            return torch.mean(self.projections(pooled), dim=1)
-        vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
-        return vectors
-
-    def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → vectors (B, D)."""
-        return self.read_out(self.pooled_of(batches))
-
-    def pooled_of(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → (B, H). One look-up of all words: its gradient is as large as the vocabulary."""
-        return torch.cat([self.pooled(batch, words) for batch, words in self._looked_up(batches)])
-
-    def _looked_up(self, batches: Sequence[Batch]) -> list[tuple[Batch, Tensor]]:
-        """Batches with the embeddings (B, T, H) of their tokens."""
+    def _looked_up(self, batches: Sequence[Batch]) -> list[Batch]:
+        """The model's inputs, with one look-up of all words, because its gradient is as large as the vocabulary."""
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self._known(batch).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
-        return [(batch, part.view(*shape, -1)) for batch, part, shape in parts]
-
-    def chunks(self, texts: Sentences, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
-        """Batches of texts of like length, with special tokens; see `Network.chunks`."""
-        return text_chunks(texts, self.specials, limit, tokens_at_once)
-
-    def whole(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """The same → hidden states (B, T, H), as they stand; those of padding mean nothing."""
-        states: Tensor = self._reader(batch)(**self._inputs(batch, words)).last_hidden_state
-        return states
-
-    def whole_of(self, batches: Sequence[Batch]) -> list[Tensor]:
-        """Several batches → the same of each. One look-up of all words."""
-        return [self.whole(batch, words) for batch, words in self._looked_up(batches)]
+        return [_inputs(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
         """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
 
-        `prefix` (B, N, H) stands in front of the tokens' embeddings, without positions and types, for them to attend
-        to; its own states are left out.
-
-        Rows of like length are computed together, in as many parts as save work: padding is a quarter of a batch of
-        joint inputs. Where the batch tells the tokens of its rows as `lengths`, plain numbers, nobody waits for a GPU.
+        The tokens attend to `prefix` (B, N, H), which has no positions and types; its own states are left out. Rows of
+        like length are computed together, because padding is a quarter of a batch of joint inputs. With `lengths` in
+        the batch, plain numbers, nobody waits for a GPU.
         """
-        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
-        ids = inputs["input_ids"] = self._known(batch)
+        ids = self._known(batch)
+        inputs = _inputs(batch) | {"input_ids": ids}
         rows, width = ids.shape
         if "lengths" in batch:
             lengths = np.asarray(batch["lengths"])
         else:
-            places = torch.arange(1, width + 1, device=ids.device)
-            lengths = (inputs["attention_mask"] * places).amax(dim=1).cpu().numpy()
+            ends = torch.arange(1, width + 1, device=ids.device)
+            lengths = (inputs["attention_mask"] * ends).amax(dim=1).cpu().numpy()
         chunks = chunks_of_like_length(lengths, rows * width)
         order = torch.from_numpy(np.concatenate(chunks))
         order = (order.pin_memory() if ids.is_cuda else order).to(ids.device, non_blocking=True)
         parts = []
-        for chunk, mine in zip(chunks, torch.split(order, [len(chunk) for chunk in chunks]), strict=True):
+        for chunk, chunk_rows in zip(chunks, torch.split(order, [len(chunk) for chunk in chunks]), strict=True):
             longest = int(lengths[chunk].max())
-            part = {name: one[mine, :longest] for name, one in inputs.items()}
+            part = {name: values[chunk_rows, :longest] for name, values in inputs.items()}
             if prefix is not None and prefix.shape[1]:
-                part = self._behind(prefix[mine], **part)
-            found = self._reader(part)(**part).last_hidden_state[:, -longest:]
-            parts.append(nn.functional.pad(found, (0, 0, 0, width - longest)))
+                part = self._with_prefix(prefix[chunk_rows], **part)
+            states = self._reader(part)(**part).last_hidden_state[:, -longest:]
+            parts.append(nn.functional.pad(states, (0, 0, 0, width - longest)))
         return torch.cat(parts)[order.argsort()]
 
-    def _behind(
+    def _with_prefix(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
     ) -> Batch:
-        """Tokens behind a prefix (B, N, H), as the library takes them.
-
-        It adds a position and a type to every embedding: those that it will add to the prefix are taken off before.
-        """
+        """Tokens behind a prefix (B, N, H), from which the position and type that the library adds are subtracted."""
         embeddings, size = self.base.embeddings, prefix.shape[1]
-        places, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
-        added = embeddings.position_embeddings(places) + embeddings.token_type_embeddings(types)
+        positions, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
+        added = embeddings.position_embeddings(positions) + embeddings.token_type_embeddings(types)
         return {
             "inputs_embeds": torch.cat([prefix - added, self.words(input_ids)], dim=1),
             "attention_mask": nn.functional.pad(attention_mask, (size, 0), value=1),
-            "position_ids": torch.cat([places, position_ids], dim=1),
+            "position_ids": torch.cat([positions, position_ids], dim=1),
             "token_type_ids": torch.cat([types, token_type_ids], dim=1),
         }
 
     def token_logits(self, states: Tensor) -> Tensor:
         """States (N, H) of the positions that count → logits (N, V)."""
-        head = self.model.lm_head if hasattr(self.model, "lm_head") else self.model.cls
-        logits: Tensor = head(states)
+        logits: Tensor = (self.model.lm_head if hasattr(self.model, "lm_head") else self.model.cls)(states)
         return logits
 
     @property
     def reads_first_only(self) -> bool:
-        """Whether a text's vector needs of the last layer the first token alone."""
+        """Whether vectors need only the first token's states of the last layer."""
         return self.pooling == "cls" and self.model.config.model_type in BERT_LIKE
 
     @property
     def specials(self) -> Specials:
         """How this family places special tokens and positions."""
         roberta = self.model.config.model_type in ROBERTA_LIKE
-        return Specials(
-            cls=self.tokens.cls,
-            sep=self.tokens.sep,
-            pad=self.tokens.pad,
+        return replace(
+            super().specials,
             first_position=self.model.config.pad_token_id + 1 if roberta else 0,
             pair_separators=2 if roberta else 1,
             more=self.more,
@@ -211,15 +188,10 @@ class Transformer(Network):
         flops = layer_flops(self.base, lengths)
         return flops - spared(self.base, self.leaders, lengths) if self.reads_first_only else flops
 
-    def _inputs(self, batch: Batch, words: Tensor | None) -> Batch:
-        """A batch as the model takes it; `words` (B, T, H) are the embeddings of its tokens, if at hand."""
-        inputs = {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
-        return inputs | ({"input_ids": self._known(batch)} if words is None else {"inputs_embeds": words})
-
     def _reader(self, batch: Batch) -> Any:
-        """The model without a head, with the attention that is quicker for rows as long as these."""
+        """The model without a head, with the attention that is quicker for rows of this length."""
         mask = batch["attention_mask"]
-        plain = mask.device.type == "cpu" and torch.is_autocast_enabled("cpu") and mask.shape[1] <= PLAIN
+        plain = mask.device.type == "cpu" and torch.is_autocast_enabled("cpu") and mask.shape[1] <= MAX_PLAIN_TOKENS
         self.model.config._attn_implementation = "eager" if plain else self.attention
         return self.base
 
@@ -227,35 +199,22 @@ class Transformer(Network):
         return known(batch["input_ids"], self.words, self.tokens.unk)
 
 
+def _inputs(batch: Batch) -> Batch:
+    """What the model takes of a batch, besides its tokens."""
+    return {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
+
+
 def layer_flops(model: Any, lengths: Tensor) -> Tensor:
     """Forward and backward FLOPs of a model's Transformer layers for rows of `lengths` (B,) real tokens.
 
-    6 per parameter and token, and 12·H per layer for each pair of tokens in attention. Embeddings and logits are left
-    out, so the figure is a lower bound of the work done.
+    6 per parameter and token, and 12·H per layer for each pair of tokens in attention; a lower bound, without
+    embeddings and logits.
     """
     lengths = lengths.double()
     parameters = sum(p.numel() for p in model.encoder.parameters())
     attention = 12 * model.config.num_hidden_layers * model.config.hidden_size
     flops: Tensor = 6 * parameters * lengths.sum() + attention * lengths.square().sum()
     return flops
-
-
-def scratch_config(encoder: TransformerConfig, needs: Needs, words: int, tokens: SpecialTokens) -> BertConfig:
-    """A BERT of the configured sizes with so many positions, token types and words."""
-    return BertConfig(
-        vocab_size=words,
-        hidden_size=encoder.hidden_size,
-        num_hidden_layers=encoder.layers,
-        num_attention_heads=encoder.heads,
-        intermediate_size=encoder.intermediate_size,
-        hidden_dropout_prob=encoder.dropout,
-        attention_probs_dropout_prob=encoder.dropout,
-        max_position_embeddings=needs.positions,
-        type_vocab_size=needs.types,
-        pad_token_id=tokens.pad,
-        initializer_range=BERT_STD,
-        is_decoder=encoder.reads_forward,
-    )
 
 
 def more_specials(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int, ...]:
@@ -271,15 +230,30 @@ def more_specials(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int
 def build_transformer(
     config: TransformerConfig, needs: Needs, words: int, tokens: SpecialTokens, head: bool
 ) -> Transformer:
-    """A new network, from scratch or continued from `init_from`, with a masked-language-model head if asked for.
+    """A new network, from scratch or continued from `init_from`.
 
-    Raises ValueError where the published model cannot take the vocabulary or the positions.
+    Raises ValueError if the published model cannot take the vocabulary or the positions.
     """
     rows = max((words - 1, *more_specials(config, tokens))) + 1
     if rows > words < tokens.vocab_size:
         raise ValueError("special tokens stand behind all subwords: cross needs a vocabulary of subwords")
     if config.init_from is None:
-        model: Any = BertForMaskedLM(scratch_config(config, needs, rows, tokens))
+        model: Any = BertForMaskedLM(
+            BertConfig(
+                vocab_size=rows,
+                hidden_size=config.hidden_size,
+                num_hidden_layers=config.layers,
+                num_attention_heads=config.heads,
+                intermediate_size=config.intermediate_size,
+                hidden_dropout_prob=config.dropout,
+                attention_probs_dropout_prob=config.dropout,
+                max_position_embeddings=needs.positions,
+                type_vocab_size=needs.types,
+                pad_token_id=tokens.pad,
+                initializer_range=BERT_STD,
+                is_decoder=config.reads_forward,
+            )
+        )
         if config.initialization != "bert":
             initialise_for_width(model, config.pooling)
         if config.initialization == "static":
@@ -299,21 +273,18 @@ def build_transformer(
 
 
 def initialise_for_width(model: Any, pooling: str) -> None:
-    """Draw the weights anew so that a narrow model, trained for little time, learns to compare sentences at all.
+    """Draw the weights anew so that a narrow model learns to compare sentences in little training.
 
-    BERT's 0.02 is made for a width of 768: in a narrow model it leaves what attention brings from other tokens at a few
-    percent of a state. Hence 1/√(inputs) in the layers. Queries and keys start equal, so that attention begins by
-    matching like with like: which sentences share their words is a product of both sides, whose gradient vanishes at a
-    start where neither is known. Words have the first dimensions, positions and types the last eighth, which the first
-    layer's queries and keys do not read: the same words match wherever they stand, and what is brought from
-    them says in which sentence that was. With BERT's own initialisation a two-layer model stayed at chance on MSPP for
-    as long as it was tried.
+    BERT's 0.02 is made for a width of 768: in a narrow model attention contributes a few percent of a state. Hence
+    1/√(inputs) in the layers. Queries and keys start equal, so that like attends to like: which sentences share words
+    is a product of both sides, whose gradient vanishes if neither is known. Words have the first dimensions, positions
+    and types the last eighth, which the first layer's queries and keys do not read: words match wherever they stand.
+    With BERT's own initialisation a two-layer model stayed at chance on MSPP.
 
-    Where one token stands for a text, queries and keys are drawn apart: equal ones would have it attend to itself,
-    which it matches best, and hardly to the words. Cross-Thought then stayed at chance on words that another sequence
-    shows, and learned them in 100 steps without.
+    If one token stands for a text, queries and keys are drawn separately: equal ones would have it attend to itself.
+    Cross-Thought then stayed at chance on words that another sequence shows, and learned them in 100 steps without.
     """
-    places = max(1, model.config.hidden_size // PLACES)
+    width = max(1, model.config.hidden_size // POSITION_PART)
     embeddings, first = model.bert.embeddings, model.bert.encoder.layer[0].attention.self
     for layer in model.modules():
         if isinstance(layer, nn.Linear) and layer is not model.cls.predictions.decoder:
@@ -321,10 +292,10 @@ def initialise_for_width(model: Any, pooling: str) -> None:
     nn.init.normal_(embeddings.word_embeddings.weight, std=WORD_STD)
     nn.init.normal_(embeddings.token_type_embeddings.weight, std=WORD_STD)
     with torch.no_grad():
-        embeddings.word_embeddings.weight[:, -places:] = 0
+        embeddings.word_embeddings.weight[:, -width:] = 0
         for table in (embeddings.position_embeddings, embeddings.token_type_embeddings):
-            table.weight[:, :-places] = 0
-        first.query.weight[:, -places:] = 0
+            table.weight[:, :-width] = 0
+        first.query.weight[:, -width:] = 0
         for block in model.bert.encoder.layer if pooling not in ("cls", "last") else ():
             block.attention.self.key.weight.copy_(block.attention.self.query.weight)
 
@@ -337,10 +308,7 @@ def silence_layers(model: Any) -> None:
 
 
 def start_from_frequencies(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
-    """Set the bias of a new language-model head to the log-frequencies of the tokens in `ids`.
-
-    So training does not spend its first hundreds of steps on learning how often each word occurs.
-    """
+    """Set the bias of a new language-model head to log-frequencies of tokens in `ids`: it saves hundreds of steps."""
     size = network.words.num_embeddings
     counts = np.bincount(ids[ids < size], minlength=size) + 1.0
     with torch.no_grad():
@@ -364,33 +332,25 @@ def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, 
 
 
 def resize_token_types(model: Any, types: int) -> None:
-    """Grow the token-type table to `types` rows.
-
-    New rows start as copies of row 0, the type that every token of published weights had, so that the model computes
-    at first what it did before; training sets them apart.
-    """
-    embeddings = model.base_model.embeddings
-    old = embeddings.token_type_embeddings
-    if old.num_embeddings < types:
-        new = nn.Embedding(types, old.embedding_dim, device=old.weight.device, dtype=old.weight.dtype)
-        with torch.no_grad():
-            new.weight.copy_(old.weight[:1].expand(types, -1))
-            new.weight[: old.num_embeddings] = old.weight
-        embeddings.token_type_embeddings = new
-        model.config.type_vocab_size = types
+    """Grow the token-type table to `types` rows, which start as copies of row 0, the type of all published tokens."""
+    rows = torch.arange(types)
+    rows[model.base_model.embeddings.token_type_embeddings.num_embeddings :] = 0
+    _grow(model, "token_type_embeddings", "type_vocab_size", rows)
 
 
 def resize_positions(model: Any, first: int, positions: int) -> None:
-    """Grow the table of positions, whose rows count from `first`, to as many positions.
+    """Grow the table of positions, which begin at row `first`, with repeated copies of them (Longformer, section 5)."""
+    known = model.base_model.embeddings.position_embeddings.num_embeddings - first
+    rows = torch.arange(first + positions)
+    rows[first:] = first + (rows[first:] - first) % known
+    _grow(model, "position_embeddings", "max_position_embeddings", rows)
 
-    New rows start as copies of the old ones, which follow one another again and again (Longformer, section 5).
-    """
-    embeddings = model.base_model.embeddings
-    old, needed = embeddings.position_embeddings, first + positions
-    if old.num_embeddings < needed:
-        rows = torch.arange(needed)
-        rows[first:] = first + (rows[first:] - first) % (old.num_embeddings - first)
-        new = nn.Embedding(needed, old.embedding_dim, old.padding_idx)
-        new.weight = nn.Parameter(old.weight.detach()[rows])
-        embeddings.position_embeddings = new
-        model.config.max_position_embeddings = needed
+
+def _grow(model: Any, table: str, setting: str, rows: Tensor) -> None:
+    """Replace a table of embeddings by these of its rows, unless it has as many."""
+    old = getattr(model.base_model.embeddings, table)
+    if old.num_embeddings < len(rows):
+        new = nn.Embedding(len(rows), old.embedding_dim, old.padding_idx)
+        new.weight = nn.Parameter(old.weight.detach()[rows.to(old.weight.device)])
+        setattr(model.base_model.embeddings, table, new)
+        setattr(model.config, setting, len(rows))

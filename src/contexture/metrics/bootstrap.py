@@ -1,4 +1,4 @@
-"""How far a mean over queries is to be trusted."""
+"""Confidence intervals of means over queries."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,38 +8,16 @@ _DRAWN = 2**22
 
 
 def interval(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
-    """The percentile bootstrap's interval of the mean, over queries drawn with replacement.
-
-    Args:
-        values: one a query, or, of two searches compared, the difference of each query's.
-        level: how likely the interval is to hold the mean, 0 to 1.
-        draws: samples of as many queries.
-        seed: the same one draws the same samples.
-
-    Returns:
-        Its lower and upper end; of one query, both are its value.
-
-    Raises:
-        ValueError: for no values, or one that is not finite.
-    """
+    """The interval of the mean of `values`, one per query: see `intervals`. For one query both ends are its value."""
     ((low, high),) = intervals(np.asarray(values, np.float64)[:, None], level, draws, seed)
     return float(low), float(high)
 
 
 def intervals(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> NDArray[np.float64]:
-    """Return the `interval` of each column; all columns share the samples of queries.
+    """Percentile bootstrap intervals of the means of columns (queries, columns): lower and upper ends (columns, 2).
 
-    Args:
-        values: (queries, columns).
-        level: see `interval`.
-        draws: see `interval`.
-        seed: see `interval`.
-
-    Returns:
-        Lower and upper ends (columns, 2).
-
-    Raises:
-        ValueError: for no queries, or a value that is not finite.
+    Each of the `draws` samples has as many queries, drawn with replacement; all columns share the samples. ValueError
+    for no queries, or a value that is not finite.
     """
     table = np.asarray(values, np.float64)
     queries = len(table)

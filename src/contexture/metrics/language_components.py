@@ -1,4 +1,4 @@
-"""Principal component removal (PCR; CMLM, section 5.2): what all vectors of a language have in common.
+"""Principal component removal (PCR; CMLM, section 5.2).
 
 The printed projection lacks a factor c; this is the one that the text around it describes.
 """
@@ -11,13 +11,13 @@ Array = NDArray[np.float32]
 
 def first_component(vectors: Array) -> Array:
     """c (D,), the first right singular vector of a language's vectors (N, D), which are not centred."""
-    # Of D × D numbers, however many vectors there are.
+    # D × D numbers, however many vectors there are.
     matrix = vectors.astype(np.float64)
-    found: Array = np.linalg.eigh(matrix.T @ matrix).eigenvectors[:, -1].astype(np.float32)
-    return found
+    component: Array = np.linalg.eigh(matrix.T @ matrix).eigenvectors[:, -1].astype(np.float32)
+    return component
 
 
 def removed(vectors: Array, component: Array) -> Array:
     """Vectors (N, D) less their projections on c: v − (v·c) c."""
-    found: Array = vectors - np.outer(vectors @ component, component)
-    return found
+    remainder: Array = vectors - np.outer(vectors @ component, component)
+    return remainder

@@ -1,17 +1,16 @@
 """Many logistic regressions over one matrix of features, solved together (the probe's folds and strengths).
 
-Each of K problems has its own weight a row and its own strength C, and is scikit-learn's `LogisticRegression`:
+Each of K problems has its own weight per row and its own strength C, and is scikit-learn's `LogisticRegression`:
 it minimises ½‖w‖² + C · Σ weight · log-loss, the intercept free of penalty, features as they are. Two classes have one
-column of weights (a sigmoid), more have one each (a softmax). Targets are distributions over the classes, so that soft
-ones are as good as labels.
+column of weights (a sigmoid), more have one each (a softmax). Targets are distributions over the classes.
 
-All problems take the steps of L-BFGS side by side, each with its own history and step size, so that an iteration is
-two large matrix products whatever K is. Three things make the iterations few:
+All problems take the steps of L-BFGS together, each with its own history and step size: an iteration is two large
+matrix products whatever K is. Three things make the iterations few:
 
 - the features are rotated once into the eigenbasis of their scatter. There the Hessian of every problem, at every C,
   is about diagonal, and its inverse is where L-BFGS starts from;
-- the logits are linear in the weights, so the length of a step is searched for without another matrix product;
-- a problem may start from the solution of a like one (`start`), and leaves when it is solved.
+- the logits are linear in the weights, so the search for the length of a step needs no further matrix product;
+- a problem may start from the solution of a similar one (`start`), and leaves when it is solved.
 """
 
 import logging
@@ -24,7 +23,7 @@ from torch import Tensor
 
 _log = logging.getLogger(__name__)
 
-#: Pairs of steps and changes of gradient that L-BFGS remembers.
+#: Pairs of steps and changes of gradient in the history of L-BFGS.
 _HISTORY = 10
 _ITERATIONS = 300
 #: Rows that are rotated at once.
@@ -77,7 +76,7 @@ def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
 
 
 def _row_space(centred: Tensor) -> Tensor:
-    """Of far fewer rows than features: the directions that the rows span. The others never get a weight."""
+    """For far fewer rows than features: the directions that the rows span; the others never get a weight."""
     wide = centred.double()
     squares, left = torch.linalg.eigh(wide @ wide.T)
     spanned = squares > 1e-12 * squares[-1].clamp_min(1e-300)
@@ -112,15 +111,15 @@ def fit(
 
     Args:
         design: the N rows.
-        targets: [N, classes] the classes' probabilities; a label is 1 in its place.
+        targets: [N, classes] probabilities; a label is a 1 in its column.
         weights: [K, N] of the rows in each problem, 0 for a row that a problem leaves out; any dtype.
-        strengths: [K] C of each problem, above 0: the greater, the less the weights are held back.
-        start: [columns, K, R + 1] where the search starts; zeros unless given.
-        tolerance: how far the objective may be from its minimum, by estimate, in log-loss per unit of weight.
+        strengths: [K] C of each problem, above 0.
+        start: [columns, K, R + 1] where the search starts; default zeros.
+        tolerance: estimated distance of the objective from its minimum, in log-loss per unit of weight.
 
     Returns:
         [columns, K, R + 1] the weights of the design's columns, the intercept last: one column for two classes (the
-        log-odds of the second), else one a class.
+        log-odds of the second), otherwise one per class.
 
     Raises:
         ValueError: for shapes that do not fit together, fewer than two classes, a problem without rows, a strength of
@@ -147,14 +146,13 @@ def fit_path(design: Design, targets: Tensor, weights: Tensor, strengths: Sequen
     """
     known: list[tuple[float, Tensor]] = []
     for strength in strengths:
-        place, start = math.log(strength), None
-        if known:
-            start = known[-1][1]
+        position = math.log(strength)
+        start = known[-1][1] if known else None
         if len(known) == 2:
-            (before, far), (last, near) = known
-            start = near + (place - last) / (last - before) * (near - far)
+            (first, far), (last, near) = known
+            start = near + (position - last) / (last - first) * (near - far)
         solution = fit(design, targets, weights, torch.full((len(weights),), strength, device=weights.device), start)
-        known = [*known[-1:], (place, solution)]
+        known = [*known[-1:], (position, solution)]
         yield solution
 
 

@@ -1,12 +1,10 @@
 """P@1, MAP and MRR of ranked candidates (MSPP paper, appendix B.3), as torchmetrics computes them.
 
-Ties are decided by the worst case for the model: a positive that shares its score with negatives ranks behind
-all of them. So the result never depends on the order of the rows, and a model that scores everything alike
-gains nothing by it.
+Ties are decided by the worst case for the model: a positive with the score of negatives ranks behind all of them. So
+the result does not depend on the order of the rows, and equal scores gain nothing.
 
-Only the order counts. torchmetrics takes a score of zero or below for "not retrieved" and drops its positive,
-so the scores themselves (logits, as a rule) never reach it: it is given the labels in ranked order with
-falling positive numbers.
+Only the order counts. torchmetrics ignores positives with a score of zero or below, so it never sees the scores
+(logits, as a rule): it gets the labels in ranked order with falling positive numbers.
 """
 
 from functools import lru_cache
@@ -29,19 +27,12 @@ METRICS = ["p_at_1", "map", "mrr"]
 
 
 def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return precision at 1, average precision and reciprocal rank of every question.
+    """Precision at 1, average precision and reciprocal rank of every question, from `contexture.metrics.scores`.
 
-    Args:
-        scores: columns variant, seed, split, protocol, question_id, candidate_id, label (0/1), score; the
-            rows in any order; see `contexture.metrics.scores`.
+    Returns one row per question and run, sorted: variant, seed, split, protocol, question_id, p_at_1, map, mrr (0..1).
 
-    Returns:
-        One row a question and run, sorted: variant, seed, split, protocol, question_id, p_at_1, map, mrr
-        (each 0..1). No rows for no scores.
-
-    Raises:
-        ValueError: naming variant and question, for scores that `check_scores` refuses and for a question
-            without a positive candidate (its metrics are undefined; clean the split first).
+    Raises ValueError, naming variant and question, for scores that `check_scores` rejects and for a question without a
+    positive candidate (its metrics are undefined; clean the split first).
     """
     rankings = _rankings(scores, QUESTION)
     values = [(*question, *_metrics_of(labels)) for question, labels in rankings.items()]
@@ -49,16 +40,10 @@ def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index: ArrayLike) -> float:
-    """Return MAP (0..1) of candidates in any order; what fine-tuning stops early on.
+    """MAP (0..1) of candidates in any order; fine-tuning stops early on it.
 
-    Args:
-        scores: [n] finite, higher is better.
-        labels: [n] 0 or 1.
-        question_index: [n] numbers or names; candidates with the same one are ranked against each other.
-
-    Raises:
-        ValueError: for no candidates, lengths that differ, scores that `check_scores` refuses, or a question
-            without a positive candidate.
+    Scores [n] are higher for better candidates, labels [n] 0 or 1; candidates with the same `question_index` [n] are
+    ranked against each other. Raises ValueError for no candidates, different lengths, and as `question_metrics`.
     """
     # as arrays: pandas would align series by their index
     columns = {"question_id": question_index, "label": labels, "score": scores}
@@ -70,7 +55,7 @@ def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index:
 
 
 def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...], bytes]:
-    """Checked scores → for each question in rising order, its labels from the best ranked to the worst."""
+    """Checked scores → the labels of each question, sorted, from the best ranked to the worst."""
     check_scores(scores, question)
     groups = scores.groupby(question, sort=True).ngroup().to_numpy()
     labels, values = scores["label"].to_numpy(np.uint8), scores["score"].to_numpy(np.float64)
@@ -80,13 +65,12 @@ def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...]
     rankings = [ranked.tobytes() for ranked in np.split(labels[order], starts[1:]) if len(ranked)]
     for name, ranking in (result := dict(zip(names, rankings, strict=True))).items():
         if 1 not in ranking:
-            place = ", ".join(f"{column}={value}" for column, value in zip(question, name, strict=True))
-            raise ValueError(f"a question without a positive candidate: clean the split first ({place})")
+            location = ", ".join(f"{column}={value}" for column, value in zip(question, name, strict=True))
+            raise ValueError(f"a question without a positive candidate: clean the split first ({location})")
     return result
 
 
-# The labels in ranked order decide everything, and few patterns make up most questions: each is computed
-# once. Without the cache torchmetrics takes 0.14 ms a question.
+# Most questions share few patterns of ranked labels: each is computed once. torchmetrics takes 0.14 ms per question.
 @lru_cache(maxsize=100_000)
 def _metrics_of(ranked_labels: bytes) -> tuple[float, float, float]:
     target = torch.frombuffer(bytearray(ranked_labels), dtype=torch.uint8).long()

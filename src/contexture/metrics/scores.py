@@ -1,6 +1,6 @@
-"""Tables of what runs left behind: what must hold before they are measured, and the records that they make.
+"""Tables of scores: checks before they are measured, and the records of their metrics.
 
-A table of scores has one row a candidate: `variant`, `seed`, `split`, `protocol`, `question_id`, `candidate_id`,
+A table of scores has one row per candidate: `variant`, `seed`, `split`, `protocol`, `question_id`, `candidate_id`,
 `label` (0 or 1), `score` (finite, higher is better).
 """
 
@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: What tells one run from another in a table of several.
+#: The columns that identify a run.
 RUN = ["variant", "seed", "split", "protocol"]
-#: What tells one ranked list from another.
+#: The columns that identify a ranked list.
 QUESTION = [*RUN, "question_id"]
 
 
 def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> None:
-    """Raise ValueError, naming the question, unless `scores` can be ranked.
+    """Raise ValueError, naming the list, unless `scores` can be ranked; the columns `question` identify a list.
 
-    Refused: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate
-    that occurs twice in one list.
-
-    Args:
-        scores: the columns `question`, candidate_id, label, score; others are left alone.
-        question: the columns that tell one ranked list from another.
+    Rejected: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate that
+    occurs twice in one list.
     """
     candidate = [*question, "candidate_id"]
     expected = [*candidate, "label", "score"]
@@ -32,7 +28,7 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
     if missing:
         raise ValueError(f"the scores lack the columns {missing}; expected {expected}")
     finite = np.isfinite(scores["score"].to_numpy(dtype=np.float64))
-    for what, bad in (
+    for problem, bad in (
         ("an empty key", scores[candidate].isna().any(axis=1)),
         ("a score that is not finite (did the training diverge?)", ~finite),
         ("a label other than 0 and 1", ~scores["label"].isin([0, 1])),
@@ -40,21 +36,15 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
     ):
         if bad.any():
             row = scores[np.asarray(bad)].iloc[0]
-            place = ", ".join(f"{column}={row[column]}" for column in candidate)
-            raise ValueError(f"{what}: score {row['score']}, label {row['label']} ({place})")
+            location = ", ".join(f"{column}={row[column]}" for column in candidate)
+            raise ValueError(f"{problem}: score {row['score']}, label {row['label']} ({location})")
 
 
 def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str) -> list[dict[str, Any]]:
-    """Average the metrics of questions.
+    """Average metrics over the questions of each run: one record per run and metric.
 
-    Args:
-        table: one row a question: the columns `RUN`, and one for each of the metrics.
-        metrics: the columns to average.
-        task: such as "retrieval".
-        data: what was measured on, such as "squad".
-
-    Returns:
-        One record a run and metric, with the keys variant, seed, task, data, protocol, split, metric, value.
+    `table`: one row per question, the columns `RUN`, and one for each of the metrics. Returns records with the keys
+    variant, seed, task, data, protocol, split, metric, value.
     """
     means = table.groupby(RUN, sort=True)[list(metrics)].mean().reset_index()
     return [

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from contexture.encoders.base import Encoder
 from contexture.encoders.first_states import BERT_LIKE
 from contexture.encoders.layout import row_lengths
-from contexture.encoders.projections import Projections
+from contexture.encoders.network import Projections
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.masking import IGNORED, Masking, masked_logits, prediction_loss
 from contexture.objectives.settings import CmlmConfig

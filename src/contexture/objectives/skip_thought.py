@@ -5,9 +5,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.gru import initialise_gru
-from contexture.encoders.packed_gru import run_gru
-from contexture.encoders.words import known
+from contexture.encoders.gru import initialise_gru, run_gru
+from contexture.encoders.network import known
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.settings import SkipThoughtConfig
 

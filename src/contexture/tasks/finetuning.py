@@ -169,7 +169,6 @@ def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestan
         batches,
         folder,
         precision=choose_precision(settings.precision, module, batches[0], folder, own_rank()),
-        log_every=every,
         callbacks=[Recorder(folder, every), kept],
         devices=settings.devices,
     )

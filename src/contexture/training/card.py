@@ -1,4 +1,4 @@
-"""The card of a model, `README.md` in its folder: what it is, what it learned from, what that cost, how to load it."""
+"""The card of a model, `README.md` in its folder: architecture, training data, cost, and how to load it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,22 +35,19 @@ states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state
 
 
 def write_card(folder: Path, facts: Mapping[str, str], usage: str = "") -> None:
-    """Write the card of a whole encoder in `folder`, which may be the unfinished one.
-
-    `facts` say how it was trained; `usage` is Markdown that says how a fine-tuned model is used.
-    """
+    """Write the card of a whole encoder in `folder`, which may be the unfinished one; `usage` is Markdown."""
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
-    found = saved(folder)
+    settings = saved(folder)
     dimension = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["dimension"]
     rows = (
         {"system": name.split("/")[0] if "/" in name else ""}
-        | _architecture(found, dimension)
+        | _architecture(settings, dimension)
         | dict(facts)
-        | _spent(folder)
+        | _cost(folder)
     )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]
     lines += ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in rows.items() if value)]
-    lines += ["", "## To load it", "", *_loading(folder, found, usage), "", "## Licence", "", LICENCE, ""]
+    lines += ["", "## To load it", "", *_loading(folder, settings, usage), "", "## Licence", "", LICENCE, ""]
     (folder / CARD).write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -58,19 +55,18 @@ def pretraining_facts(
     config: Pretraining, seed: int, examples: Mapping[str, Path], start: Path | None
 ) -> dict[str, str]:
     """How a run was trained; `examples` are the folders of all kinds of them."""
-    read = {name: config.streams[name] for name in config.active}
-    folders = {stream.examples: examples[stream.examples] for stream in read.values()}
-    text = {text_of(folder) for folder in folders.values()}
-    sizes = config.settings.batch_sizes(config.run, read)
+    streams = {name: config.streams[name] for name in config.active}
+    folders = {examples[stream.examples] for stream in streams.values()}
+    sizes = config.settings.batch_sizes(config.run, streams)
     return {
         "variant": config.run,
         "seed": str(seed),
         "continued from": model_name(start) if start else "",
-        "text": ", ".join(sorted(text)),
-        "examples": "; ".join(_stream(name, stream) for name, stream in read.items()),
+        "text": ", ".join(sorted({text_of(folder) for folder in folders})),
+        "examples": "; ".join(_stream(name, stream) for name, stream in streams.items()),
         "objectives": "; ".join(_stage(stage) for stage in config.recipe.schedule),
-        "rows of a step": ", ".join(f"{sizes[name]} of {name}" for name in read),
-        "optimizer": _settings(asdict(config.settings.optimizer)) if read else "",
+        "rows of a step": ", ".join(f"{sizes[name]} of {name}" for name in streams),
+        "optimizer": _settings(asdict(config.settings.optimizer)) if streams else "",
     }
 
 
@@ -87,20 +83,20 @@ def finetuning_facts(
     }
 
 
-def _architecture(found: Saved, dimension: int) -> dict[str, str]:
-    config = asdict(found.config)
+def _architecture(settings: Saved, dimension: int) -> dict[str, str]:
+    config = asdict(settings.config)
     kind = config.pop("kind")
     return {
         "architecture": f"{kind.replace('_', ' ')}, " + _settings(config),
         "dimension": str(dimension),
-        "texts are cut to": f"{found.lengths.query} tokens of a query, {found.lengths.document} of a document",
+        "texts are cut to": f"{settings.lengths.query} tokens of a query, {settings.lengths.document} of a document",
     }
 
 
 def _stream(name: str, stream: StreamConfig) -> str:
-    """A stream, with what a run can set of it."""
-    own = {key: getattr(stream, key) for key in stream.by_run}
-    values = {key: " ".join(value) if isinstance(value, list) else value for key, value in own.items()}
+    """A stream, with the settings of a run."""
+    settings = {key: getattr(stream, key) for key in stream.by_run}
+    values = {key: " ".join(value) if isinstance(value, list) else value for key, value in settings.items()}
     return f"{name} ({_settings(values)})" if values else name
 
 
@@ -113,13 +109,13 @@ def _stage(stage: Stage) -> str:
     return f"{weights} for {stage.steps} steps"
 
 
-def _spent(folder: Path) -> dict[str, str]:
-    spent = summary_of(folder) if (folder / SUMMARY).exists() else totals_of(folder)
-    cost = f"{spent['tokens']:,.0f} tokens, {spent['flops']:.3g} FLOPs, {spent['seconds']:,.1f} seconds"
+def _cost(folder: Path) -> dict[str, str]:
+    totals = summary_of(folder) if (folder / SUMMARY).exists() else totals_of(folder)
+    cost = f"{totals['tokens']:,.0f} tokens, {totals['flops']:.3g} FLOPs, {totals['seconds']:,.1f} seconds"
     return {
-        "cost": cost if spent["tokens"] else "nothing was trained",
-        "steps taken": f"{spent['steps']:,}" if spent.get("steps") else "",
-        "parameters": f"{spent['parameters']:,}" if "parameters" in spent else "",
+        "cost": cost if totals["tokens"] else "nothing was trained",
+        "steps taken": f"{totals['steps']:,}" if totals.get("steps") else "",
+        "parameters": f"{totals['parameters']:,}" if "parameters" in totals else "",
     }
 
 
@@ -127,21 +123,20 @@ def _settings(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _loading(folder: Path, found: Saved, usage: str) -> list[str]:
-    places = [folder] if found.config.shared else [folder / "query", folder / "document"]
-    where = "" if found.config.shared else ": queries and documents have a network each, this is that of queries"
-    inside = "." if found.config.shared else "query"
-    lines = ["In this folder:", "", *_python(_OURS, ".")]
-    if usage:
-        lines = [usage, "", "Its encoder alone:", "", *_python(_OURS, ".")]
-    known = {
+def _loading(folder: Path, settings: Saved, usage: str) -> list[str]:
+    shared = settings.config.shared
+    network_dirs = [folder] if shared else [folder / "query", folder / "document"]
+    which = "" if shared else ": queries and documents have a network each, this is that of queries"
+    lines = [usage, "", "Its encoder alone:"] if usage else ["In this folder:"]
+    lines += ["", *_python(_OURS, ".")]
+    libraries = {
         "sentence-transformers": ("modules.json", _SENTENCE_TRANSFORMERS),
         "transformers, which gives states of tokens": ("config.json", _TRANSFORMERS),
     }
-    for library, (file, code) in known.items():
-        if all((place / file).exists() for place in places):
-            lines += ["", f"In {library}{where}:", "", *_python(code, inside)]
-    if not any((places[0] / file).exists() for file, _ in known.values()):
+    for library, (file, code) in libraries.items():
+        if all((network_dir / file).exists() for network_dir in network_dirs):
+            lines += ["", f"In {library}{which}:", "", *_python(code, "." if shared else "query")]
+    if not any((network_dirs[0] / file).exists() for file, _ in libraries.values()):
         lines += ["", "Neither sentence-transformers nor transformers has this architecture."]
     return lines
 

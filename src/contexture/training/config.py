@@ -1,4 +1,4 @@
-"""What a training run is told: one file of this, and the example files, are all it needs."""
+"""Settings of a training run: with the example files they are all it needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
@@ -29,7 +29,6 @@ class OptimizerConfig:
     warmup_steps: Annotated[int, Field(ge=0)] = 0
     # Decoupled weight decay, not applied to biases and layer norms.
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9
     beta2: Annotated[float, Field(ge=0, lt=1)] = 0.999
     epsilon: Annotated[float, Field(gt=0)] = 1e-8
     # linear: down to 0 at the last step. constant: the peak to the end.
@@ -42,10 +41,10 @@ class OptimizerConfig:
 
 @dataclass(config=STRICT, frozen=True)
 class Budget:
-    """How long a stage goes on: steps follow from it."""
+    """The length of a stage: its steps follow from it."""
 
-    # flops: forward and backward, of layers and logits. tokens: those that encoders read. seconds: on the machine at
-    # hand, so that the number of steps, unlike with the others, is another one elsewhere.
+    # flops: forward and backward, of layers and logits. tokens: those that encoders read. seconds: the number of steps
+    # then depends on the machine.
     unit: Literal["flops", "tokens", "seconds"]
     amount: Annotated[float, Field(gt=0)]
 
@@ -58,11 +57,11 @@ class Stage:
     weights: dict[str, Annotated[float, Field(gt=0)]]
     # Optimizer steps of this stage …
     steps: Positive | None = None
-    # … or what it may spend; null, as steps: what pretrain.budget says …
+    # … or its budget; by default pretrain.budget …
     budget: Budget | None = None
-    # … or this share of it.
+    # … or this share of that.
     share: Annotated[float, Field(gt=0, le=1)] | None = None
-    # Stream → how it is read in this stage, where not as in the rest of the run.
+    # Stream → settings that differ in this stage.
     streams: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,12 +75,12 @@ class Stage:
             raise ValueError("share is of pretrain.budget: a stage with steps or a budget of its own has none")
 
 
-#: What the keys of a stage are, besides the names of objectives.
+#: The keys of a stage, besides the names of objectives.
 STAGE_KEYS = frozenset(field.name for field in fields(Stage))
 
 
 def parse_stage(stage: Any) -> Any:
-    """A stage with its objectives under `weights`; they may also stand beside the other keys: {mlm: 1, ict: 0.5}."""
+    """A stage with its objectives under `weights`; they may also be keys of the stage: {mlm: 1, ict: 0.5}."""
     if not isinstance(stage, Mapping) or "weights" in stage or stage.keys() <= STAGE_KEYS:
         return stage
     if unknown := sorted(stage.keys() - STAGE_KEYS - OBJECTIVES.keys()):
@@ -94,20 +93,20 @@ def parse_stage(stage: Any) -> Any:
 class PretrainRun:
     """One pre-trained encoder: a schedule of weighted objectives."""
 
-    # Stages one after the other; none at all keeps the initial weights (a baseline without pre-training).
+    # Consecutive stages; none keeps the initial weights (a baseline without pre-training).
     schedule: list[Annotated[Stage, BeforeValidator(parse_stage)]]
     # Objective → settings that differ from its defaults.
     objectives: dict[str, dict[str, Any]] = Field(default_factory=dict)
     # Name among `encoders`; null: the first.
     encoder: str | None = None
-    # What it continues: a run of the same system; or the folder of a saved encoder, such as another system's run, whose
-    # own seed is taken where it has folders `seed-<n>`. null: new weights.
+    # The encoder that it continues: a run of the same system, or a folder, such as another system's run; of folders
+    # `seed-<n>` in it that of the run's seed. null: new weights.
     start: str | None = None
-    # Stream → how it is read here, where not as elsewhere in the system.
+    # Stream → settings that differ from the system's.
     streams: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    # Rows of an optimizer step, where not pretrain.batch_size: of all streams, or stream by stream.
+    # Rows of an optimizer step, of all streams or by stream. Default: pretrain.batch_size.
     batch_size: Positive | dict[str, Positive] | None = None
-    # Peak of the learning rate, where not pretrain.optimizer's: what is continued bears less than what is new.
+    # Peak of the learning rate, lower for a continued encoder. Default: pretrain.optimizer's.
     learning_rate: Annotated[float, Field(gt=0)] | None = None
 
     def __post_init__(self) -> None:
@@ -119,7 +118,7 @@ class PretrainRun:
 
     @property
     def steps(self) -> int:
-        """Optimizer steps of all stages; those of a budget are not known before."""
+        """Optimizer steps of all stages, once budgets are resolved."""
         return sum(stage.steps or 0 for stage in self.schedule)
 
     @property
@@ -128,7 +127,7 @@ class PretrainRun:
         return list(dict.fromkeys(name for stage in self.schedule for name in stage.weights))
 
     def stage_at(self, step: int) -> int:
-        """The number of the stage in force at an optimizer step, both counted from 0."""
+        """The number of the stage of an optimizer step, both counted from 0."""
         for number, stage in enumerate(self.schedule):
             if step < (stage.steps or 0):
                 return number
@@ -136,32 +135,32 @@ class PretrainRun:
         raise IndexError(f"the schedule ends {step + 1} steps before this one")
 
     def weights_at(self, step: int) -> dict[str, float]:
-        """The weights in force at an optimizer step, counted from 0."""
+        """The weights of an optimizer step, counted from 0."""
         return self.schedule[self.stage_at(step)].weights
 
     def objective(self, name: str) -> ObjectiveConfig:
         """The settings of an objective."""
-        found: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
-        return found
+        config: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
+        return config
 
     def own_streams(self, streams: Mapping[str, StreamConfig]) -> dict[str, StreamConfig]:
-        """The streams of the objectives that read batches of their own, by the objectives' names."""
-        own = {}
+        """The streams of objectives with separate batches, by the objectives' names."""
+        separate = {}
         for name in self.names:
             source = next((streams[stream] for stream in self.objective(name).readable if stream in streams), None)
             if source is not None and OBJECTIVES[name].stream_settings:
-                own[name] = with_run(source, OBJECTIVES[name].stream_settings, name)
-        return own
+                separate[name] = with_run(source, OBJECTIVES[name].stream_settings, name)
+        return separate
 
-    def stream_of(self, name: str, there: Mapping[str, Any]) -> str:
-        """The stream that an objective reads, among those that are there; ValueError where it can read none."""
+    def stream_of(self, name: str, streams: Mapping[str, Any]) -> str:
+        """The stream that an objective reads; ValueError if it can read none of `streams`."""
         settings = self.objective(name)
-        readable = [stream for stream in settings.readable if stream in there]
+        readable = [stream for stream in settings.readable if stream in streams]
         if readable and settings.stream in (None, *readable):
             return name if settings.stream_settings else settings.stream or readable[0]
         raise ValueError(
             f"{name} reads {' or '.join(settings.readable)}; "
-            + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(there)}")
+            + (f"{settings.stream!r} is none of them here" if settings.stream else f"the streams are {sorted(streams)}")
         )
 
 
@@ -174,28 +173,26 @@ class PretrainConfig:
     # Rows of an optimizer step, over all devices, of each stream.
     batch_size: Positive
     optimizer: OptimizerConfig
-    # What a stage may spend that tells neither steps nor a budget of its own.
+    # Budget of stages without steps or a budget.
     budget: Budget | None = None
-    # Devices to train on, with a process for each: of this machine, or of several, see docs/scaling.md.
+    # Devices to train on, each with a process: of this machine, or of several, see docs/scaling.md.
     devices: Positive = 1
-    # Rows of a forward pass on one device, of streams whose rows are independent of one another; gradients accumulate
-    # up to batch_size. null: all at once.
+    # Rows of a forward pass on one device, in streams of independent rows; gradients accumulate up to batch_size. null:
+    # all at once.
     micro_batch_size: Positive | None = None
-    # Tokens, padding included, that are encoded at a time where texts are negatives of one another: texts of like
-    # length go together.
+    # Tokens, padding included, that are encoded together if texts are negatives of one another.
     tokens_at_once: Positive = 16384
-    # Compute the activations of texts again in the backward pass, so that memory holds those of tokens_at_once only.
+    # Compute activations of texts again in the backward pass: memory holds only those of tokens_at_once.
     recompute: bool = False
-    # auto measures both on the device for a moment and takes bf16 where it is at least 1.3 times as fast.
+    # auto measures both on the device and chooses bf16 if it is at least 1.3 times as fast.
     precision: Precision = "auto"
     # Steps between two points of the curves.
     log_every: Positive = 20
     # Steps between two checkpoints to resume from.
     checkpoint_every: Positive = 500
-    # Encoders kept on the way, evenly spaced, to see quality grow over training time; 0 keeps none.
+    # Encoders kept during training, evenly spaced, to show quality over training time.
     snapshots: Annotated[int, Field(ge=0)] = 0
-    # Processes that prepare batches for each device; 0 prepares them in the training process. null: 4 where a GPU
-    # trains, else 0.
+    # Processes that prepare batches for each device; 0: the training process does. null: 4 for a GPU, else 0.
     loader_workers: Annotated[int, Field(ge=0)] | None = None
 
     def __post_init__(self) -> None:
@@ -204,9 +201,9 @@ class PretrainConfig:
                 raise ValueError(f"runs.{name}: a stage needs steps or a budget, where pretrain.budget tells none")
 
     def recipe(self, run: str) -> PretrainRun:
-        """A run, its stages with what they may spend."""
-        found = self.runs[run]
-        return replace(found, schedule=[self._with_budget(stage) for stage in found.schedule])
+        """A run whose stages have steps or a budget."""
+        recipe = self.runs[run]
+        return replace(recipe, schedule=[self._with_budget(stage) for stage in recipe.schedule])
 
     def _with_budget(self, stage: Stage) -> Stage:
         if stage.steps is not None or stage.budget is not None or self.budget is None:
@@ -221,8 +218,8 @@ class PretrainConfig:
 
     def batch_sizes(self, run: str, streams: Mapping[str, Any]) -> dict[str, int]:
         """Rows of an optimizer step of each stream."""
-        own = self.runs[run].batch_size
-        sizes = own if isinstance(own, dict) else dict.fromkeys(streams, own or self.batch_size)
+        size = self.runs[run].batch_size
+        sizes = size if isinstance(size, dict) else dict.fromkeys(streams, size or self.batch_size)
         return {name: sizes.get(name, self.batch_size) for name in streams}
 
     def passes(self, sizes: Mapping[str, int]) -> int:
@@ -233,23 +230,21 @@ class PretrainConfig:
 
 @plain_dataclass(frozen=True)
 class Pretraining:
-    """All that one pre-training run depends on, beside its files."""
+    """All that one pre-training run depends on, except its files."""
 
     run: str
     recipe: PretrainRun
     encoder: AnyEncoderConfig
     lengths: Lengths
-    # Stream → its settings, those that the run sets otherwise included: of all streams of the system, as positions and
-    # token types of an encoder that others continue must serve them all.
+    # Stream → its settings in this run. All streams of the system: positions and token types of an encoder that other
+    # runs continue must serve them all.
     streams: dict[str, Any]
     settings: PretrainConfig
 
     def __post_init__(self) -> None:
-        for name in self.recipe.names:
-            config = self.recipe.objective(name)
-            stream = self.recipe.stream_of(name, self.streams)
+        for name, stream in self.stream_of.items():
             try:
-                config.check(self.encoder, self.lengths)
+                self.recipe.objective(name).check(self.encoder, self.lengths)
             except ValueError as error:
                 raise ValueError(f"run {self.run}: {name} {error}") from None
             size = self.settings.batch_sizes(self.run, self.streams)[stream]
@@ -261,14 +256,19 @@ class Pretraining:
             self.stage_streams(number)
 
     @property
+    def stream_of(self) -> dict[str, str]:
+        """Objective → the stream that it reads."""
+        return {name: self.recipe.stream_of(name, self.streams) for name in self.recipe.names}
+
+    @property
     def active(self) -> list[str]:
         """The streams that the run reads."""
-        return list(dict.fromkeys(self.recipe.stream_of(name, self.streams) for name in self.recipe.names))
+        return list(dict.fromkeys(self.stream_of.values()))
 
     def stage_streams(self, number: int) -> dict[str, Any]:
         """The streams that a stage reads, with their settings there."""
         stage = self.recipe.schedule[number]
-        active = list(dict.fromkeys(self.recipe.stream_of(name, self.streams) for name in stage.weights))
+        active = list(dict.fromkeys(self.stream_of[name] for name in stage.weights))
         if unread := sorted(set(stage.streams) - set(active)):
             raise ValueError(f"run {self.run}, schedule.{number}.streams: no objective of the stage reads {unread}")
         location = ("pretrain", "runs", self.run, "schedule", str(number), "streams")

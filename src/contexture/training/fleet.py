@@ -1,4 +1,4 @@
-"""Work side by side: small models use two cores better with one each than together."""
+"""Trainings in parallel: small models use two cores better with one each than together."""
 
 import logging
 import logging.handlers
@@ -14,21 +14,17 @@ from typing import Any
 
 from contexture.training import progress
 
-LOG = logging.getLogger(__name__)
-#: Seconds between two looks at what is under way.
-POLL = 0.5
+#: Seconds between two reports of progress.
+POLL_SECONDS = 0.5
+#: The pools of this process, each with the shares of its workers, by their number of workers and the threads of each.
+_pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
+#: In a worker: the shares of all workers, and its index there.
+_worker: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A training, or something else, that a worker can do.
-
-    Attributes:
-        name: by which others wait for it.
-        function: of a module, so that another process finds it.
-        arguments: of the function.
-        after: a job that must be done before.
-    """
+    """A function of a module with its arguments; `after`: the name of a job that must be done first."""
 
     name: str
     function: Callable[..., Any]
@@ -41,107 +37,97 @@ def run_jobs(
     processes: int,
     threads: int,
     around: Callable[[Job], Any],
-    told: Callable[[float], None] = lambda done: None,
+    report: Callable[[float], None] = lambda done: None,
 ) -> list[Any]:
-    """Do all jobs, at most so many at a time; with one, in this process. The first error ends those that wait.
-
-    Returns what the jobs' functions do, in the order of the jobs.
+    """Do all jobs, in parallel or in this process, and return their results. The first error ends those that wait.
 
     Args:
-        jobs: in an order in which each comes behind what it waits for.
+        jobs: each behind the job that it waits for.
         processes: worker processes.
-        threads: of each job, wherever it is done.
+        threads: of each job.
         around: job → context manager that is entered when it begins and left when it ends.
-        told: gets the jobs that are done, those under way as far as they are, now and then.
+        report: gets the number of jobs done, with the shares of those under way, now and then.
     """
-    if processes == 1 or len(jobs) < 2:
-        found = []
-        with _threads(threads):
-            for place, job in enumerate(jobs):
-                with progress.to(lambda share, place=place: told(place + share)), around(job):  # type: ignore[misc]
-                    found.append(job.function(*job.arguments))
-        return found
-    return _side_by_side(jobs, min(processes, len(jobs)), threads, around, told)
+    if processes > 1 and len(jobs) > 1:
+        return _run_parallel(jobs, min(processes, len(jobs)), threads, around, report)
+    results = []
+    with _torch_threads(threads):
+        for number, job in enumerate(jobs):
+            with progress.to(lambda share, done=number: report(done + share)), around(job):  # type: ignore[misc]
+                results.append(job.function(*job.arguments))
+    return results
 
 
 @contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """So many threads of torch's inside the block."""
+def _torch_threads(count: int) -> Iterator[None]:
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
+    previous_count = torch.get_num_threads()
+    torch.set_num_threads(count)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(previous_count)
 
 
-def _side_by_side(
-    jobs: Sequence[Job], processes: int, threads: int, around: Callable[[Job], Any], told: Callable[[float], None]
+def _run_parallel(
+    jobs: Sequence[Job], processes: int, threads: int, around: Callable[[Job], Any], report: Callable[[float], None]
 ) -> list[Any]:
     with workers(processes, threads) as (pool, shares):
-        left, done = list(jobs), dict[str, Any]()
+        left, results = list(jobs), dict[str, Any]()
         running: dict[Future[Any], tuple[Job, Any]] = {}
         names = {job.name for job in jobs}
         try:
             while left or running:
-                for job in [job for job in left if job.after is None or job.after in done or job.after not in names]:
-                    if len(running) == processes:
-                        break
+                ready = [job for job in left if job.after not in names or job.after in results]
+                for job in ready[: processes - len(running)]:
                     left.remove(job)
                     context = around(job)
                     context.__enter__()
                     running[pool.submit(_work, job.function, job.arguments)] = job, context
-                for future in wait(running, POLL, FIRST_COMPLETED).done:
+                for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
                     job, context = running.pop(future)
                     error = future.exception()
                     context.__exit__(type(error) if error else None, error, None)
-                    done[job.name] = future.result()
-                told(len(done) + sum(shares[:]))
+                    results[job.name] = future.result()
+                report(len(results) + sum(shares[:]))
         except BaseException as error:
             for future, (_, context) in running.items():
                 future.cancel()
                 context.__exit__(type(error), error, None)
-            for process in list(pool._processes.values()):  # the executor has no way to end what is under way
+            for process in list(pool._processes.values()):  # the executor cannot end running jobs
                 process.terminate()
             raise
-    return [done[job.name] for job in jobs]
+    return [results[job.name] for job in jobs]
 
 
 @contextmanager
 def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """A pool of at least so many workers, kept for the next jobs of this process, and how far each is with its job."""
-    there = next((key for key in _pools if key[0] >= processes and key[1] == threads), None)
-    if there:
-        found = _pools[there]
-    else:
-        there = processes, threads
+    """A pool of at least this number of workers, kept for later jobs of this process, and the share of each's job."""
+    key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
+    if key not in _pools:
         context = multiprocessing.get_context("spawn")
         shares, number = context.Array("d", processes), context.Value("i", 0)
         records = context.Queue()
-        logging.handlers.QueueListener(records, _Here()).start()
+        logging.handlers.QueueListener(records, _Relay()).start()
         arguments = (shares, number, threads, os.getpid(), records)
-        found = _pools[there] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
+        _pools[key] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
     try:
-        yield found
+        yield _pools[key]
     except BaseException:
-        _pools.pop(there)[0].shutdown(wait=False, cancel_futures=True)
+        _pools.pop(key)[0].shutdown(wait=False, cancel_futures=True)
         raise
 
 
 def prepare_workers(processes: int, threads: int) -> None:
-    """Start the workers of later jobs, which load what training needs while this process does something else.
-
-    The first alone at first: what was never imported before is compiled once, not by each of them at the same time.
-    """
+    """Start the workers of later jobs, one first, because new imports are compiled once, not by all of them."""
     if processes > 1:
         with workers(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))
 
 
 def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
-    """Give each worker something to do while none is ready, which is what makes the pool start one."""
+    """Submit tasks while no worker is ready, which makes the pool start one for each."""
     if first.cancelled() or first.exception():
         return
     with suppress(RuntimeError):  # the pool has been shut down
@@ -149,25 +135,19 @@ def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float
             pool.submit(time.time)
 
 
-class _Here(logging.Handler):
-    """What workers log is logged as if it came from this process."""
+class _Relay(logging.Handler):
+    """Logs the records of workers as if they came from this process."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Hand the record to its logger."""
         logging.getLogger(record.name).handle(record)
 
 
-#: The pools of this process, by their number of workers and the threads of each.
-_pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
-#: In a worker: where it tells how far it is.
-_own: dict[str, Any] = {}
-
-
 def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
-    """A worker's start: its threads, no bars and no log of its own, and an end with its parent."""
+    """Start of a worker: its threads, no bars and no log of its own, and an end with its parent."""
     with number.get_lock():
-        _own["place"], number.value = number.value % len(shares), number.value + 1
-    _own["shares"] = shares
+        _worker["index"], number.value = number.value % len(shares), number.value + 1
+    _worker["shares"] = shares
     logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]  # whatever the main module has set up
     logging.getLogger().setLevel(logging.INFO)
     logging.captureWarnings(True)
@@ -176,7 +156,7 @@ def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) ->
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     import torch
 
-    from contexture.training import pretrain  # noqa: F401 - loaded before there is work
+    from contexture.training import pretrain  # noqa: F401 - loaded while there are no jobs
 
     torch.set_num_threads(threads)
 
@@ -184,12 +164,12 @@ def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) ->
 def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
-    os._exit(1)  # nobody waits for this work any more, and the next run must find its folder alone
+    os._exit(1)  # the next run must not share its folder
 
 
 def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     def tell(share: float) -> None:
-        _own["shares"][_own["place"]] = share
+        _worker["shares"][_worker["index"]] = share
 
     try:
         with progress.to(tell):

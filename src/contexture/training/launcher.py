@@ -1,7 +1,7 @@
 """Start a training: in this process on one device, or in one process per device.
 
-`torch.distributed.run` starts the same entry point (`contexture train`) that a machine without Kedro uses.
-Lightning's own multi-process launch would run the whole calling program once per device.
+`torch.distributed.run` starts the entry point `contexture train`. Lightning's own launch would run the whole calling
+program once per device.
 """
 
 import hashlib
@@ -27,15 +27,13 @@ from contexture.training.card import pretraining_facts, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files
 from contexture.training.pretrain import pretrain
-from contexture.training.ranks import Word, own_rank, started_together
+from contexture.training.ranks import Channel, own_rank, started_together
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
-#: Entry point of one process of a run.
-ENTRY_POINT = "contexture"
-#: Where a process of a run finds the number of the one that started all of them.
+#: Environment variable with the number of the process that started all processes of a run.
 STARTER = "CONTEXTURE_STARTER"
-#: What the first process tells the others.
+#: Words of the first process to the others.
 BEGIN, KEPT = "begin", "kept"
 
 
@@ -61,70 +59,53 @@ def launch(
 ) -> bool:
     """Train into `folder`, which appears when all is done; on several devices in a process for each.
 
-    A process that `torch.distributed.run` started, here or by hand on each of several machines, is one of these; the
-    first of them makes the folder. A finished folder of the same identity is kept: then False.
+    Of the processes that `torch.distributed.run` started, here or by hand on each of several machines, the first makes
+    the folder, which all see. A finished folder of the same identity is kept: then False.
 
     Args:
-        folder: which all processes see.
-        identity: all that the weights depend on; asked for once.
+        folder: of the model.
+        identity: returns all that the weights depend on.
         devices: of all machines.
-        train: what each process does, in a folder to work in.
-        arguments: those of the entry point that do the same, but for the folder; several devices need them.
+        train: trains in a work folder; each process calls it.
+        arguments: of the entry point for the same training, without the folder; several devices need them.
     """
-    if started_together():
-        return _one_of_many(folder, identity, devices, train)
+    channel = Channel(devices) if started_together() else None
+    if channel and channel.rank:
+        if begins := channel.wait() == BEGIN:
+            train(folder.with_name(folder.name + UNFINISHED))
+        return begins
     wanted = identity()
-    if _kept(folder, wanted):
+    if finished(folder, wanted):
+        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
+        if channel:
+            channel.send(KEPT)
         return False
-    if devices > 1:
+    if devices > 1 and not channel:
         if arguments is None:
             raise ValueError("several devices are started by `contexture train`")
         check_devices(devices)
         run_distributed([*arguments, "--output", str(folder)], devices)
         return True
     with work_folder(folder, wanted) as work:
+        if channel:
+            channel.send(BEGIN)
         train(work)
     return True
-
-
-def _one_of_many(
-    folder: Path, identity: Callable[[], dict[str, Any]], devices: int, train: Callable[[Path], object]
-) -> bool:
-    word = Word(devices)
-    if word.rank:
-        if begins := word.wait() == BEGIN:
-            train(folder.with_name(folder.name + UNFINISHED))
-        return begins
-    wanted = identity()
-    if _kept(folder, wanted):
-        word.give(KEPT)
-        return False
-    with work_folder(folder, wanted) as work:
-        word.give(BEGIN)
-        train(work)
-    return True
-
-
-def _kept(folder: Path, identity: dict[str, Any]) -> bool:
-    kept = finished(folder, identity)
-    if kept:
-        LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
-    return kept
 
 
 def check_devices(devices: int) -> None:
-    """Raise ValueError where this machine has GPUs, but not so many."""
-    here = torch.cuda.device_count() if torch.cuda.is_available() else devices
-    if here < devices:
+    """Raise ValueError if this machine has GPUs, but fewer."""
+    available = torch.cuda.device_count() if torch.cuda.is_available() else devices
+    if available < devices:
         raise ValueError(
-            f"devices is {devices}, this machine has {here}: start `torch.distributed.run` on every machine, see "
+            f"devices is {devices}, this machine has {available}: start `torch.distributed.run` on every machine, see "
             "docs/scaling.md"
         )
 
 
 def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:
     """All that the weights of a run depend on."""
-    read = {config.streams[name].examples for name in config.active}
+    examples = {config.streams[name].examples for name in config.active}
     return {
         "run": asdict(config.recipe),
         "seed": seed,
@@ -132,14 +113,14 @@ def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:
         "lengths": asdict(config.lengths),
         "streams": {name: asdict(stream) for name, stream in config.streams.items()},
         "settings": {key: value for key, value in asdict(config.settings).items() if key != "runs"},
-        "examples": {name: examples_identity(files.examples[name]) for name in sorted(read)},
+        "examples": {name: examples_identity(files.examples[name]) for name in sorted(examples)},
         "vocabulary": folder_checksum(files.vocabulary),
         "start": encoder_checksum(files.start) if files.start else None,
     }
 
 
 def examples_identity(folder: Path) -> dict[str, int]:
-    """What tells one table of examples from another, cheaply: its rows and bytes."""
+    """A cheap identity of a table of examples: its rows and bytes."""
     tables = sorted(folder.rglob("*.parquet"))
     return {
         "rows": sum(pq.ParquetFile(table).metadata.num_rows for table in tables),
@@ -149,30 +130,28 @@ def examples_identity(folder: Path) -> dict[str, int]:
 
 def folder_checksum(folder: Path) -> str:
     """SHA-256 of the files of a folder."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        with path.open("rb") as file:
-            found.update(path.name.encode() + hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()
+        checksum.update(path.name.encode() + _digest(path).digest())
+    return checksum.hexdigest()
 
 
 def file_checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of every file in and below a folder, by its path there."""
-    found = {}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with path.open("rb") as file:
-            found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): _digest(path).hexdigest() for path in paths}
+
+
+def _digest(path: Path) -> Any:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256")
 
 
 def run_distributed(arguments: list[str], processes: int) -> None:
-    """The entry point in several processes; RuntimeError where one of them fails.
-
-    However this call ends, no process of it is left behind.
-    """
+    """Run the entry point in several processes, all of which end with this call; RuntimeError if one of them fails."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    # Behind `--`, as it would take options of ours for abbreviations of its own.
-    command += [f"--nproc-per-node={processes}", "-m", "--", ENTRY_POINT, *arguments]
+    # After `--`, because it would read our options as abbreviations of its own.
+    command += [f"--nproc-per-node={processes}", "-m", "--", "contexture", *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
     environment = {"OMP_NUM_THREADS": threads, **os.environ, STARTER: str(os.getpid())}
     with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
@@ -185,10 +164,7 @@ def run_distributed(arguments: list[str], processes: int) -> None:
 
 
 def end_with_starter() -> None:
-    """From now on this process of a run ends when the one that started the run is gone, however that ended.
-
-    It could not tell its processes, and the next run must find its folder alone.
-    """
+    """From now on this process ends when its starter is gone, even if that was killed."""
     if starter := os.environ.get(STARTER):
         threading.Thread(target=_watch, args=(int(starter),), daemon=True).start()
 
@@ -196,7 +172,7 @@ def end_with_starter() -> None:
 def _watch(process: int) -> None:
     try:
         while True:
-            os.kill(process, 0)  # no signal: only whether it is there
+            os.kill(process, 0)  # no signal: raises if it is gone
             time.sleep(1)
     except OSError:
         os._exit(1)
@@ -204,15 +180,15 @@ def _watch(process: int) -> None:
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Inside the block SIGTERM ends this process as an error does, so that it can end those that it started."""
+    """Inside the block SIGTERM ends this process as an error does, so that it ends those that it started."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    previous_handler = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -16,6 +16,11 @@ from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
 
 
+def stepped(trainer: pl.Trainer) -> bool:
+    """Whether the last pass ended an optimizer step."""
+    return (trainer.fit_loop.epoch_loop.batch_idx + 1) % trainer.accumulate_grad_batches == 0
+
+
 class Encodes(Protocol):
     """How a stream's batch is encoded."""
 
@@ -24,10 +29,10 @@ class Encodes(Protocol):
 
 
 class ScheduledObjectives(pl.LightningModule):
-    """Minimise the weighted sum of objectives that is in force at each step, each on its stream of batches.
+    """Minimise the weighted sum of the objectives of each step, each on its stream of batches.
 
     Before every pass all randomness (masks, dropout) is seeded by (seed, step, pass, rank): a run that is resumed at
-    `first_step` repeats what the uninterrupted run would have done.
+    `first_step` repeats the uninterrupted run.
     """
 
     def __init__(
@@ -60,9 +65,9 @@ class ScheduledObjectives(pl.LightningModule):
 
     def objective(self, name: str) -> Objective:
         """The objective of a name."""
-        found = self.objectives[name]
-        assert isinstance(found, Objective)
-        return found
+        objective = self.objectives[name]
+        assert isinstance(objective, Objective)
+        return objective
 
     def training_step(self, batch: Mapping[str, Any], index: int) -> Tensor:
         """The loss of one forward pass over `{stream: batch}`."""
@@ -72,8 +77,10 @@ class ScheduledObjectives(pl.LightningModule):
         weights = self.weights_at(self.step)
         losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
         shares = [weights[name] * self._share(name, passes) * loss.value for name, loss in losses.items()]
-        # A stage whose batches all stay whole has nothing in further passes, which other stages need.
-        total = torch.stack(shares).sum() if shares else self._nothing()
+        if shares:
+            total = torch.stack(shares).sum()
+        else:  # a further pass, which other stages need, of batches that all stay whole: 0 with a gradient
+            total = next(p for p in self.parameters() if p.requires_grad).flatten()[0] * 0.0
         self.log("loss", total, prog_bar=True, logger=False)
         if index % passes == 0:
             self.latest = {}
@@ -85,41 +92,34 @@ class ScheduledObjectives(pl.LightningModule):
         return total
 
     def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
-        """What the objectives in force make of the streams that the batch has: each stream is encoded once."""
-        found: dict[str, Loss] = {}
+        """The losses of the active objectives on the streams of the batch: each stream is encoded once."""
+        losses: dict[str, Loss] = {}
         active = [name for name in self.weights_at(self.step) if self.stream_of[name] in batch]
         for stream in dict.fromkeys(self.stream_of[name] for name in active):
-            judges = {name: self.objective(name) for name in active if self.stream_of[name] == stream}
+            readers = {name: self.objective(name) for name in active if self.stream_of[name] == stream}
             corrupted = batch[stream]
-            for judge in judges.values():
-                corrupted = judge.corrupt(corrupted, generator)
+            for objective in readers.values():
+                corrupted = objective.corrupt(corrupted, generator)
             inputs = {False: corrupted, True: batch[stream]}
             states = {
                 clean: self.streams[stream].encode(self.encoder, inputs[clean])
-                for clean in dict.fromkeys(judge.wants_clean_input for judge in judges.values())
+                for clean in dict.fromkeys(objective.wants_clean_input for objective in readers.values())
             }
-            for name, judge in judges.items():
-                clean = judge.wants_clean_input
-                found[name] = judge(self.encoder, states[clean], inputs[clean])
-        return found
+            for name, objective in readers.items():
+                clean = objective.wants_clean_input
+                losses[name] = objective(self.encoder, states[clean], inputs[clean])
+        return losses
 
     def _share(self, name: str, passes: int) -> float:
-        """What a pass counts of a step: Lightning divides by the passes, but a batch that stays whole comes once."""
+        """The weight of a pass in its step: Lightning divides by the passes, but an unsplit batch comes only once."""
         return 1.0 if getattr(self.streams[self.stream_of[name]], "splits", True) else float(passes)
-
-    def _nothing(self) -> Tensor:
-        """A loss of 0 that has a gradient."""
-        return next(p for p in self.parameters() if p.requires_grad).flatten()[0] * 0.0
 
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None
     ) -> None:
-        """Scale gradients down to `clip_norm`: that of all parameters together, or of each.
-
-        Not left to Lightning, which refuses to do so with fused optimizers under bfloat16.
-        """
+        """Scale gradients down to `clip_norm`; Lightning refuses this for fused optimizers under bfloat16."""
         parameters = list(self.parameters())
-        for group in [parameters] if self.optimizer_config.clip == "all" else [[one] for one in parameters]:
+        for group in [parameters] if self.optimizer_config.clip == "all" else [[p] for p in parameters]:
             torch.nn.utils.clip_grad_norm_(group, self.optimizer_config.clip_norm)
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
@@ -130,12 +130,12 @@ class ScheduledObjectives(pl.LightningModule):
             optimizer.load_state_dict(self.optimizer_state)
         for group in optimizer.param_groups:
             group.setdefault("initial_lr", config.learning_rate)
-        before = self.first_step - 1
+        last_step = self.first_step - 1
         scheduler = (
-            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, before)
+            get_constant_schedule_with_warmup(optimizer, config.warmup_steps, last_step)
             if config.schedule == "constant"
             else get_linear_schedule_with_warmup(  # type: ignore[no-untyped-call]
-                optimizer, config.warmup_steps, self.steps, before
+                optimizer, config.warmup_steps, self.steps, last_step
             )
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}

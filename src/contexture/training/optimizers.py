@@ -8,20 +8,23 @@ from torch import nn
 
 from contexture.training.config import OptimizerConfig
 
+#: Decay of the first moments.
+BETA1 = 0.9
+
 
 def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
     """AdamW or LAMB, with decay on matrices only.
 
     LAMB (You et al., 2020, algorithm 2): a step of each parameter, biases and layer norms included, is as long as its
-    weights times the learning rate. The library's is that of the paper's third version, without the correction of
-    moments that start at 0; but for decay it changes a step's length alone, which is set anyway.
+    weights times the learning rate. This is the paper's third version, without the correction of moments that start at
+    0, which changes only the length of steps, except for decay.
     """
-    every = list(parameters)
+    trained = list(parameters)
     groups: list[dict[str, Any]] = [
-        {"params": [p for p in every if p.ndim >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in every if p.ndim < 2], "weight_decay": 0.0},
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": config.weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
     ]
-    betas = (config.beta1, config.beta2)
+    betas = (BETA1, config.beta2)
     if config.kind == "adamw":
         return torch.optim.AdamW(groups, lr=config.learning_rate, betas=betas, eps=config.epsilon, fused=True)
 

@@ -6,25 +6,31 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from pytorch_lightning.utilities import move_data_to_device
 
+from contexture.encoders.base import to_device
 from contexture.training.config import Precision
-from contexture.training.decisions import decided
 from contexture.training.module import ScheduledObjectives
+from contexture.training.ranks import decided
 
 LOG = logging.getLogger(__name__)
-#: bf16 must be this many times as fast to be worth its lower precision, and to keep the choice stable.
+#: Speed-up that makes bf16 worth its lower precision, and keeps the choice stable.
 WORTHWHILE = 1.3
 TRIALS = 3
-#: What `auto` found.
+#: The choice of `auto`.
 PRECISION_FILE = "precision.json"
 
 LightningPrecision = Literal["32-true", "bf16-mixed"]
 
 
 def allow_tf32() -> None:
-    """Products of float32 matrices as training has them, so that what is timed is what is used."""
+    """Let products of float32 matrices use TF32, in training and when it is timed."""
     torch.set_float32_matmul_precision("high")
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait for a GPU."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
 
 
 def choose_precision(
@@ -32,20 +38,19 @@ def choose_precision(
 ) -> LightningPrecision:
     """Lightning's name of the wanted precision; `auto` times the encoding of a batch of all streams in both.
 
-    The first process does so, on its own device, and keeps what it found in `folder`: all devices, and a run that is
-    resumed, take the same (`decided`).
+    The first process does so and notes it in `folder`: all devices, and a resumed run, use the same (`decided`).
     """
     allow_tf32()
     if wanted != "auto":
         return "bf16-mixed" if wanted == "bf16" else "32-true"
-    found: LightningPrecision = decided(folder / PRECISION_FILE, rank, lambda: _faster(module, batch))
-    return found
+    precision: LightningPrecision = decided(folder / PRECISION_FILE, rank, lambda: _faster(module, batch))
+    return precision
 
 
 def _faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module.to(device)
-    batch = move_data_to_device(batch, device)
+    batch = to_device(batch, device)
     seconds = {dtype: _seconds(module, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
     module.zero_grad(set_to_none=True)
     ratio = seconds[torch.float32] / seconds[torch.bfloat16]
@@ -64,8 +69,7 @@ def _seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtyp
             tensors = [tensor for states in encoded for tensor in _list_tensors(states)]
             loss = torch.stack([tensor.float().square().mean() for tensor in tensors]).sum()
         loss.backward()  # type: ignore[no-untyped-call]
-        if device.type == "cuda":
-            torch.cuda.synchronize()
+        synchronize(device)
         times.append(time.perf_counter() - start)
     return min(times[1:])
 

@@ -27,13 +27,7 @@ FREQUENCY_SAMPLE = 10_000
 
 @dataclass(frozen=True)
 class Files:
-    """What a run reads.
-
-    Attributes:
-        examples: folder of each kind of examples, by its name (`StreamConfig.examples`).
-        vocabulary: folder of the tokenizer.
-        start: folder of the encoder that is continued, if one is.
-    """
+    """The files that a run reads: folders of examples by their kind, of the tokenizer, and of a continued encoder."""
 
     examples: Mapping[str, Path]
     vocabulary: Path
@@ -42,14 +36,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that is trained, and what it is trained on.
-
-    Attributes:
-        encoder: with the weights to begin with.
-        objectives: by name; none if the text gives nothing to train on.
-        stages: of each stage of the schedule, the streams that it reads, by name.
-        passes: forward passes of an optimizer step.
-    """
+    """What is trained, and the streams of each stage by name; no objectives if the text gives nothing to train on."""
 
     encoder: Encoder
     objectives: dict[str, Objective]
@@ -63,19 +50,16 @@ class Prepared:
 
 
 def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prepared:
-    """New weights, or those of `files.start`, and the streams that the run's objectives read.
-
-    Raises ValueError where an encoder that is continued does not fit the run.
-    """
+    """New weights, or those of `files.start` (ValueError if they do not fit), and the streams of the objectives."""
     torch.manual_seed(mix(seed, 0))
     head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.names)
     vocabulary = Vocabulary.load(files.vocabulary)
     if files.start is not None:
         encoder = continued(files.start, config, vocabulary, head)
     else:
-        # A head that no objective of this run trains may be trained by one that continues it.
-        keeps = head or not config.recipe.names
-        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_rows(config), keeps)
+        # A run that continues an untrained encoder may train its head.
+        has_head = head or not config.recipe.names
+        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_rows(config), has_head)
     encoder.recompute = config.settings.recompute
     try:
         stages, passes = open_stages(config, seed, files, encoder, rank)
@@ -84,7 +68,7 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
         return Prepared(encoder, {}, [])
     prepared = Prepared(encoder, {}, stages, passes)
     if files.start is None and head and config.encoder.scales_weights:
-        counted(encoder, prepared.streams)
+        start_head(encoder, prepared.streams)
     for name in config.recipe.names:
         settings = config.recipe.objective(name)
         prepared.objectives[name] = resolve(settings.implementation)(settings, encoder)
@@ -92,11 +76,10 @@ def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prep
 
 
 def required_rows(config: Pretraining) -> Needs:
-    """Return the positions and token types that the tables of the run's new encoder need, in addition to its lengths.
+    """Positions and token types that the tables of the run's new encoder need, in addition to its lengths.
 
-    These are the needs of all streams of the system, as other runs may continue the encoder. Published weights that the
-    run does not train need positions for `lengths` alone: their table has a fixed size, and a run that continues them
-    checks it against its streams.
+    All streams of the system count, because other runs may continue the encoder. Untrained published weights, whose
+    table has a fixed size, need positions for `lengths` alone: a run that continues them checks it against its streams.
     """
     needs = needs_of(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
@@ -106,10 +89,7 @@ def required_rows(config: Pretraining) -> Needs:
 def open_stages(
     config: Pretraining, seed: int, files: Files, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
-    """The streams that each stage of a run reads, and the forward passes of an optimizer step.
-
-    Stages that read a stream with the same settings share it.
-    """
+    """The streams of each stage, shared if their settings are equal, and the forward passes of an optimizer step."""
     pretrain, active = config.settings, {name: config.streams[name] for name in config.active}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
@@ -120,15 +100,15 @@ def open_stages(
                 f"run {config.run}, stream {name}: batch_size {sizes[name]} must be a multiple of {passes} passes × "
                 f"{pretrain.devices} devices"
             )
-    opened: list[tuple[str, StreamConfig, Stream]] = []
+    opened: list[tuple[tuple[str, StreamConfig], Stream]] = []
 
     def open_stream(name: str, settings: StreamConfig) -> Stream:
-        for same_name, same_settings, same_stream in opened:
-            if (same_name, same_settings) == (name, settings):
-                return same_stream
+        for key, shared in opened:
+            if key == (name, settings):
+                return shared
         steps = Steps(sizes[name], passes, rank, pretrain.devices, pretrain.tokens_at_once)
         stream: Stream = kinds[name](settings, files.examples[settings.examples], encoder, mix(seed, 2), steps)
-        opened.append((name, settings, stream))
+        opened.append(((name, settings), stream))
         return stream
 
     stages = [config.stage_streams(number) for number in range(len(config.recipe.schedule))]
@@ -136,7 +116,7 @@ def open_stages(
 
 
 def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
-    """The encoder in a folder, if it reads the tokens of this run's batches and its tables hold what they need."""
+    """The encoder in a folder, if it reads the tokens of this run's batches and its tables have the rows they need."""
     encoder = load_encoder(start, head or None)
     if encoder.vocabulary.tokenizer.to_str() != vocabulary.tokenizer.to_str():
         raise ValueError(
@@ -150,18 +130,18 @@ def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bo
             raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
-        needs, there = needs_of(config.streams, config.lengths), network.model.config
+        needs, tables = needs_of(config.streams, config.lengths), network.model.config
         positions = network.specials.first_position + needs.positions
-        if positions > there.max_position_embeddings or needs.types > there.type_vocab_size:
+        if positions > tables.max_position_embeddings or needs.types > tables.type_vocab_size:
             raise ValueError(
-                f"{start} has {there.max_position_embeddings} positions and {there.type_vocab_size} token types, run "
+                f"{start} has {tables.max_position_embeddings} positions and {tables.type_vocab_size} token types, run "
                 f"{config.run} needs {positions} and {needs.types}: begin with an encoder of this system"
             )
     return encoder
 
 
-def counted(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
-    """Start the language-model head of a new encoder from the frequencies of the tokens that it will guess."""
+def start_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
+    """Start the language-model head of a new encoder from the frequencies of the tokens that it will predict."""
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:

@@ -29,16 +29,10 @@ SHOWN = "shown.json"
 
 
 def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None:
-    """Train a run and write encoder, heads, curves and what was spent to `folder`.
-
-    It begins with the encoder in `files.start`, another run's folder, or with the configured one; where `folder` holds
-    a checkpoint it is resumed. Deterministic in (config, seed, files).
-    """
+    """Train a run from its checkpoint or start, and write all to `folder`. Deterministic in (config, seed, files)."""
     rank = own_rank()
     prepared = prepare(config, seed, files, rank)
-    steps = 0
-    if prepared.objectives:
-        steps = train(config, seed, prepared, folder, rank)
+    steps = train(config, seed, prepared, folder, rank) if prepared.objectives else 0
     if rank == 0:
         save_encoder(prepared.encoder, folder)
         save_heads(prepared.objectives, folder)
@@ -48,15 +42,14 @@ def pretrain(config: Pretraining, seed: int, files: Files, folder: Path) -> None
 
 
 def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank: int) -> int:
-    """Take all steps of the schedule; their number."""
+    """Take all steps of the schedule; returns their number."""
     settings, encoder = config.settings, prepared.encoder
-    stream_of = {name: config.recipe.stream_of(name, config.streams) for name in config.recipe.names}
-    recipe = resolved(config, stream_of, prepared, folder, rank)
+    recipe = resolved(config, prepared, folder, rank)
     module = ScheduledObjectives(
         encoder,
         prepared.objectives,
         prepared.streams,
-        stream_of,
+        config.stream_of,
         recipe.weights_at,
         recipe.steps,
         settings.optimizer,
@@ -74,11 +67,10 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
         batches,
         folder,
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
-        log_every=settings.log_every,
         callbacks=[
             Recorder(folder, settings.log_every),
-            # Before the checkpoint of the same step: what a killed run kept is then never behind it.
-            Snapshots(folder, recipe.steps, settings.snapshots, lambda place: save_encoder(encoder, place)),
+            # Before the checkpoint of the same step: the snapshots of a killed run are never behind it.
+            Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
             Checkpoints(folder, settings.checkpoint_every),
         ],
         accumulated=prepared.passes,
@@ -89,7 +81,7 @@ def train(config: Pretraining, seed: int, prepared: Prepared, folder: Path, rank
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
-    """Keep the objectives' own weights beside the encoder's."""
+    """Save the objectives' own weights."""
     heads = {
         f"{name}.{key}": tensor.contiguous().cpu()
         for name, objective in objectives.items()
@@ -100,35 +92,37 @@ def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
 
 
 def save_summary(prepared: Prepared, steps: int, folder: Path) -> None:
-    """What was trained, and what was spent on it: see `summary_of`."""
+    """Save the size of what was trained and the cost: see `summary_of`."""
     modules = (prepared.encoder, *prepared.objectives.values())
     trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
-    own = {id(p): p.numel() for p in prepared.encoder.parameters()}
-    found = {"steps": steps, "parameters": sum(own.values()), "trained_parameters": sum(trained.values())}
-    (folder / SUMMARY).write_text(json.dumps(found | totals_of(folder), indent=1), encoding="utf-8")
+    encoder = {id(p): p.numel() for p in prepared.encoder.parameters()}
+    summary = {"steps": steps, "parameters": sum(encoder.values()), "trained_parameters": sum(trained.values())}
+    (folder / SUMMARY).write_text(json.dumps(summary | totals_of(folder), indent=1), encoding="utf-8")
 
 
 def save_shown(config: Pretraining, prepared: Prepared, folder: Path) -> None:
-    """What objectives show of a finished training, on a few examples: `{objective: {…}}`; most show nothing."""
-    found, encoder = {}, prepared.encoder.eval()
+    """Save what objectives show of a finished training on a few examples: `{objective: {…}}`; most show nothing."""
+    examples, encoder = {}, prepared.encoder.eval()
     for name, objective in prepared.objectives.items():
-        stream = prepared.streams[config.recipe.stream_of(name, config.streams)]
-        # Made as they are asked for, each row once.
+        stream = prepared.streams[config.stream_of[name]]
+        # Collated lazily, each row once.
         batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(stream.rows.rows))
-        if shown := objective.shown(encoder, batches):
-            found[name] = shown
-    if found:
-        (folder / SHOWN).write_text(json.dumps(found), encoding="utf-8")
+        if example := objective.shown(encoder, batches):
+            examples[name] = example
+    if examples:
+        (folder / SHOWN).write_text(json.dumps(examples), encoding="utf-8")
 
 
 def shown_of(folder: Path) -> dict[str, Any]:
-    """What the objectives of a finished run show, by their names; nothing where none does."""
-    file = folder / SHOWN
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return found
+    """What the objectives of a finished run show, by their names; empty if none does."""
+    return _read_json(folder / SHOWN) if (folder / SHOWN).exists() else {}
 
 
 def summary_of(folder: Path) -> dict[str, Any]:
     """`steps`, `tokens`, `flops`, `seconds` of a finished run, `parameters` of its encoder and `trained_parameters`."""
-    found: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    return found
+    return _read_json(folder / SUMMARY)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return content

@@ -1,4 +1,4 @@
-"""How far the training under way is, for whoever wants to show it."""
+"""Report how far the current training is."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +17,11 @@ def to(sink: Callable[[float], None]) -> Iterator[None]:
 
 
 def tell(share: float) -> None:
-    """So much of the training is done, 0 to 1."""
+    """Report the share of the training that is done, 0 to 1."""
     if _sinks:
         _sinks[-1](share)
 
 
 def watched() -> bool:
-    """Whether somebody else shows it, so that no bar is needed."""
+    """Whether progress is shown elsewhere, so that no bar is needed."""
     return bool(_sinks)

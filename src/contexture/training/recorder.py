@@ -1,4 +1,4 @@
-"""The curves of a run: losses, tokens and floating-point operations a second; and what it spent in all."""
+"""The curves of a run: losses, tokens and floating-point operations per second, and totals."""
 
 import time
 from pathlib import Path
@@ -6,39 +6,33 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
 
 from contexture.training.budget import cost
 from contexture.training.curves import read_curves
-from contexture.training.module import ScheduledObjectives
+from contexture.training.module import ScheduledObjectives, stepped
 
-#: What was spent up to a step, columns of the curves.
+#: Totals up to a step: columns of the curves.
 SPENT = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "spent/seconds"}
 
 
 class Recorder(pl.Callback):
     """Every few steps, and after the last, log the losses, `train/tokens_per_second` and `train/tflops` of this rank.
 
-    Tokens are real ones: padding is not computed, hence not counted. `spent/…` is what the run has spent so far, on all
-    devices, those of steps before a resumption included; time is that of training alone.
+    Padding is not counted. `spent/…` is the total of the run on all devices; time is that of training alone.
     """
 
-    def __init__(self, folder: Path, every: int) -> None:
-        self.folder, self.every = folder, every
-        self.tokens: Tensor = torch.zeros((), dtype=torch.float64)
-        self.flops: Tensor = torch.zeros((), dtype=torch.float64)
+    def __init__(self, folder: Path, interval: int) -> None:
+        self.folder, self.interval = folder, interval
+        self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Start the clock."""
         assert isinstance(module, ScheduledObjectives)
-        before = read_curves(self.folder)
-        before = before[before["step"] <= module.first_step]
-        last = before.dropna(subset=list(SPENT.values())).tail(1) if set(SPENT.values()) <= set(before) else before[:0]
-        self.spent = {name: float(last[column].iloc[0]) if len(last) else 0.0 for name, column in SPENT.items()}
+        self.totals = totals_of(self.folder, module.first_step)
         self._reset()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Count what the pass will cost, and tell objectives whether they are watched."""
+        """Count the cost of the pass, and say objectives whether they are watched."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = cost(batch, module.weights_at(module.step), module.stream_of, module)
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops
@@ -46,40 +40,37 @@ class Recorder(pl.Callback):
         for name in module.objectives:
             module.objective(name).watched = last and self._records(module.step + 1, module)
 
-    def on_train_batch_end(
-        self, trainer: pl.Trainer, module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """Log and start anew."""
         assert isinstance(module, ScheduledObjectives)
-        if (batch_idx + 1) % trainer.accumulate_grad_batches:
-            return
-        if not self._records(module.step, module):
+        if not stepped(trainer) or not self._records(module.step, module):
             return
         values = {name: float(value) for name, value in module.latest.items()}  # waits for the device
         tokens, flops, seconds = float(self.tokens), float(self.flops), time.perf_counter() - self.since
         values |= {"train/tokens_per_second": tokens / seconds, "train/tflops": flops / seconds / 1e12}
         world = trainer.world_size
         for name, amount in (("tokens", tokens * world), ("flops", flops * world), ("seconds", seconds)):
-            self.spent[name] += amount
-        values |= {SPENT[name]: amount for name, amount in self.spent.items()}
-        for logger in trainer.loggers:  # by the step of the run: Lightning's own starts anew when a run is resumed
+            self.totals[name] += amount
+        values |= {SPENT[name]: amount for name, amount in self.totals.items()}
+        for logger in trainer.loggers:  # by the step of the run: Lightning's own restarts when a run is resumed
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._reset()
 
     def _records(self, step: int, module: ScheduledObjectives) -> bool:
-        return step % self.every == 0 or step == module.steps
+        return step % self.interval == 0 or step == module.steps
 
     def _reset(self) -> None:
-        self.tokens = torch.zeros((), dtype=torch.float64)
-        self.flops = torch.zeros((), dtype=torch.float64)
+        self.tokens = self.flops = torch.zeros((), dtype=torch.float64)
         self.since = time.perf_counter()
 
 
-def totals_of(folder: Path) -> dict[str, float]:
-    """`tokens`, `flops` and `seconds` of a finished run; 0 of one without training."""
+def totals_of(folder: Path, last_step: int | None = None) -> dict[str, float]:
+    """`tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
     curves = read_curves(folder)
     if not set(SPENT.values()) <= set(curves):
         return dict.fromkeys(SPENT, 0.0)
-    last = curves.dropna(subset=list(SPENT.values())).iloc[-1]
-    return {name: float(last[column]) for name, column in SPENT.items()}
+    if last_step is not None:
+        curves = curves[curves["step"] <= last_step]
+    last = curves.dropna(subset=list(SPENT.values())).tail(1)
+    return {name: float(last[column].iloc[0]) if len(last) else 0.0 for name, column in SPENT.items()}

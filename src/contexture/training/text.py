@@ -1,4 +1,4 @@
-"""What text examples were sampled from: a file in their folder, which readers of tables pass over."""
+"""The name of the corpus of examples: a file in their folder, which readers of tables skip."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ FILE = "_text.txt"
 
 
 def write_text_of(folder: Path, name: str) -> None:
-    """Note what the corpus is called."""
+    """Note the name of the corpus."""
     (folder / FILE).write_text(name, encoding="utf-8")
 
 
 def text_of(folder: Path) -> str:
-    """What the corpus is called; nothing where nobody noted it."""
+    """The name of the corpus; empty if it was not noted."""
     file = folder / FILE
     return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -24,7 +24,7 @@ GPU_WORKERS = 4
 
 
 class ProgressBar(pl.Callback):
-    """A bar on the first device's process, with the last losses beside it."""
+    """A bar on the first device's process, with the last losses."""
 
     def on_train_start(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
         """Begin."""
@@ -33,7 +33,7 @@ class ProgressBar(pl.Callback):
         self.bar.disable |= not trainer.is_global_zero
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """One more; losses now and then, for each look at them waits for the device."""
+        """Advance; losses are shown now and then, because reading them waits for the device."""
         if self.bar.n % 20 == 0 and not self.bar.disable:
             self.bar.set_postfix(trainer.progress_bar_metrics, refresh=False)
         self.bar.update()
@@ -44,8 +44,8 @@ class ProgressBar(pl.Callback):
             self.bar.close()
 
 
-class Told(pl.Callback):
-    """Tells how far it is."""
+class Reporter(pl.Callback):
+    """Reports the progress."""
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """After every pass."""
@@ -59,7 +59,6 @@ def fit(
     folder: Path,
     *,
     precision: LightningPrecision,
-    log_every: int,
     callbacks: list[pl.Callback],
     accumulated: int = 1,
     devices: int = 1,
@@ -67,23 +66,21 @@ def fit(
 ) -> None:
     """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`.
 
-    `workers` processes prepare batches; None: as many as a GPU needs, none for a CPU, which has no time to spare.
+    `workers` prepare batches; None: `GPU_WORKERS` for a GPU, none for a CPU, which they would slow down.
     """
-    csv = CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1)
     allow_tf32()
-    here = ranks_here(devices)
     trainer = pl.Trainer(
         max_epochs=1,
         accelerator="auto",
-        devices=here,
-        num_nodes=devices // here,
+        devices=ranks_here(devices),
+        num_nodes=devices // ranks_here(devices),
         # A stage of the schedule need not use every head.
         strategy="ddp_find_unused_parameters_true" if devices > 1 else "auto",
         precision=precision,
         accumulate_grad_batches=accumulated,
-        log_every_n_steps=log_every,
-        logger=csv,
-        callbacks=[Told() if progress.watched() else ProgressBar(), *callbacks],
+        log_every_n_steps=1,  # for Lightning's own metrics, of which there are none
+        logger=CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1),
+        callbacks=[Reporter() if progress.watched() else ProgressBar(), *callbacks],
         enable_progress_bar=False,
         enable_checkpointing=False,
         enable_model_summary=False,

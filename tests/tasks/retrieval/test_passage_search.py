@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from contexture.encoders.bag_of_words_mlp import BagOfWordsMlp
+from contexture.encoders.bag_of_words import BagOfWordsMlp
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import BagOfWordsMlpConfig, Lengths
 from contexture.encoders.files import load_encoder, save_encoder
