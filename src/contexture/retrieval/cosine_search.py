@@ -1,4 +1,4 @@
-"""The nearest of some vectors in memory by cosine, all compared (FAISS)."""
+"""Nearest neighbours by cosine among vectors in memory, by exact search (FAISS)."""
 
 import faiss
 import numpy as np
@@ -7,13 +7,13 @@ from contexture.retrieval.top import Rows, Scores
 from contexture.retrieval.vectors import Array
 
 
-def nearest(candidates: Array, asked: Array, k: int) -> tuple[Scores, Rows]:
-    """Cosines (Q, k) with the k nearest of the candidates (N, D), and their rows; exact."""
-    # Copies, as FAISS scales what it is given.
-    candidates, asked = (np.ascontiguousarray(vectors, np.float32).copy() for vectors in (candidates, asked))
-    for vectors in (candidates, asked):
+def nearest(candidates: Array, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """Cosines (Q, k) with the k nearest of the candidates (N, D), and their rows."""
+    # Copies, as FAISS scales in place.
+    candidates, queries = (np.ascontiguousarray(vectors, np.float32).copy() for vectors in (candidates, queries))
+    for vectors in (candidates, queries):
         faiss.normalize_L2(vectors)
     index = faiss.IndexFlatIP(candidates.shape[1])
     index.add(candidates)
-    scores, rows = index.search(asked, k)
+    scores, rows = index.search(queries, k)
     return scores, rows

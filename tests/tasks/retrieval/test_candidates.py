@@ -62,31 +62,20 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def ranks(retriever: Retriever, questions: pd.DataFrame, vectors: Path) -> pd.DataFrame:
-    vectors.parent.mkdir(exist_ok=True)
-    candidates = rows(vectors.parent)
-    stored = retriever.candidates(candidates, vectors)
-    return question_ranks(
-        questions,
-        candidates.batches(READ),
-        search_exact(stored, retriever.queries(questions["question"].tolist()), 4)[1],
-    )
-
-
-def test_answers_are_found(encoder: Path, tmp_path: Path) -> None:
-    found = ranks(Retriever([str(encoder)]), QUESTIONS, tmp_path / "made" / "vectors")
-    assert found["question_id"].tolist() == [f"q{title}" for title in PASSAGES]
-    assert found["rank"].tolist() == found["sentence_rank"].tolist() == [1] * 4
-
-
 def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) -> None:
-    wrong, retriever = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1]), Retriever([str(encoder)])
-    scores = retriever.queries(TEXTS) @ retriever.candidates(rows(tmp_path), tmp_path / "v")[:].T
+    retriever, candidates = Retriever([str(encoder)]), rows(tmp_path)
+    vectors, queries = retriever.candidates(candidates, tmp_path / "made" / "vectors"), retriever.queries(TEXTS)
+    ranked = search_exact(vectors, queries, 4)[1]
+    right = question_ranks(QUESTIONS, candidates.batches(READ), ranked)
+    assert right["question_id"].tolist() == [f"q{title}" for title in PASSAGES]
+    assert right["rank"].tolist() == right["sentence_rank"].tolist() == [1] * 4
+    swapped = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1])
+    wrong = question_ranks(swapped, candidates.batches(READ), ranked)["rank"]
+    scores = queries @ vectors[:].T
     expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
-    found = ranks(retriever, wrong, tmp_path / "v")["rank"]
     # Passages without a word of the question score 0 alike: their order is that of the table.
-    assert all(rank >= best for rank, best in zip(found, expected, strict=True))
-    assert found.between(2, 4).all()
+    assert all(rank >= best for rank, best in zip(wrong, expected, strict=True))
+    assert wrong.between(2, 4).all()
 
 
 def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encoder: Path, tmp_path: Path) -> None:
@@ -132,13 +121,13 @@ def test_another_model_and_other_texts_are_embedded_anew(encoder: Path, tmp_path
     made = retriever.candidates(rows(tmp_path), tmp_path / "v")
     assert embedded == [4, 4] and made.identity["model"] == {"encoder": encoder_checksum(other)}
     for changed in (CANDIDATES.iloc[::-1], CANDIDATES.iloc[:3], CANDIDATES.assign(candidate_id=list("abcd"))):
-        found = rows(tmp_path, changed)
-        made = retriever.candidates(found, tmp_path / "v")
-        assert made.identity["texts"] == texts_checksum(found) and len(made) == len(changed)
+        candidates = rows(tmp_path, changed)
+        made = retriever.candidates(candidates, tmp_path / "v")
+        assert made.identity["texts"] == texts_checksum(candidates) and len(made) == len(changed)
     assert embedded == [4, 4, 4, 3, 4]
 
 
-def test_ids_and_parts_do_not_run_together(tmp_path: Path) -> None:
+def test_checksums_tell_ids_and_parts_apart(tmp_path: Path) -> None:
     def checksum(*row: str) -> str:
         return texts_checksum(rows(tmp_path, pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"])))
 
