@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from contexture.retrieval import exact_search, search_index
+from contexture.retrieval import search_index
+from contexture.retrieval import vectors as vectors_module
 from contexture.retrieval.config import IndexConfig
-from contexture.retrieval.exact_search import search_every
 from contexture.retrieval.search_index import compare_indexes, open_index, search_exact
-from contexture.retrieval.vectors import Vectors, write_vectors
+from contexture.retrieval.vectors import Vectors, search_every, write_vectors
 
 Floats = NDArray[np.float32]
 Search = Callable[[Vectors, Floats, int], tuple[Floats, NDArray[np.int64]]]
@@ -37,7 +37,7 @@ def random_rows(rows: int, dimension: int, seed: int = 0) -> Floats:
 
 
 def set_block(patch: pytest.MonkeyPatch, size: int) -> None:
-    for module in (exact_search, search_index):
+    for module in (vectors_module, search_index):
         patch.setattr(module, "BLOCK", size)
 
 
@@ -47,13 +47,17 @@ def test_equals_brute_force_whatever_the_shards_and_blocks(
     tmp_path: Path, per_shard: int, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_block(monkeypatch, block)
-    rows, queries = random_rows(201, 24), random_rows(20, 24, seed=1)
+    rows, queries = random_rows(201, 96), random_rows(20, 96, seed=1)
     vectors = stored(tmp_path / "v", rows, per_shard)
     scores, results = search(vectors, queries, 50)
     assert np.array_equal(results, brute_force(rows, queries, 50))
     assert scores == pytest.approx(np.take_along_axis(queries @ rows.T, results, axis=1), abs=1e-4)
     assert search(vectors, queries, 500)[1].shape == (20, 201)
     assert search_exact(vectors, queries[:0], 100)[1].shape == (0, 100)
+    same = stored(tmp_path / "same", np.tile(rows[:1], (900, 1)), per_shard)
+    scores, results = search(same, queries, 100)
+    assert np.array_equal(results, np.tile(np.arange(100), (20, 1)))
+    assert (scores == scores[:, :1]).all()
 
 
 @settings(max_examples=40, deadline=None)  # the cores may be shared
@@ -71,23 +75,11 @@ def test_ties_are_in_the_order_of_their_rows(
             assert np.array_equal(search(vectors, queries, k)[1], brute_force(candidates, queries, k))
 
 
-@pytest.mark.parametrize("search", [search_exact, search_every])
-@pytest.mark.parametrize("block", [64, 1000, 32_768])
-def test_equal_vectors_are_in_the_order_of_their_rows(
-    tmp_path: Path, block: int, search: Search, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_block(monkeypatch, block)
-    rows, queries = np.tile(random_rows(1, 96), (3000, 1)), random_rows(40, 96, seed=1)
-    scores, results = search(stored(tmp_path / "v", rows), queries, 100)
-    assert np.array_equal(results, np.tile(np.arange(100), (40, 1)))
-    assert (scores == scores[:, :1]).all()
-
-
 def test_a_score_depends_on_its_two_vectors_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, queries = random_rows(300, 100), random_rows(12, 100, seed=1)
     expected = search_exact(stored(tmp_path / "v", rows), queries, 20)
     set_block(monkeypatch, 37)
-    monkeypatch.setattr(exact_search, "_GATHERED", 500)
+    monkeypatch.setattr(vectors_module, "_GATHERED", 500)
     vectors = stored(tmp_path / "w", rows, 41)
     for query in range(len(queries)):
         for search in (search_exact, search_every):
@@ -118,14 +110,17 @@ def test_no_more_than_a_block_is_read_at_a_time(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("config", [IndexConfig(), HNSW])
-def test_bad_queries(tmp_path: Path, config: IndexConfig) -> None:
-    index = open_index(stored(tmp_path / "v", random_rows(30, 4)), config)
-    with pytest.raises(ValueError, match=r"\(2, 5\) cannot be compared with .*v, whose vectors have 4 numbers"):
-        index.search(random_rows(2, 5), 3)
-    with pytest.raises(ValueError, match="not finite"):
-        index.search(np.full((1, 4), np.nan, np.float32), 3)
-    with pytest.raises(ValueError, match="the 0 best"):
-        index.search(random_rows(2, 4), 0)
+@pytest.mark.parametrize(
+    ("queries", "k", "message"),
+    [
+        (random_rows(2, 5), 3, r"\(2, 5\) cannot be compared with .*v, whose vectors have 4 numbers"),
+        (np.full((1, 4), np.nan), 3, "not finite"),
+        (random_rows(2, 4), 0, "the 0 best"),
+    ],
+)
+def test_bad_queries(tmp_path: Path, config: IndexConfig, queries: Floats, k: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        open_index(stored(tmp_path / "v", random_rows(30, 4)), config).search(queries, k)
 
 
 @pytest.mark.parametrize("config", [IVF, HNSW])

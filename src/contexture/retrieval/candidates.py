@@ -14,7 +14,7 @@ from contexture.folders import work_folder
 from contexture.retrieval.bm25 import Bm25, write_bm25
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.vectors import Array, Vectors, check_identity, unit, write_vectors
+from contexture.retrieval.vectors import Array, Vectors, unit, write_vectors
 
 #: The parts of a candidate.
 PARTS = ["sentence", "passage"]
@@ -25,15 +25,12 @@ COLUMNS = ["candidate_id", *PARTS]
 class Retriever:
     """Embeds queries and candidates so that their inner products rank them.
 
-    The vectors of one encoder of this project stay as it was trained, by the inner product; concatenated vectors of
-    several, and those of published models, are scaled to length 1.
+    The vectors of one encoder of this project stay as they are; those of several, concatenated, and those of published
+    models are scaled to length 1.
     """
 
     def __init__(self, encoders: Sequence[str], columns: Sequence[str] = COLUMNS) -> None:
-        """Load the encoders, folders or names; ValueError, naming it, if one cannot be loaded.
-
-        `columns` of candidates: the id, then the parts of the text.
-        """
+        """Load the encoders, folders or names; ValueError, naming it, if one cannot be loaded."""
         self.columns = list(columns)
         self.model = load_models(encoders)
         self.unit = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
@@ -54,9 +51,7 @@ class Retriever:
         identity = {"model": self.model.identity, "unit": self.unit, "texts": texts_checksum(candidates, self.columns)}
         dimension = embed(range(1)).shape[1] if len(candidates) else 0
         folder.parent.mkdir(parents=True, exist_ok=True)
-        vectors = write_vectors(folder, len(candidates), dimension, embed, identity)
-        check_identity(vectors, identity)
-        return vectors
+        return write_vectors(folder, len(candidates), dimension, embed, identity)
 
     def _embed(self, texts: Sequence[Any], role: Role) -> Array:
         vectors = self.model.embed(texts, role)

@@ -21,10 +21,9 @@ from contexture.encoders.static_queries import StaticQueries
 from contexture.folders import discard_other, work_folder
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.config import Bm25Config, IndexConfig
-from contexture.retrieval.exact_search import search_every
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE, ParquetRows
 from contexture.retrieval.top import EVEN, NOTHING, Rows, Scores, fuse
-from contexture.retrieval.vectors import Array, check_identity, open_vectors, write_vectors
+from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_every, write_vectors
 
 #: The parts of a search folder.
 ENCODER, PASSAGES, VECTORS, WORDS = "encoder", "passages.parquet", "vectors", "words"

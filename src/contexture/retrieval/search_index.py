@@ -1,8 +1,7 @@
 """Search for the vectors with the largest inner products: exactly, or faster with FAISS's approximate indexes.
 
 The exact search reads the vectors block by block and keeps no more than one in memory. An approximate index is a cache
-beside the vectors, built again if it is missing, damaged or of other vectors. Lists (ivf) are written a few at a time
-and mapped; a graph (hnsw) holds all vectors in memory.
+beside the vectors. Lists (ivf) are written a few at a time and mapped; a graph (hnsw) holds all vectors in memory.
 
 Results are ordered by score, rows of equal scores by their numbers. A score is a function of its two vectors alone, so
 neither shards, blocks nor the other queries change a result.
@@ -24,9 +23,8 @@ from pandas.util import hash_array
 from contexture.folders import work_folder
 from contexture.progress import progress
 from contexture.retrieval.config import IndexConfig
-from contexture.retrieval.exact_search import BLOCK, checked, inner_products, search_every
 from contexture.retrieval.top import Rows, Scores, best, runs
-from contexture.retrieval.vectors import Array, Vectors
+from contexture.retrieval.vectors import BLOCK, Array, Vectors, checked, inner_products, search_every
 
 # Rows beyond k whose scores FAISS is asked for, so that its rounding does not decide who is among the k.
 _MARGIN = 16
@@ -42,18 +40,10 @@ _DESCRIPTION = "index.json"
 
 
 def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
-    """Find the k rows with the largest inner products.
+    """Scores and numbers [Q, min(k, rows)] of the rows with the largest inner products with queries [Q, dimension].
 
-    Args:
-        vectors: of the candidates.
-        queries: [Q, dimension].
-        k: how many to find.
-
-    Returns:
-        Scores and row numbers [Q, min(k, rows)], best first; of equal scores the lower row number first.
-
-    Raises:
-        ValueError: for queries of another dimension or with numbers that are not finite.
+    The best are first; of equal scores the lower row number is first. ValueError for queries of another dimension or
+    with numbers that are not finite.
     """
     queries = checked(vectors, queries, k)
     k = min(k, len(vectors))
@@ -67,6 +57,18 @@ def search_exact(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows
         unsure = np.flatnonzero(scores[:, -1] <= rough[:, -1] + error)
         if len(unsure):
             scores[unsure], rows[unsure] = search_every(vectors, queries[unsure], k)
+    return scores, rows
+
+
+def nearest(candidates: Array, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """Cosines (Q, k) with the k nearest of the candidates (N, D) in memory, and their rows; exact."""
+    # Copies, as FAISS scales in place.
+    candidates, queries = (np.ascontiguousarray(vectors, np.float32).copy() for vectors in (candidates, queries))
+    for vectors in (candidates, queries):
+        faiss.normalize_L2(vectors)
+    index = faiss.IndexFlatIP(candidates.shape[1])
+    index.add(candidates)
+    scores, rows = index.search(queries, k)
     return scores, rows
 
 
@@ -88,8 +90,7 @@ class Index:
 def open_index(vectors: Vectors, config: IndexConfig) -> Index:
     """The index of a kind; an approximate one is a folder beside that of the vectors, `<folder>.ivf` or `.hnsw`.
 
-    It is built first if it is missing, damaged, of other vectors, or built with other settings. The same vectors and
-    settings give the same index.
+    It is built if it is missing, damaged, or of other vectors. The same vectors give the same index.
     """
     if config.kind == "flat":
         return Index(vectors)
@@ -113,12 +114,10 @@ def open_index(vectors: Vectors, config: IndexConfig) -> Index:
 
 
 def compare_indexes(vectors: Vectors, queries: Array, k: int, configs: Sequence[IndexConfig]) -> pd.DataFrame:
-    """Measure indexes against exact search.
+    """One row for exact search, then one per config.
 
-    Returns:
-        One row a config, after one for exact search: kind, recall_against_exact (the share of the k best rows that it
-        finds, 0..1), queries_per_second (all queries at once, without opening the index) and build_seconds (to build
-        the index, or to open an existing one).
+    Columns: kind, recall_against_exact (the share of the k best rows that it finds, 0..1), queries_per_second (all
+    queries at once, without opening the index) and build_seconds (to build the index, or to open an existing one).
     """
     started = time.perf_counter()
     _, truth = search_exact(vectors, queries, k)

@@ -18,15 +18,9 @@ EVEN = 0.5
 
 
 def best(scores: Scores, rows: Rows, k: int) -> tuple[Scores, Rows]:
-    """Return the k best rows of each line: score down, then row number up.
+    """Scores and rows [lines, min(k, n)] of the k best rows of each line: score down, then row number up.
 
-    Args:
-        scores: [lines, n], never NaN.
-        rows: [lines, n] or [n], the row number (below 2³²) of each score; NOTHING for none.
-        k: how many to keep; with fewer scores, all of them.
-
-    Returns:
-        Scores and rows, [lines, min(k, n)], best first.
+    `scores` [lines, n] are never NaN; `rows`, [lines, n] or [n], are row numbers below 2³², NOTHING for none.
     """
     # One integer a score, the smaller the better, so that partition and sort break ties. Its upper half falls as the
     # score rises, its lower half is the row.
@@ -43,14 +37,9 @@ def best(scores: Scores, rows: Rows, k: int) -> tuple[Scores, Rows]:
 def fuse(first: Rows, second: Rows, weight: float, k: int) -> tuple[Scores, Rows]:
     """The k best of two rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 
-    Args:
-        first: rows (Q, K), best first, −1 for none.
-        second: rows (Q, L) of the same queries by another search.
-        weight: of the first, from 0 to 1; the second has the rest.
-        k: results of each query.
-
-    Returns:
-        Scores Σ weight / (60 + rank) and rows (Q, k), best first, equal scores by row number; then −∞ and −1.
+    The rankings are rows (Q, K) and (Q, L) of the same queries, best first, −1 for none; the second has the weight
+    1 − `weight`. Returns scores Σ weight / (60 + rank) and rows (Q, k), best first, equal scores by row number, then −∞
+    and −1.
     """
     if len(first) != len(second) or not 0 <= weight <= 1:
         raise ValueError(f"rankings of {len(first)} and {len(second)} queries, weight {weight}: cannot be fused")

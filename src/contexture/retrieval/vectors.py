@@ -1,4 +1,4 @@
-"""Vectors of all candidates on disk: embedded once, in shards, resumable, and read without being loaded.
+"""Vectors of all candidates on disk: embedded once, in shards, resumable, read without being loaded, and searched.
 
 A folder holds `00000.npy`, `00001.npy`, … (float32, [rows of the shard, dimension]) and `vectors.json`: what they were
 made for, and the rows and checksum of every shard. Row numbers are positions in the table of candidates.
@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 
 from contexture.folders import discard_other, work_folder
 from contexture.progress import progress
+from contexture.retrieval.top import NOTHING, Rows, Scores, best
 
 Array = NDArray[np.float32]
 #: Numbers of rows → their vectors [len(rows), dimension].
 Embed = Callable[[range], Array]
 
+#: Vectors in memory at a time in a search.
+BLOCK = 32_768
+# Numbers in the vectors that are gathered at a time to score them again.
+_GATHERED = 2**21
 DESCRIPTION = "vectors.json"
 _DAMAGE = (OSError, ValueError, EOFError)
 
@@ -80,19 +85,11 @@ def write_vectors(
 ) -> Vectors:
     """Embed all rows into `folder`, which appears when it is complete.
 
-    After a kill the finished shards are kept. A finished folder of the same identity is returned as it is; one of
-    another identity, or a damaged one, is replaced.
+    `embed` is called with the rows of one shard at a time; after a kill the finished shards are kept. `identity` names
+    all that the vectors depend on (checksums of the encoder, of the candidates, …), as JSON values. A finished folder
+    of the same identity is returned as it is; one of another identity, or a damaged one, is replaced.
 
-    Args:
-        folder: of the vectors.
-        rows: number of candidates.
-        dimension: of their vectors.
-        embed: called with the rows of one shard at a time. To be resumed, it must give the same row the same vector.
-        identity: what the vectors depend on (the encoder's checksum, that of the candidates, …), as JSON values.
-        rows_per_shard: what is lost at most by a kill.
-
-    Raises:
-        ValueError: for no rows; if `embed` gives another shape, or a number that is not finite.
+    Raises ValueError for no rows, and if `embed` gives another shape, or a number that is not finite.
     """
     if rows < 1:
         raise ValueError(f"{folder}: there are no candidates to embed; look whether the table of candidates is empty")
@@ -116,14 +113,9 @@ def write_vectors(
 
 
 def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
-    """The vectors that `write_vectors` left in `folder`.
+    """The vectors in a folder of `write_vectors`; `read_all` checks the checksums of all shards, too.
 
-    Args:
-        folder: of the vectors.
-        read_all: whether every shard is read and checked against its checksum, not only its shape and size.
-
-    Raises:
-        ValueError: if the folder is not finished, or a shard is missing or damaged, naming it.
+    Raises ValueError, naming it, if the folder is not finished, or a shard is missing or damaged.
     """
     again = "delete the folder and embed the candidates again"
     path = folder / DESCRIPTION
@@ -144,6 +136,46 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
         if read_all and zlib.crc32(rows.data) != shard["crc32"]:
             raise ValueError(f"{folder / shard['file']} is damaged (its checksum is another one); {again}")
     return vectors
+
+
+def search_every(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """As `search_index.search_exact`, by NumPy alone: for a few queries, without FAISS; right whatever the ties."""
+    queries = checked(vectors, queries, k)
+    scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+    for start, block in vectors.blocks(BLOCK):
+        pairs = [best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
+        block_scores, block_rows = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        scores, rows = best(np.hstack([scores, block_scores]), np.hstack([rows, block_rows + start]), k)
+    return scores, rows
+
+
+def inner_products(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
+    """Inner products [Q, n] of each query with its rows; −inf for row −1.
+
+    Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
+    """
+    scores = np.full(rows.shape, -np.inf, np.float32)
+    line, column = np.nonzero(rows != NOTHING)
+    step = max(1, _GATHERED // vectors.dimension)
+    for start in range(0, len(line), step):
+        pairs = line[start : start + step], column[start : start + step]
+        scores[pairs] = np.einsum("nd,nd->n", vectors.take(rows[pairs]), queries[pairs[0]])
+    return scores
+
+
+def checked(vectors: Vectors, queries: Array, k: int) -> Array:
+    """The queries as float32; ValueError for queries that cannot be searched for."""
+    queries = np.ascontiguousarray(queries, np.float32)
+    if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
+        raise ValueError(
+            f"queries of the shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
+            f"{vectors.dimension} numbers: embed them with the encoder that the candidates were embedded with"
+        )
+    if not np.isfinite(queries).all():
+        raise ValueError("the vector of a query is not finite (did the training diverge?)")
+    if k < 1:
+        raise ValueError(f"cannot find the {k} best candidates")
+    return queries
 
 
 def unit(vectors: Array) -> Array:

@@ -1,5 +1,6 @@
 """BEIR's files: what is read of them, and what is said of wrong ones."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -21,11 +22,9 @@ def counted(**counts: int) -> dict[str, int]:
     return usual | {"relevant_documents_not_there": 0, "judged_queries_not_there": 0} | counts
 
 
-@pytest.mark.parametrize("gzipped", [False, True])
-def test_a_set_is_read(gzipped: bool, tmp_path: Path) -> None:
-    folder = small(tmp_path / "set")
-    if gzipped:
-        zipped(folder)
+@pytest.mark.parametrize("pack", [Path, zipped])
+def test_a_set_is_read(pack: Callable[[Path], Path], tmp_path: Path) -> None:
+    folder = pack(small(tmp_path / "set"))
     counts, notes = write_set("toys", folder, "test", tmp_path / "read")
     assert rows(tmp_path / "read" / DOCUMENTS) == [["a", "Kana", "kana kave"], ["b", "", "lona"], ["c", "", ""]]
     assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a"], [1.0]], ["2", "lona", ["b"], [1.0]]]

@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(folder: Path) -> str:
-    return str(toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"), toys.BAG))
+    return toys.new_bag(folder / "encoder")
 
 
 @pytest.fixture(scope="module")

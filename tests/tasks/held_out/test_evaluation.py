@@ -12,9 +12,10 @@ from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.held_out import evaluation
-from contexture.tasks.held_out.evaluation import ENOUGH, advice, best_encoder, card_section, evaluate_held_out, learned
+from contexture.tasks.held_out.evaluation import advice, best_encoder, card_section, evaluate_held_out, learned
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
-from tests.tasks.held_out.toys import PASSAGES, gathered, new_encoder, of_kind, paragraph
+from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph
+from tests.tasks.retrieval.toys import new_bag
 
 OWN = [("what burns at night?", "Lamp"), ("dry wool in the hold", "en:ferry#2"), ("wool of the sheep", "wool")]
 LINKED = [
@@ -35,7 +36,7 @@ def evidence(folder: Path) -> Evidence:
 
 @pytest.fixture(scope="module")
 def encoder(folder: Path) -> str:
-    return new_encoder(folder / "encoder")
+    return new_bag(folder / "encoder")
 
 
 @pytest.fixture(scope="module")
@@ -183,19 +184,16 @@ def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
     assert result["gain"][0] == pytest.approx(0.2) and result["gain"][1] < 0.2 < result["gain"][2]
 
 
-def test_twenty_questions_of_ones_own_decide() -> None:
-    others = kind(40, bm25=0.1, a=0.9, a_both=0.5)
-    own = {"bm25": 0.5, "a": 0.2, "a_both": 0.4}
-    enough, too_few = (
-        advice(means({"headings": others, "questions": kind(count, **own)}), ["a"]) for count in (ENOUGH, ENOUGH - 1)
-    )
-    assert ENOUGH == 20
-    assert (enough["take"], enough["best"], enough["basis"]) == ("bm25", "bm25", ["questions"])
-    assert enough["gain"] == [0, 0, 0] and enough["encoder"] == "a"
-    assert (too_few["take"], too_few["best"], too_few["basis"]) == ("a", "a", ["headings"])
-    assert too_few["gain"] == pytest.approx([0.8] * 3)
-    alone = advice(means({"questions": kind(3, **own)}), ["a"])
-    assert (alone["take"], alone["basis"]) == ("bm25", ["questions"])
+@pytest.mark.parametrize(
+    ("others", "count", "best", "basis", "gain"),
+    [(40, 20, "bm25", "questions", 0), (40, 19, "a", "headings", 0.8), (0, 3, "bm25", "questions", 0)],
+)
+def test_twenty_questions_of_ones_own_decide(others: int, count: int, best: str, basis: str, gain: float) -> None:
+    headings = kind(others, bm25=0.1, a=0.9, a_both=0.5)
+    questions = kind(count, bm25=0.5, a=0.2, a_both=0.4)
+    result = advice(means({"headings": headings, "questions": questions}), ["a"])
+    assert (result["take"], result["best"], result["basis"], result["encoder"]) == (best, best, [basis], "a")
+    assert result["gain"] == pytest.approx([gain] * 3)
 
 
 def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:

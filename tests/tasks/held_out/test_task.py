@@ -10,7 +10,8 @@ from contexture.tasks.base import TASK_FILE, Contestant, Results
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import COLUMNS
 from contexture.tasks.held_out.task import QUESTIONS, HeldOutTask
-from tests.tasks.held_out.toys import new_encoder, paragraphs, passages
+from tests.tasks.held_out.toys import paragraphs, passages
+from tests.tasks.retrieval.toys import new_bag
 
 TASK = HeldOutTask()
 
@@ -25,7 +26,7 @@ def evaluate(folder: Path, data: Path) -> Results:
     if not tables["passages"].exists():
         passages(tables["passages"])
         paragraphs(tables["paragraphs"])
-    encoders = [Contestant("one", 0, (new_encoder(folder / "encoder"),))]
+    encoders = [Contestant("one", 0, (new_bag(folder / "encoder"),))]
     return TASK.evaluate(HeldOutSettings(), encoders, data, folder / "vectors", **tables)
 
 
@@ -33,11 +34,8 @@ def test_questions_are_read_once(tmp_path: Path) -> None:
     file = tmp_path / "own.tsv"
     file.write_text("who?\tlamp\nwho?\tferry\nwhere?\tquay\n")
     data = read(tmp_path, str(file))
-    assert pd.read_parquet(data / QUESTIONS).to_numpy().tolist() == [
-        ["who?", "lamp"],
-        ["who?", "ferry"],
-        ["where?", "quay"],
-    ]
+    rows = [["who?", "lamp"], ["who?", "ferry"], ["where?", "quay"]]
+    assert pd.read_parquet(data / QUESTIONS).to_numpy().tolist() == rows
     report = json.loads((data / TASK_FILE).read_text())
     assert report == {"name": "own_text", "counts": {"questions": 2}, "missing": {}}
     file.write_text("who?\n")

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from contexture.tasks.held_out import questions
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.evidence import Evidence, Question, gather
-from tests.tasks.retrieval import toys
 
 COLUMNS = ["passage_id", "title", "heading", "text", "section_index", "held_out"]
 PASSAGE = pa.schema(
@@ -79,11 +78,6 @@ def gathered(
     tables = passages(folder / "passages", rows, parts), paragraphs(folder / "paragraphs", linked)
     asked = pd.DataFrame(list(users), columns=questions.COLUMNS)
     return gather(*tables, asked, HeldOutSettings(**settings), folder / "evidence")
-
-
-def new_encoder(folder: Path) -> str:
-    """Of words that it has never seen whole: any vectors do."""
-    return str(toys.new_encoder(folder, toys.vocabulary(folder.with_name("words")), toys.BAG))
 
 
 def of_kind(evidence: Evidence, kind: str) -> list[Question]:

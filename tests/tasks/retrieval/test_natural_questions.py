@@ -160,7 +160,7 @@ def test_a_line_without_a_key_is_refused(tmp_path: Path, key: str):
     [
         ("train.jsonl", b"\n\n{]\n", "line 3, column 2: broken JSON"),
         ("train.jsonl", b'\n{"a": "\xff"}\n', "line 2, byte 7: no UTF-8"),
-        ("cut.jsonl.gz", gzip.compress(b"\n" * 99)[:-3], "after line 0: damaged or cut off"),
+        ("cut.jsonl.gz", gzip.compress(b"\n" * 99)[:-3], "after line 99: damaged or cut off"),
         ("cut.jsonl.gz", b"no gzip", "after line 0: damaged or cut off"),
     ],
 )

@@ -47,11 +47,9 @@ def evaluate_beir(
 
 
 def without_own(rows: Rows, own: Rows) -> Rows:
-    """The first DEPTH rows of each ranking without the query's own document, which BEIR leaves out.
+    """The first DEPTH of rows (Q, DEPTH + 1) without `own`, (Q,), the document with the query's id; −1 for none.
 
-    Args:
-        rows: (Q, DEPTH + 1), best first, −1 for none.
-        own: (Q,) the row of the document that has the query's id, −1 for none.
+    BEIR leaves it out, too.
     """
     others = np.where(rows == own[:, None], NOTHING, rows)
     order = np.argsort(others == NOTHING, axis=1, kind="stable")

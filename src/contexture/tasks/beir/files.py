@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP
-from contexture.tasks.missing import BenchmarkMissing
-from contexture.tasks.retrieval.reqa_files import field, lines, parse
+from contexture.tasks.retrieval.reqa_files import field, find, lines, parse
 
 #: The files of a set that was read.
 DOCUMENTS, QUERIES = "documents.parquet", "queries.parquet"
@@ -30,10 +29,7 @@ def write_set(name: str, folder: Path, split: str, output_dir: Path) -> tuple[di
     """Write `DOCUMENTS` (id, title, text) and `QUERIES` (id, text, documents, scores) of a set to a new folder.
 
     Queries without a relevant document in this split are left out. Relevant documents that are not in the corpus
-    stay: they count as not found, as they do for BEIR.
-
-    Returns:
-        Counts, and notes on unknown names.
+    stay: they count as not found, as they do for BEIR. Returns counts, and notes on unknown names.
 
     Raises:
         BenchmarkMissing: a file is absent.
@@ -58,9 +54,8 @@ def write_set(name: str, folder: Path, split: str, output_dir: Path) -> tuple[di
         if relevant.get(query)
     ]
     if not rows:
-        raise ValueError(
-            f"{judged}: no document is relevant, with a score above 0, to any query of {query_file}; {_QRELS}"
-        )
+        problem = f"no document is relevant, with a score above 0, to any query of {query_file}"
+        raise ValueError(f"{judged}: {problem}; {_QRELS}")
     pd.DataFrame(rows, columns=["id", "text", "documents", "scores"]).to_parquet(output_dir / QUERIES)
     counts = {
         "documents": count,
@@ -99,10 +94,8 @@ def _number(text: str) -> float | None:
 
 def _file(name: str, path: Path) -> Path:
     """The file, gzipped or not."""
-    for file in (path, path.with_name(f"{path.name}.gz")):
-        if file.is_file():
-            return file
-    raise BenchmarkMissing(name, path, _REMEDY)
+    zipped = path.with_name(f"{path.name}.gz")
+    return find(name, [path if path.is_file() or not zipped.is_file() else zipped], "", _REMEDY)[0]
 
 
 def _records(file: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -127,20 +120,17 @@ def read_queries(file: Path) -> dict[str, str]:
     return {name: field(record, "text", str, position, _LAYOUT) for name, record, position in _records(file)}
 
 
-def _documents(file: Path) -> Iterator[tuple[str, str, str]]:
-    for name, record, position in _records(file):
-        has_title = record.get("title") is not None
-        title = field(record, "title", str, position, _LAYOUT) if has_title else ""
-        yield name, title, field(record, "text", str, position, _LAYOUT)
-
-
 def _write_documents(file: Path, output_file: Path, named: Container[str]) -> tuple[int, set[str]]:
     """Write the documents, a few in memory at a time; their number, and those of the named ones that exist."""
-    documents, count, known = _documents(file), 0, set[str]()
+    records, count, known = _records(file), 0, set[str]()
     with pq.ParquetWriter(output_file, _SCHEMA) as writer:
-        while group := list(islice(documents, ROWS_A_GROUP)):
-            columns = [pa.array(column, pa.string()) for column in zip(*group, strict=True)]
-            writer.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA))
+        while group := list(islice(records, ROWS_A_GROUP)):
+            documents = []
+            for name, record, position in group:
+                has_title = record.get("title") is not None
+                title = field(record, "title", str, position, _LAYOUT) if has_title else ""
+                documents.append({"id": name, "title": title, "text": field(record, "text", str, position, _LAYOUT)})
+            writer.write_table(pa.Table.from_pylist(documents, _SCHEMA))
             count += len(group)
             known.update(name for name, *_ in group if name in named)
     return count, known

@@ -127,10 +127,9 @@ def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
 
     It is BM25 if the 95% interval over questions of the best search's difference to it holds 0.
 
-    Returns:
-        `take`, the search; `best`, that of the highest mean; `encoder`, of the variants the one that is best with or
-        without BM25; `basis`, the kinds that decide; `means` by search; `gain`, the mean difference of `best`
-        to BM25 and its interval; `learned`, by encoder, the difference to itself untrained.
+    Returns `take`, the search; `best`, that of the highest mean; `encoder`, see `best_encoder`; `basis`, the kinds that
+    decide; `means` by search; `gain`, the mean difference of `best` to BM25 and its interval; `learned`, by encoder,
+    the difference to itself untrained.
     """
     is_own = means["kind"] == "questions"
     own, others = means[is_own], means[~is_own]

@@ -73,12 +73,8 @@ class Evidence:
 def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: HeldOutSettings, folder: Path) -> Evidence:
     """Write the candidates to `folder` and draw questions of each kind, by hashes of their sources.
 
-    Args:
-        passages: folder of the table of passages; only those of held-out documents are in memory.
-        paragraphs: folder of the table of paragraphs, which has the positions of links.
-        asked: a user's questions, see `questions.COLUMNS`; perhaps no rows.
-        settings: how many.
-        folder: where the file of candidates is written.
+    `passages` and `paragraphs` are the folders of these tables, `asked` has a user's questions, see
+    `questions.COLUMNS`. Only passages of held-out documents are in memory.
     """
     count = settings.questions
     held: list[dict[str, Any]] = []

@@ -73,10 +73,6 @@ class Measured:
         option = FROZEN if self.share is None else option_name(self.share)
         return Path(self.contestant.variant, option, f"seed-{self.contestant.seed}")
 
-    def is_tested(self, questions: pd.DataFrame) -> npt.NDArray[np.bool_]:
-        """See `unseen`."""
-        return unseen(questions, self.share, self.contestant.seed)
-
 
 def evaluate_retrieval(
     settings: RetrievalSettings,
@@ -95,7 +91,9 @@ def evaluate_retrieval(
     if not contestants:
         return Results()
     models = [model for contestant in contestants for model in models_of(contestant, settings)]
-    indexed = _indexed(settings, models)
+    # Indexes are compared on the model of the first seed that was fine-tuned on most.
+    named = [model for model in models if model.contestant.variant == settings.indexed and settings.indexes]
+    indexed = max(named, key=lambda model: (-model.contestant.seed, model.share or 0.0), default=None)
     searches = [_search_words(questions, pool, settings) for pool in pools]
     arguments = []
     for model in models:
@@ -137,7 +135,7 @@ def _measure(
     variant, seed = model.contestant.variant, model.contestant.seed
     tables, indexes, examples = [], list[dict[str, Any]](), dict[str, Any]()
     retriever = Retriever(model.encoders)
-    is_tested = model.is_tested(questions)
+    is_tested = unseen(questions, model.share, seed)
     tested = questions[is_tested]
     queries = retriever.queries(tested["question"].tolist())
     for pool in pools:
@@ -179,9 +177,9 @@ def _weight(
     model: Measured, questions: pd.DataFrame, pool: Pool, retriever: Retriever, vectors: Vectors, words: Rows
 ) -> float:
     """The weight of the encoder's ranking with the best R@10 on the questions held out from its fine-tuning."""
-    if model.share is None:
-        return EVEN
-    is_dev = _split(questions, model.share, model.contestant.seed) == "dev"
+    is_dev = np.zeros(len(questions), np.bool_)
+    if model.share is not None:
+        is_dev = _split(questions, model.share, model.contestant.seed) == "dev"
     if is_dev.sum() < ENOUGH:
         return EVEN
     dev = questions[is_dev]
@@ -206,21 +204,13 @@ def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[M
 
 def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:
     """Whether each question is neither trained on nor held out; frozen encoders are tested on all."""
-    if share is None:
-        return np.ones(len(questions), np.bool_)
-    tested: npt.NDArray[np.bool_] = _split(questions, share, seed) == "test"
-    return tested
+    splits = ["test"] * len(questions) if share is None else _split(questions, share, seed)
+    return np.array(splits) == "test"
 
 
 def _split(questions: pd.DataFrame, share: float, seed: int) -> npt.NDArray[np.object_]:
     """The split of each question: train, dev or test."""
     return split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
-
-
-def _indexed(settings: RetrievalSettings, models: Sequence[Measured]) -> Measured | None:
-    """The model whose vectors are compared: of the first seed, fine-tuned on most."""
-    named = [model for model in models if model.contestant.variant == settings.indexed and settings.indexes]
-    return max(named, key=lambda model: (-model.contestant.seed, model.share or 0.0), default=None)
 
 
 def _run(ranks: pd.DataFrame, variant: str, seed: int, share: float | None, pool: Pool) -> pd.DataFrame:

@@ -36,21 +36,11 @@ def grow(candidates: Path, passages: Path, count: int, seed: int, lang: str, fol
     """Write the candidates, and after them `count` (sentence, passage) pairs of the corpus, to `folder`.
 
     Which pairs, and their order, is a function of the seed and their ids; a larger count adds to those of a smaller
-    one. Pairs that are candidates already are left out. Passages are split into sentences again, as texts have none.
+    one. Pairs that are candidates already are left out. Passages, Parquet files with passage_id, text and
+    sentence_lengths (one number per sentence), are split into sentences again.
 
-    Args:
-        candidates: a Parquet file: candidate_id, sentence, passage and more. They stay the first, in their order.
-        passages: a folder of Parquet files: passage_id, text, sentence_lengths (one number per sentence).
-        count: pairs to add.
-        seed: of the draw.
-        lang: the language that passages are split into sentences by.
-        folder: to be written; an older one is replaced.
-
-    Returns:
-        The Parquet file of all: candidate_id, sentence, passage.
-
-    Raises:
-        ValueError: if the corpus has fewer others, or one of them has the id of another.
+    Returns the Parquet file of all: candidate_id, sentence, passage. Raises ValueError if the corpus has fewer others,
+    or one of them has the id of another.
     """
     known = ParquetRows(candidates)
     with work_folder(folder) as work:

@@ -23,18 +23,11 @@ METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in
 
 
 def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> tuple[list[Rows], Hashes]:
-    """Find every question's answers among the candidates.
+    """The rows of each question's answers among the candidates, and a hash of each candidate's sentence.
 
-    Args:
-        questions: question_id, answers (list of candidate ids).
-        candidates: candidate_id, sentence; read once, a batch at a time. Row numbers go on from batch to batch.
-
-    Returns:
-        The rows of each question's answers, and a hash of each candidate's sentence.
-
-    Raises:
-        ValueError: for no candidates, an answer that occurs twice among them, a question without an answer or with one
-            that is not among the candidates, naming it.
+    `questions` has question_id and answers (list of candidate ids); `candidates`, read once, candidate_id and sentence.
+    Raises ValueError for no candidates, an answer that occurs twice among them, a question without an answer or with
+    one that is not among the candidates, naming it.
     """
     answers = questions["answers"].reset_index(drop=True).explode()
     known = pd.Index(answers.dropna().unique())
@@ -62,19 +55,11 @@ def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> 
 
 
 def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch], ranked: Rows) -> pd.DataFrame:
-    """Return the rank of the first right candidate of every question.
+    """The rank of the first right candidate of every question among `ranked`, [Q, K] rows, best first, −1 for none.
 
-    Args:
-        questions: question_id, answers (list of candidate ids).
-        candidates: candidate_id, sentence; all that were searched, read once, a batch at a time.
-        ranked: [Q, K] rows of the candidates, best first, −1 for none.
-
-    Returns:
-        One row a question: question_id, rank of the gold pair and sentence_rank of the gold sentence in any passage,
-        both from 1, and 0 if it is not among the K.
-
-    Raises:
-        ValueError: as `gold_rows`, and if `ranked` has other questions or too few columns for R@100.
+    Questions and candidates are as in `gold_rows`. Returns one row per question: question_id, rank of the gold pair
+    and sentence_rank of the gold sentence in any passage, both from 1, and 0 if it is not among the K. Raises
+    ValueError as `gold_rows`, and if `ranked` has other questions or too few columns for R@100.
     """
     gold, sentences = gold_rows(questions, candidates)
     depth = min(max(RECALL_AT), len(sentences))

@@ -1,7 +1,7 @@
 """Retrieval question answering, ReQA (Ahmad et al., 2019): find the sentence that answers, within its passage.
 
 Every pair of a passage and one of its sentences is a candidate; a question's right ones are those whose sentence an
-answer starts in (two-tower paper, section 4.1). Readers of the published formats: `squad`, `natural_questions`.
+answer starts in (two-tower paper, section 4.1).
 """
 
 from bisect import bisect_right
@@ -41,10 +41,6 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
     Each sentence of each passage is a candidate, with or without questions about it. Pairs of equal text are one, and
     questions of equal text are one with all their right candidates. An answer belongs to the sentence that it starts
     in. A question without an answer is left out.
-
-    Args:
-        passages: read once.
-        lang: the language that passages are split into sentences by.
 
     Returns:
         questions: question_id, question, answers (its right candidate_ids) and tuples (how many tuples of question,
@@ -90,10 +86,8 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
 def reqa_counts(questions: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, float]:
     """Table 2 of the two-tower paper for a task, in words between white space instead of its tokens.
 
-    Returns:
-        `queries`, `candidates`, `tuples` (of question, sentence and passage; as in the paper a question that the
-        files hold twice counts twice here, and once as a query), `passages`, and the mean lengths
-        `query_words` and, over all candidates, `document_words` (sentence and passage together).
+    A question that the files hold twice counts twice in `tuples` and once in `queries`, as in the paper. The mean
+    length `document_words` is that of sentence and passage together, over all candidates.
     """
     passages = candidates.drop_duplicates("passage_id").set_index("passage_id")["passage"].str.split().str.len()
     documents = candidates["sentence"].str.split().str.len() + candidates["passage_id"].map(passages)
@@ -112,19 +106,10 @@ def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.
 
     The questions are put in one random order; the first `share` of them are trained on but for every tenth, which is
     dev, and the rest is test. So with one seed the train and dev questions of a smaller share are also those of a
-    larger one.
+    larger one. At least one question is train, one dev if two are not test, and one test.
 
-    Args:
-        question_ids: distinct ids, in any order.
-        share: part of the questions that is not test, above 0 and below 1: 0.01, 0.05 and 0.8 in the paper.
-        seed: of the order.
-
-    Returns:
-        "train", "dev" or "test" by question_id, in the order of `question_ids`, under the name "split". At least one
-        question is train, one dev if two are not test, and one test.
-
-    Raises:
-        ValueError: fewer than two questions, an id twice, or a share outside (0, 1).
+    Returns "train", "dev" or "test" by question_id, in the order of `question_ids`. Raises ValueError for fewer than
+    two questions, an id twice, or a share outside (0, 1).
     """
     ids = list(question_ids)
     if not 0 < share < 1:
