@@ -80,17 +80,14 @@ def test_a_kill_costs_one_shard_at_most(tmp_path: Path, breaks_at: int) -> None:
     write(tmp_path / "v", second := Encoder())
     assert first.embedded + second.embedded == list(range(ROWS))  # each row once
     assert contents(tmp_path / "v") == contents(tmp_path / "whole")
-
-
-def test_a_half_written_shard_is_made_again(tmp_path: Path) -> None:
-    write(tmp_path / "whole")
-    kill(tmp_path / "v", 14)
-    shard = tmp_path / "v.unfinished" / "00001.npy"
+    # A half-written shard is made again.
+    kill(tmp_path / "half", 14)
+    shard = tmp_path / "half.unfinished" / "00001.npy"
     shard.write_bytes(shard.read_bytes()[:-1])
     shard.with_suffix(".part").write_bytes(b"left by a kill")
-    write(tmp_path / "v", encoder := Encoder())
+    write(tmp_path / "half", encoder := Encoder())
     assert encoder.embedded == list(range(7, ROWS))
-    assert contents(tmp_path / "v") == contents(tmp_path / "whole")
+    assert contents(tmp_path / "half") == contents(tmp_path / "whole")
 
 
 def test_finished_vectors_are_not_embedded_again(tmp_path: Path) -> None:

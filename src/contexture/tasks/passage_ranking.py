@@ -24,8 +24,8 @@ FROZEN = "frozen"
 COMPARED = METRICS[0]
 
 
-def by_words(candidates: Path, queries: Sequence[str], place: Path, config: Bm25Config, depth: int) -> Rows:
-    """Rank candidates, a Parquet file of COLUMNS, by BM25, whose index is written below `place`.
+def by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
+    """Rank candidates, a Parquet file of COLUMNS, by BM25, whose index is written below `vectors_dir`.
 
     Returns:
         Row numbers (Q, min(depth, candidates)), best first, −1 if no other candidate shares a word with the query.
@@ -33,13 +33,15 @@ def by_words(candidates: Path, queries: Sequence[str], place: Path, config: Bm25
     Raises:
         ValueError: for no candidates, or none with a word.
     """
-    return index_words(ParquetRows(candidates), COLUMNS[1:], place / "words", config).search(queries, depth)[1]
+    return index_words(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
 
 
-def by_vectors(encoders: Sequence[str], candidates: Path, queries: Sequence[str], place: Path, depth: int) -> Rows:
+def by_vectors(
+    encoders: Sequence[str], candidates: Path, queries: Sequence[str], vectors_dir: Path, depth: int
+) -> Rows:
     """Rank candidates, a Parquet file of COLUMNS, by the inner products of vectors, see `Retriever`.
 
-    The candidates' vectors are kept below `place` and reused for the same model and texts.
+    The candidates' vectors are kept below `vectors_dir` and reused for the same model and texts.
 
     Returns:
         Row numbers (Q, min(depth, candidates)), best first; −1 for a query without a known word, whose vector is 0.
@@ -48,7 +50,7 @@ def by_vectors(encoders: Sequence[str], candidates: Path, queries: Sequence[str]
         ValueError: for no candidates, or an encoder that cannot be loaded, naming it.
     """
     retriever = Retriever(encoders, COLUMNS)
-    vectors = retriever.candidates(ParquetRows(candidates), place / folder_name("+".join(encoders)))
+    vectors = retriever.candidates(ParquetRows(candidates), vectors_dir / folder_name("+".join(encoders)))
     query_vectors = retriever.queries(queries)
     rows = search_exact(vectors, query_vectors, depth)[1]
     rows[~query_vectors.any(axis=1)] = NOTHING
@@ -60,7 +62,7 @@ def rank_all(
     each: Each,
     candidates: Path,
     queries: list[str],
-    place: Path,
+    vectors_dir: Path,
     config: Bm25Config,
     depths: tuple[int, int],
     select: Callable[[Rows], Rows],
@@ -71,8 +73,8 @@ def rank_all(
     Each ranking has `depths[0]` rows before `select`, which leaves out what is no candidate of a query; fused ones have
     `depths[1]`. Other arguments: see `by_words` and `by_vectors`.
     """
-    words = select(by_words(candidates, queries, place, config, depths[0]))
-    vectors = measure_encoders(by_vectors, contestants, each, candidates, queries, place, depths[0])
+    words = select(by_words(candidates, queries, vectors_dir, config, depths[0]))
+    vectors = measure_encoders(by_vectors, contestants, each, candidates, queries, vectors_dir, depths[0])
     vectors = {encoders: select(rows) for encoders, rows in vectors.items()}
     rankings = {(BM25, seed): words for seed in seeds_of(contestants)}
     for contestant in contestants:

@@ -158,7 +158,6 @@ def test_settings() -> None:
     with pytest.raises(ValueError, match=r"no variant is called two; there are \['one'\]"):
         settings.check_variants(["one"])
     assert settings.restricted(["two"]).hybrid == ["two"]
-    with pytest.raises(ValidationError):
-        BeirConfig({"Sci Fact": "x"})
-    with pytest.raises(ValidationError):
-        BeirConfig({}, "training")  # type: ignore[arg-type]
+    for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):
+        with pytest.raises(ValidationError):
+            BeirConfig(**bad)  # type: ignore[arg-type]

@@ -101,7 +101,7 @@ def test_vectors_rank_as_a_slow_loop_does(evidence: Evidence, encoder: str, resu
     [
         # "what" and "at" are function words; "night" is nowhere; "burn" is no "burns", so that no page shares a word.
         (OWN[0][0], "en:lamp", []),
-        # Of "wool sheep", the page of wool has both words, that of the ferry one, the others none.
+        # Of "wool sheep", the page of wool has both words, that of the ferry one, all others none.
         (OWN[2][0], "en:wool", ["en:wool", "en:ferry"]),
     ],
 )
@@ -185,11 +185,13 @@ def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
 
 
 @pytest.mark.parametrize(
-    ("others", "count", "best", "basis", "gain"),
+    ("headings_count", "count", "best", "basis", "gain"),
     [(40, 20, "bm25", "questions", 0), (40, 19, "a", "headings", 0.8), (0, 3, "bm25", "questions", 0)],
 )
-def test_twenty_questions_of_ones_own_decide(others: int, count: int, best: str, basis: str, gain: float) -> None:
-    headings = kind(others, bm25=0.1, a=0.9, a_both=0.5)
+def test_twenty_questions_of_ones_own_decide(
+    headings_count: int, count: int, best: str, basis: str, gain: float
+) -> None:
+    headings = kind(headings_count, bm25=0.1, a=0.9, a_both=0.5)
     questions = kind(count, bm25=0.5, a=0.2, a_both=0.4)
     result = advice(means({"headings": headings, "questions": questions}), ["a"])
     assert (result["take"], result["best"], result["basis"], result["encoder"]) == (best, best, [basis], "a")
@@ -207,9 +209,9 @@ def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:
     assert result["take"] == "a" and result["gain"] == pytest.approx([0.1] * 3)
 
 
-@pytest.mark.parametrize(("before", "after", "best"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
-def test_what_learning_lowered_is_not_taken(before: float, after: float, best: str) -> None:
-    values = {"bm25": 0.3, "x": after, "x_both": after - 0.1, "x_none": before, "x_none_both": before - 0.1}
+@pytest.mark.parametrize(("untrained", "trained", "best"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
+def test_what_learning_lowered_is_not_taken(untrained: float, trained: float, best: str) -> None:
+    values = {"bm25": 0.3, "x": trained, "x_both": trained - 0.1, "x_none": untrained, "x_none_both": untrained - 0.1}
     result = advice(means({"headings": kind(20, **values)}), ["x", "x_none"])
     assert result["take"] == result["encoder"] == best
 
@@ -237,9 +239,9 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
 def test_section_of_a_card() -> None:
     record = {"variant": "bm25", "seed": 0, "data": "headings", "metric": "ndcg_at_10", "value": 0.25}
     alone, both = record | {"variant": "a", "value": 0.5}, record | {"variant": "a+bm25", "value": 0.625}
-    others = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
+    unused = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
     asked = [record | {"data": "questions", "value": 0.5}, alone | {"data": "questions", "value": 0.75}]
-    lines = card_section([record, alone, both, *others, *asked], "a").splitlines()
+    lines = card_section([record, alone, both, *unused, *asked], "a").splitlines()
     assert lines[1] == "## What it finds"
     assert lines[-4:] == [
         "| | BM25 | this encoder | both |",

@@ -111,7 +111,7 @@ def test_where_nothing_is_held_out_nothing_is_asked(tmp_path: Path) -> None:
 
 def test_a_users_questions(tmp_path: Path) -> None:
     """By id with and without the language, by title, by passage; whether or not the documents are held out."""
-    asked = [
+    user_rows = [
         ("by id", "en:lamp"),
         ("by name", "wool"),
         ("by title", "Quay"),
@@ -123,7 +123,7 @@ def test_a_users_questions(tmp_path: Path) -> None:
         ("known in part", "lamp"),
         ("unknown", "lost"),
     ]
-    evidence = gathered(tmp_path, asked)
+    evidence = gathered(tmp_path, user_rows)
     assert of_kind(evidence, "questions") == [
         Question("questions", text, frozenset(answers), by_document)
         for text, answers, by_document in (
@@ -141,8 +141,8 @@ def test_a_users_questions(tmp_path: Path) -> None:
 def test_names_of_tickets_and_of_several_documents(tmp_path: Path) -> None:
     """A document's name may look like a passage's; a title names all documents that have it."""
     rows = [(f"en:{name}#0", "Notes", "", "Some text.", 0, False) for name in ("ticket#12", "b")]
-    asked = [("paper?", "ticket#12"), ("which?", "en:ticket#12#0"), ("where?", "Notes")]
-    assert [question[2:4] for question in gathered(tmp_path, asked, rows).questions] == [
+    user_rows = [("paper?", "ticket#12"), ("which?", "en:ticket#12#0"), ("where?", "Notes")]
+    assert [question[2:4] for question in gathered(tmp_path, user_rows, rows).questions] == [
         ({"en:ticket#12"}, True),
         ({"en:ticket#12#0"}, False),
         ({"en:ticket#12", "en:b"}, True),

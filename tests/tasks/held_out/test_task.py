@@ -30,10 +30,11 @@ def evaluate(folder: Path, data: Path) -> Results:
     return TASK.evaluate(HeldOutSettings(), encoders, data, folder / "vectors", **tables)
 
 
-def test_questions_are_read_once(tmp_path: Path) -> None:
+def test_questions_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     file = tmp_path / "own.tsv"
     file.write_text("who?\tlamp\nwho?\tferry\nwhere?\tquay\n")
-    data = read(tmp_path, str(file))
+    data = read(tmp_path, "~/own.tsv")
     rows = [["who?", "lamp"], ["who?", "ferry"], ["where?", "quay"]]
     assert pd.read_parquet(data / QUESTIONS).to_numpy().tolist() == rows
     report = json.loads((data / TASK_FILE).read_text())
@@ -42,12 +43,6 @@ def test_questions_are_read_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"own\.tsv, line 1"):
         read(tmp_path, str(file))
     assert len(pd.read_parquet(data / QUESTIONS)) == 3
-
-
-def test_questions_in_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "own.tsv").write_text("who?\tlamp\n")
-    assert len(pd.read_parquet(read(tmp_path, "~/own.tsv") / QUESTIONS)) == 1
 
 
 def test_without_questions_of_ones_own_there_are_those_of_the_documents(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def gathered(
 ) -> Evidence:
     """The evidence of a text."""
     tables = passages(folder / "passages", rows, parts), paragraphs(folder / "paragraphs", linked)
-    asked = pd.DataFrame(list(users), columns=questions.COLUMNS)
-    return gather(*tables, asked, HeldOutSettings(**settings), folder / "evidence")
+    user_rows = pd.DataFrame(list(users), columns=questions.COLUMNS)
+    return gather(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")
 
 
 def of_kind(evidence: Evidence, kind: str) -> list[Question]:

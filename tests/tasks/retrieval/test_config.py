@@ -15,8 +15,8 @@ NEEDED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def settings(**others: Any) -> RetrievalSettings:
-    return TypeAdapter(RetrievalSettings).validate_python(NEEDED | others)
+def settings(**changes: Any) -> RetrievalSettings:
+    return TypeAdapter(RetrievalSettings).validate_python(NEEDED | changes)
 
 
 def test_defaults_and_names() -> None:

@@ -78,12 +78,12 @@ def test_fine_tuning_starts_from_a_masked_language_model(words: Path, tmp_path: 
     """Its Transformer and its projection are carried on, its language-model head is not."""
     start = toys.new_encoder(tmp_path / "start", words, head=True)
     still = toys.settings(steps=5, optimizer={"learning_rate": 1e-12})
-    before, after = (load_encoder(folder).document for folder in (start, tune(start, tmp_path / "tuned", still)))
-    assert isinstance(before, Transformer) and isinstance(after, Transformer)
-    torch.testing.assert_close(dict(after.base.state_dict()), dict(before.base.state_dict()), rtol=0, atol=1e-6)
-    assert before.has_head and not after.has_head
-    assert before.projection is not None and after.projection is not None
-    torch.testing.assert_close(after.projection.weight, before.projection.weight, rtol=0, atol=1e-6)
+    old, new = (load_encoder(folder).document for folder in (start, tune(start, tmp_path / "tuned", still)))
+    assert isinstance(old, Transformer) and isinstance(new, Transformer)
+    torch.testing.assert_close(dict(new.base.state_dict()), dict(old.base.state_dict()), rtol=0, atol=1e-6)
+    assert old.has_head and not new.has_head
+    assert old.projection is not None and new.projection is not None
+    torch.testing.assert_close(new.projection.weight, old.projection.weight, rtol=0, atol=1e-6)
 
 
 def test_other_right_answers_and_their_passages_are_no_negatives(words: Path, tmp_path: Path) -> None:

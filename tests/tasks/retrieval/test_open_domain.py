@@ -79,10 +79,10 @@ def test_pairs_that_are_there_already_are_not_added(tmp_path: Path) -> None:
     assert not added.duplicated(["sentence", "passage"]).any()
     expected = pairs[3:].drop_duplicates(["sentence", "passage"])
     assert set(added["sentence"] + added["passage"]) == set(expected["sentence"] + expected["passage"])
-    before = (tmp_path / "grown" / "candidates.parquet").read_bytes()
+    content = (tmp_path / "grown" / "candidates.parquet").read_bytes()
     with pytest.raises(ValueError, match="cannot add 14 pairs to the candidates: the corpus holds 13 others"):
         grown(tmp_path, 14, candidates=known)
-    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == before  # what was there stays
+    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == content  # what was there stays
 
 
 def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
@@ -108,13 +108,13 @@ def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_p
 def test_it_does_not_matter_how_much_is_in_memory(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few are read and brought into order at a time, and kept while some are drawn."""
     folder = passages(tmp_path / "passages", copies=40)
-    every = draw_pairs(folder, 400, seed)
-    assert len(every) == 360
+    all_pairs = draw_pairs(folder, 400, seed)
+    assert len(all_pairs) == 360
     expected = grown(tmp_path, 30, seed)
     monkeypatch.setattr(parquet_rows, "ROWS_AT_ONCE", 2)
     monkeypatch.setattr(open_domain, "PAIRS_AT_ONCE", 7)
     few = draw_pairs(folder, 50, seed)
-    assert len(few) == 50 and sorted(few["draw"]) == sorted(every["draw"])[:50]
+    assert len(few) == 50 and sorted(few["draw"]) == sorted(all_pairs["draw"])[:50]
     pd.testing.assert_frame_equal(grown(tmp_path, 30, seed), expected)
 
 

@@ -126,23 +126,14 @@ def test_an_index_without_words_is_searched_by_its_vectors(index: Path) -> None:
 
 
 def test_a_corpus_without_passages_is_refused_and_the_old_index_stays(index: Path, tmp_path: Path) -> None:
-    before = contents(index)
+    content = contents(index)
     (tmp_path / "none").mkdir()
     for _ in range(2):  # without a file, and with an empty one
         with pytest.raises(ValueError, match="none holds no passage: there is nothing to search"):
             build_passage_index(tmp_path / "none", index / "encoder", index)
         pq.write_table(pq.read_table(index / "passages.parquet").slice(0, 0), tmp_path / "none" / "part-0.parquet")
-    assert contents(index) == before
+    assert contents(index) == content
     assert not list(tmp_path.glob(f"*{UNFINISHED}"))
-
-
-def test_vectors_of_another_encoder_are_refused(index: Path) -> None:
-    shutil.rmtree(index / "encoder")
-    toy_encoder(index / "encoder", scale=3.0)
-    before = contents(index)
-    with pytest.raises(ValueError, match="was made for another encoder"):
-        PassageSearch(index)
-    assert contents(index) == before
 
 
 @pytest.mark.parametrize(
@@ -159,10 +150,10 @@ def test_vectors_of_another_encoder_are_refused(index: Path) -> None:
 def test_damaged_and_missing_parts_are_named(part: str, message: str, index: Path) -> None:
     file = index / part
     file.write_bytes(file.read_bytes()[:50])
-    before = contents(index)
+    content = contents(index)
     with pytest.raises(ValueError, match=message):
         PassageSearch(index)
-    assert contents(index) == before
+    assert contents(index) == content
     if file.parent == index:
         file.unlink()
     else:
@@ -171,19 +162,25 @@ def test_damaged_and_missing_parts_are_named(part: str, message: str, index: Pat
         PassageSearch(index, by="both")
 
 
-def test_passages_and_vectors_must_be_as_many(index: Path) -> None:
+def test_parts_must_belong_together(index: Path) -> None:
     table = pq.read_table(index / "passages.parquet")
     pq.write_table(table.slice(1), index / "passages.parquet")
     with pytest.raises(ValueError, match="3 passages, 4 vectors: build the index again"):
         PassageSearch(index)
+    shutil.rmtree(index / "encoder")
+    toy_encoder(index / "encoder", scale=3.0)
+    content = contents(index)
+    with pytest.raises(ValueError, match="was made for another encoder"):
+        PassageSearch(index)
+    assert contents(index) == content
 
 
 def test_building_it_again_is_the_same_and_replaces_the_old_one(index: Path, tmp_path: Path) -> None:
     encoder = Path(shutil.copytree(index / "encoder", tmp_path / "encoder"))
-    before = contents(index)
+    content = contents(index)
     (index / "left").write_text("by something else")
     build_passage_index(toy_passages(tmp_path / "passages"), encoder, index)
-    assert contents(index) == before
+    assert contents(index) == content
     assert pq.read_table(index / "passages.parquet")["title"].to_pylist() == ["Whales", "Gulls", "Ferries", "Lamps"]
 
 
@@ -202,7 +199,7 @@ def test_it_does_not_matter_how_many_passages_are_in_memory(
 def test_a_killed_build_leaves_the_old_index_and_is_resumed(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = contents(index)
+    content = contents(index)
     passages = toy_passages(tmp_path / "passages")
     encoder = toy_encoder(tmp_path / "encoder", scale=3.0)
 
@@ -213,7 +210,7 @@ def test_a_killed_build_leaves_the_old_index_and_is_resumed(
         patch.setattr(Encoder, "embed", die)
         with pytest.raises(KeyboardInterrupt):
             build_passage_index(passages, encoder, index)
-    assert contents(index) == before
+    assert contents(index) == content
     build_passage_index(passages, encoder, index)
     assert PassageSearch(index)("cold strait")[0].title == "Ferries"
     assert not list(tmp_path.glob(f"*{UNFINISHED}"))

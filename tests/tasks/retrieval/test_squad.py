@@ -26,12 +26,10 @@ def write(path: Path, content: object) -> Path:
     return path
 
 
-def test_the_published_layout(tmp_path: Path):
+def test_both_layouts(tmp_path: Path):
+    """In the list layout the first occurrence of an answer counts."""
     path = write(tmp_path / "dev.json", squad(("Fen", 13), ("Fen", 8)))
     assert list(read_squad(path)) == [Passage("Old Days", CONTEXT, (Question("Who met Ash?", (13, 8)),))]
-
-
-def test_the_list_layout_takes_the_first_occurrence(tmp_path: Path):
     rows = [
         {"context": CONTEXT, "question": "Who met Ash?", "answer": "Fen"},
         {"context": "Elsewhere.", "question": "Where?", "answer": "Else"},
@@ -116,7 +114,7 @@ def test_real_files(shared_data: Path, name: str):
     passages = list(read_squad(folder))
     questions, candidates = reqa_tables(passages)
     counts = reqa_counts(questions, candidates)
-    asked = sum(len(passage.questions) for passage in passages)
-    assert {"asked": asked, **{key: counts[key] for key in REAL[name] if key != "asked"}} == REAL[name]
+    count = sum(len(passage.questions) for passage in passages)
+    assert {"asked": count, **{key: counts[key] for key in REAL[name] if key != "asked"}} == REAL[name]
     assert 10 < counts["query_words"] < 11 and 160 < counts["document_words"] < 170
     assert candidates["candidate_id"].is_unique and questions["question_id"].is_unique

@@ -70,8 +70,12 @@ def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path
 
 
 def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
-    every = [(seed, protocol) for seed in (0, 1) for protocol in ("50%", "80%", "frozen")]
-    runs = [*[("bm25", *run) for run in every], ("both", 0, "frozen"), *[("tuned", *run) for run in every]]
+    combinations = [(seed, protocol) for seed in (0, 1) for protocol in ("50%", "80%", "frozen")]
+    runs = [
+        *[("bm25", *run) for run in combinations],
+        ("both", 0, "frozen"),
+        *[("tuned", *run) for run in combinations],
+    ]
     ranks = results.tables["ranks"].set_index(["variant", "seed", "protocol"]).sort_index()
     constant = {"task": "retrieval", "data": "toys", "split": "test"}
     assert results.records == [

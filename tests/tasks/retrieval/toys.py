@@ -45,16 +45,16 @@ def new_encoder(
 
 
 def new_bag(folder: Path) -> str:
-    """A bag of words without training, with a vocabulary beside it."""
+    """A bag of words without training, with its vocabulary."""
     return str(new_encoder(folder, vocabulary(folder.with_name("words")), BAG))
 
 
-def settings(**others: Any) -> RetrievalSettings:
+def settings(**changes: Any) -> RetrievalSettings:
     defaults = {
         "shares": [50], "batch_size": 16, "steps": 60, "evaluate_every": 5, "patience": 4, "tokens_at_once": 60,
         "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
-    return TypeAdapter(RetrievalSettings).validate_python(defaults | others)
+    return TypeAdapter(RetrievalSettings).validate_python(defaults | changes)
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame]:

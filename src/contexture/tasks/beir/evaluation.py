@@ -23,11 +23,11 @@ DEPTH = max(RECALL_AT)
 
 @dataclass(frozen=True)
 class BeirSet:
-    """A set that `files.write_set` wrote to `folder`; `place` keeps vectors of its documents."""
+    """A set that `files.write_set` wrote to `folder`; `vectors_dir` keeps vectors of its documents."""
 
     name: str
     folder: Path
-    place: Path
+    vectors_dir: Path
     split: str
 
 
@@ -46,14 +46,14 @@ def evaluate_beir(
     return Results(records, facts, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
-def without_own(rows: Rows, own: Rows) -> Rows:
-    """The first DEPTH of rows (Q, DEPTH + 1) without `own`, (Q,), the document with the query's id; −1 for none.
+def without_own(rows: Rows, own_rows: Rows) -> Rows:
+    """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
 
     BEIR leaves it out, too.
     """
-    others = np.where(rows == own[:, None], NOTHING, rows)
-    order = np.argsort(others == NOTHING, axis=1, kind="stable")
-    return np.take_along_axis(others, order, axis=1)[:, :DEPTH]
+    other_rows = np.where(rows == own_rows[:, None], NOTHING, rows)
+    order = np.argsort(other_rows == NOTHING, axis=1, kind="stable")
+    return np.take_along_axis(other_rows, order, axis=1)[:, :DEPTH]
 
 
 def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], beir_set: BeirSet, each: Each) -> pd.DataFrame:
@@ -62,16 +62,16 @@ def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], beir_se
     file = beir_set.folder / DOCUMENTS
     names = {*queries["id"], *queries["documents"].explode()}
     row_of = {name: row for row, (name,) in enumerate(ParquetRows(file).tuples(["id"])) if name in names}
-    own = np.array([row_of.get(name, NOTHING) for name in queries["id"]], np.int64)
+    own_rows = np.array([row_of.get(name, NOTHING) for name in queries["id"]], np.int64)
     rankings = rank_all(
         contestants,
         each,
         file,
         queries["text"].tolist(),
-        beir_set.place,
+        beir_set.vectors_dir,
         settings.bm25,
         (DEPTH + 1, DEPTH),
-        lambda rows: without_own(rows, own),
+        lambda rows: without_own(rows, own_rows),
         settings.hybrid,
     )
     relevant = [

@@ -25,7 +25,7 @@ LEAST, ENOUGH = 10, 20
 
 
 def evaluate_held_out(
-    contestants: Sequence[Contestant], evidence: Evidence, place: Path, each: Each = one_by_one
+    contestants: Sequence[Contestant], evidence: Evidence, vectors_dir: Path, each: Each = one_by_one
 ) -> Results:
     """Records of every search and kind of question; and facts: counts, intervals, and the recommended search.
 
@@ -52,7 +52,7 @@ def evaluate_held_out(
         each,
         evidence.candidates,
         [question.text for question in questions],
-        place,
+        vectors_dir,
         evidence.words,
         (ranking.depth, _DEPTH),
         ranking.select,
@@ -131,9 +131,9 @@ def advice(means: pd.DataFrame, variants: Sequence[str]) -> dict[str, Any]:
     decide; `means` by search; `gain`, the mean difference of `best` to BM25 and its interval; `learned`, by encoder,
     the difference to itself untrained.
     """
-    is_own = means["kind"] == "questions"
-    own, others = means[is_own], means[~is_own]
-    basis = own if own["query_id"].nunique() >= ENOUGH or others.empty else others
+    is_users = means["kind"] == "questions"
+    users, made = means[is_users], means[~is_users]
+    basis = users if users["query_id"].nunique() >= ENOUGH or made.empty else made
     values = basis.pivot_table(index=["kind", "query_id"], columns="variant", values=COMPARED)
     counts = values.groupby("kind").transform("size")
     weights = (len(values) / (counts * values.index.get_level_values("kind").nunique())).to_numpy()

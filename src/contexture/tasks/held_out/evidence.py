@@ -70,16 +70,18 @@ class Evidence:
     words: Bm25Config
 
 
-def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: HeldOutSettings, folder: Path) -> Evidence:
+def gather(
+    passages: Path, paragraphs: Path, user_rows: pd.DataFrame, settings: HeldOutSettings, folder: Path
+) -> Evidence:
     """Write the candidates to `folder` and draw questions of each kind, by hashes of their sources.
 
-    `passages` and `paragraphs` are the folders of these tables, `asked` has a user's questions, see
+    `passages` and `paragraphs` are the folders of these tables, `user_rows` has a user's questions, see
     `questions.COLUMNS`. Only passages of held-out documents are in memory.
     """
     count = settings.questions
     held: list[dict[str, Any]] = []
     documents: set[str] = set()
-    named: dict[str, set[_Item]] = {answer: set() for answer in asked["answer"]}
+    named: dict[str, set[_Item]] = {answer: set() for answer in user_rows["answer"]}
     rows = 0
     with work_folder(folder) as work, pq.ParquetWriter(work / CANDIDATES, CANDIDATE) as writer:
         for batch in read_batches(passages, PASSAGE):
@@ -97,7 +99,7 @@ def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: Held
         sentences, rests = _sentences(held, count, rows)
         if rests:
             writer.write_table(pa.Table.from_pylist(rests, CANDIDATE), row_group_size=ROWS_A_GROUP)
-    questions += [*sentences, *_users_questions(asked, named)]
+    questions += [*sentences, *_users_questions(user_rows, named)]
     num_held = len({row["doc_id"] for row in held})
     unknown = frozenset(name for name, items in named.items() if not items)
     words = settings.search_words(passages)
@@ -181,9 +183,9 @@ def _spans(text: str, sentences: list[str]) -> Iterator[tuple[int, int, str]]:
             yield start, end, sentence
 
 
-def _users_questions(asked: pd.DataFrame, named: Mapping[str, set[_Item]]) -> Iterator[Question]:
+def _users_questions(user_rows: pd.DataFrame, named: Mapping[str, set[_Item]]) -> Iterator[Question]:
     """Questions with a known answer. If any answer is a document, pages are ranked, otherwise passages."""
-    for text, answers in asked.groupby("question", sort=False)["answer"]:
+    for text, answers in user_rows.groupby("question", sort=False)["answer"]:
         items = {item for answer in answers for item in named[answer]}
         if items:
             by_document = not all(passage for _, passage in items)

@@ -49,9 +49,9 @@ class HeldOutTask(FrozenTask):
 
         if passages is None or paragraphs is None:
             raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
-        asked = pd.read_parquet(data / QUESTIONS)
-        evidence = gather(passages, paragraphs, asked, settings, place / "evidence")
-        if len(asked) and not any(question.kind == "questions" for question in evidence.questions):
+        user_rows = pd.read_parquet(data / QUESTIONS)
+        evidence = gather(passages, paragraphs, user_rows, settings, place / "evidence")
+        if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
         return evaluate_held_out(contestants, evidence, place, each)
 

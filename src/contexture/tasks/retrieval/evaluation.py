@@ -204,8 +204,9 @@ def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[M
 
 def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:
     """Whether each question is neither trained on nor held out; frozen encoders are tested on all."""
-    splits = ["test"] * len(questions) if share is None else _split(questions, share, seed)
-    return np.array(splits) == "test"
+    if share is None:
+        return np.ones(len(questions), np.bool_)
+    return np.asarray(_split(questions, share, seed) == "test", np.bool_)
 
 
 def _split(questions: pd.DataFrame, share: float, seed: int) -> npt.NDArray[np.object_]:
