@@ -47,31 +47,27 @@ def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str,
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("name", "text", "message"),
     [
-        ("a\tb\n\nc d\n", "line 3: 1 columns"),
-        ("a\tb\tc\n", "line 1: 3 columns"),
-        ("a\tb\n\tb\n", "line 2: 2 columns, or an empty one"),
-        ("a\t \n", "line 1: 2 columns, or an empty one"),
+        ("own.tsv", "a\tb\n\nc d\n", ", line 3: 1 columns"),
+        ("own.tsv", "a\tb\tc\n", ", line 1: 3 columns"),
+        ("own.tsv", "a\tb\n\tb\n", ", line 2: 2 columns, or an empty one"),
+        ("own.tsv", "a\t \n", ", line 1: 2 columns, or an empty one"),
+        ("none.tsv", "", ": holds no question"),
+        ("lines.tsv", "\n\t\n", ": holds no question"),
+        ("header.csv", "question,answer\n", ": holds no question"),
+        ("own.xlsx", "a\tb", r": a file of questions is \.tsv or \.csv"),
+        ("wide.tsv", "a\tb", ": is no text of two columns in UTF-8"),
     ],
 )
-def test_a_line_of_other_columns_is_named(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=rf"own\.tsv, {message}.*A line is a question, a tab"):
-        read_questions(written(tmp_path, "own.tsv", text))
-
-
-def test_files_that_hold_no_questions(tmp_path: Path) -> None:
-    for name, text, message in (
-        ("none.tsv", "", "holds no question"),
-        ("lines.tsv", "\n\t\n", "holds no question"),
-        ("header.csv", "question,answer\n", "holds no question"),
-        ("own.xlsx", "a\tb", r"a file of questions is \.tsv or \.csv"),
-        ("wide.tsv", "a\tb", "is no text of two columns in UTF-8"),
-    ):
-        with pytest.raises(ValueError, match=rf"{name}: {message}"):
-            read_questions(written(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8"))
-    with pytest.raises(ValueError, match=r"gone\.tsv: cannot be read"):
-        read_questions(tmp_path / "gone.tsv")
+def test_wrong_files_are_named_with_the_line_and_the_format(name: str, text: str, message: str, tmp_path: Path) -> None:
+    file = written(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8")
+    with pytest.raises(ValueError, match=rf"{name}{message}.*A line is a question, a tab"):
+        read_questions(file)
+    file.unlink()
+    if file.suffix != ".xlsx":
+        with pytest.raises(ValueError, match=rf"{name}: cannot be read"):
+            read_questions(file)
 
 
 def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
