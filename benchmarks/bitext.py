@@ -36,7 +36,7 @@ from contexture.corpus.bitext.files import read_pairs
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.objectives.bitext import additive_margin
-from contexture.retrieval.cosine_search import nearest
+from contexture.retrieval.search_index import nearest
 from contexture.streams.base import Steps
 from contexture.streams.bitext.batches import SIDES, Bitext
 from contexture.streams.bitext.config import BitextStreamConfig

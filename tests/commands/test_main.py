@@ -18,7 +18,7 @@ from contexture.encoders import lines as encoded_lines
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.files import save_encoder
 from contexture.encoders.models import WordAverage, load_model
-from contexture.retrieval.passage_index import build_passage_index
+from contexture.retrieval.passage_search import build_passage_index
 from tests.encoders.test_models import tiny_bert
 from tests.encoders.toys import build, subwords
 from tests.tasks.retrieval.test_passage_search import PASSAGES, toy_index, toy_passages

@@ -1,9 +1,11 @@
+"""The best of many scores, and two rankings fused, by hand and against slow loops."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contexture.retrieval.top import NOTHING, best
+from contexture.retrieval.top import DAMPING, NOTHING, best, fuse
 
 INF = float("inf")
 floats = st.floats(width=32, allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, -1.0, INF, -INF])
@@ -18,16 +20,13 @@ def test_order_is_that_of_a_stable_sort(values: list[float], k: int) -> None:
     assert scores[0].tolist() == [values[row] for row in order]
 
 
-def test_rows_may_stand_in_any_order_and_be_missing() -> None:
+def test_rows_may_have_any_order_and_be_missing() -> None:
     scores = np.array([[1, 2, -INF, 2, 2]], np.float32)
-    found = best(scores, np.array([[5, 2**32 - 2, NOTHING, 7, 6]]), 5)
-    assert found[0].tolist() == [[2, 2, 2, 1, -INF]]
-    assert found[1].tolist() == [[6, 7, 2**32 - 2, 5, NOTHING]]
-
-
-def test_no_scores_give_nothing() -> None:
-    scores, rows = best(np.empty((3, 0), np.float32), np.empty((3, 0), np.int64), 4)
-    assert scores.shape == rows.shape == (3, 0)
+    results = best(scores, np.array([[5, 2**32 - 2, NOTHING, 7, 6]]), 5)
+    assert results[0].tolist() == [[2, 2, 2, 1, -INF]]
+    assert results[1].tolist() == [[6, 7, 2**32 - 2, 5, NOTHING]]
+    nothing = best(np.empty((3, 0), np.float32), np.empty((3, 0), np.int64), 4)
+    assert nothing[0].shape == nothing[1].shape == (3, 0)
 
 
 @pytest.mark.parametrize("k", [1, 99, 1000])
@@ -35,3 +34,28 @@ def test_many_lines(k: int) -> None:
     scores = np.random.default_rng(0).integers(-50, 50, (20, 1000)).astype(np.float32)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     assert (best(scores, np.arange(1000), k)[1] == order).all()
+
+
+def test_fusion_by_hand() -> None:
+    first, second = np.array([[5, 3, -1]]), np.array([[3, 7]])
+    # 3 is second and first, 5 and 7 are first and second of one ranking each.
+    scores, rows = fuse(first, second, 0.5, 4)
+    assert rows.tolist() == [[3, 5, 7, -1]]
+    assert scores[0].tolist() == pytest.approx([0.5 / 62 + 0.5 / 61, 0.5 / 61, 0.5 / 62, -np.inf])
+    assert fuse(first, second, 1.0, 2)[1].tolist() == [[5, 3]]
+    assert fuse(first, second, 0.0, 2)[1].tolist() == [[3, 7]]
+    with pytest.raises(ValueError, match="cannot be fused"):
+        fuse(np.zeros((2, 1), np.int64), np.zeros((3, 1), np.int64), 0.5, 1)
+
+
+def test_fusion_against_a_loop() -> None:
+    draw = np.random.default_rng(0)
+    first, second = (np.array([draw.permutation(30)[:12] for _ in range(20)]) for _ in range(2))
+    results = fuse(first, second, 0.3, 10)[1]
+    for query in range(20):
+        scores: dict[int, float] = {}
+        for weight, rows in ((0.3, first[query]), (0.7, second[query])):
+            for rank, row in enumerate(rows, start=1):
+                scores[int(row)] = scores.get(int(row), 0.0) + weight / (DAMPING + rank)
+        expected = sorted(scores, key=lambda row: (-scores[row], row))[:10]
+        assert results[query].tolist() == expected

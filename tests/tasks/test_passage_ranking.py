@@ -8,7 +8,6 @@ import pytest
 
 from contexture.encoders.models import load_model
 from contexture.retrieval.config import Bm25Config
-from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.tasks.passage_ranking import COLUMNS, by_vectors, by_words
 from tests.tasks.retrieval.test_passage_search import PASSAGES, contents, toy_encoder
 
@@ -16,13 +15,13 @@ QUERIES = ["piers of gulls", "islands, Ferries", "the of"]
 
 
 @pytest.fixture
-def candidates(tmp_path: Path) -> ParquetRows:
+def candidates(tmp_path: Path) -> Path:
     rows = [(f"d{number}", title, text) for number, (title, text) in enumerate(PASSAGES.items())]
     pd.DataFrame(rows, columns=COLUMNS).to_parquet(tmp_path / "candidates.parquet", row_group_size=3)
-    return ParquetRows(tmp_path / "candidates.parquet")
+    return tmp_path / "candidates.parquet"
 
 
-def test_by_words(candidates: ParquetRows, tmp_path: Path) -> None:
+def test_by_words(candidates: Path, tmp_path: Path) -> None:
     """Gulls alone has the words; Ferries has its own in the title and in the text, Whales one of them."""
     found = by_words(candidates, QUERIES, tmp_path / "place", Bm25Config(), 3)
     assert found.tolist() == [[2, -1, -1], [1, 0, -1], [-1, -1, -1]]
@@ -31,7 +30,7 @@ def test_by_words(candidates: ParquetRows, tmp_path: Path) -> None:
     assert by_words(candidates, QUERIES, tmp_path / "place", Bm25Config(stop_words=None), 1)[2].tolist() == [0]
 
 
-def test_by_vectors(candidates: ParquetRows, tmp_path: Path) -> None:
+def test_by_vectors(candidates: Path, tmp_path: Path) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     found = by_vectors([str(encoder)], candidates, QUERIES[:2], tmp_path / "place", 9)
     model = load_model(str(encoder))
@@ -40,13 +39,13 @@ def test_by_vectors(candidates: ParquetRows, tmp_path: Path) -> None:
     assert sorted(found[0]) == [0, 1, 2, 3] and found[:, 0].tolist() == [2, 1]
 
 
-def test_a_query_without_a_known_word_finds_nothing(candidates: ParquetRows, tmp_path: Path) -> None:
+def test_a_query_without_a_known_word_finds_nothing(candidates: Path, tmp_path: Path) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     found = by_vectors([str(encoder)], candidates, ["", "gulls"], tmp_path / "place", 2)
     assert found[0].tolist() == [-1, -1] and found[1, 0] == 2
 
 
-def test_each_models_vectors_are_kept(candidates: ParquetRows, tmp_path: Path) -> None:
+def test_each_models_vectors_are_kept(candidates: Path, tmp_path: Path) -> None:
     place, one, other = tmp_path / "place", *(str(toy_encoder(tmp_path / name)) for name in ("one", "other"))
     given = [[one], [other], [one, other]]
     first = [by_vectors(encoders, candidates, QUERIES, place, 4).tolist() for encoders in given]

@@ -1,7 +1,7 @@
 """Candidates as words and as vectors on disk, and how a model embeds them and the questions."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +14,23 @@ from contexture.folders import work_folder
 from contexture.retrieval.bm25 import Bm25, write_bm25
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.vectors import Array, Vectors, check_identity, unit, write_vectors
+from contexture.retrieval.vectors import Array, Vectors, unit, write_vectors
 
 #: The parts of a candidate.
 PARTS = ["sentence", "passage"]
-#: What is read of candidates, in this order.
+#: The columns of candidates that are read, in this order.
 COLUMNS = ["candidate_id", *PARTS]
 
 
 class Retriever:
-    """What embeds queries and candidates so that their inner products rank them.
+    """Embeds queries and candidates so that their inner products rank them.
 
-    One encoder of this project is taken as it was trained, by the inner product; the vectors of several side by side,
-    and those of published models, are brought to length 1.
+    The vectors of one encoder of this project stay as they are; those of several, concatenated, and those of published
+    models are scaled to length 1.
     """
 
     def __init__(self, encoders: Sequence[str], columns: Sequence[str] = COLUMNS) -> None:
-        """Load the encoders: folders or names; ValueError, naming it, where one cannot be loaded.
-
-        `columns`: of candidates, first the id, then the parts of the text.
-        """
+        """Load the encoders, folders or names; ValueError, naming it, if one cannot be loaded."""
         self.columns = list(columns)
         self.model = load_models(encoders)
         self.unit = len(encoders) > 1 or not is_encoder(Path(encoders[0]))
@@ -43,7 +40,7 @@ class Retriever:
         return self._embed(queries, "query")
 
     def candidates(self, candidates: ParquetRows, folder: Path) -> Vectors:
-        """Vectors of all candidates, kept in `folder`; those there of the same model and texts are not made again.
+        """Vectors of all candidates, kept in `folder` and reused for the same model and texts.
 
         The texts of one shard of vectors are in memory at a time.
         """
@@ -54,9 +51,7 @@ class Retriever:
         identity = {"model": self.model.identity, "unit": self.unit, "texts": texts_checksum(candidates, self.columns)}
         dimension = embed(range(1)).shape[1] if len(candidates) else 0
         folder.parent.mkdir(parents=True, exist_ok=True)
-        stored = write_vectors(folder, len(candidates), dimension, embed, identity)
-        check_identity(stored, identity)
-        return stored
+        return write_vectors(folder, len(candidates), dimension, embed, identity)
 
     def _embed(self, texts: Sequence[Any], role: Role) -> Array:
         vectors = self.model.embed(texts, role)
@@ -77,10 +72,15 @@ def index_words(candidates: ParquetRows, parts: Sequence[str], folder: Path, con
 
 def texts_checksum(candidates: ParquetRows, columns: Sequence[str] = COLUMNS) -> str:
     """SHA-256 of the candidates' ids and texts, in their order."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for row in candidates.tuples(list(columns)):
-        for text in row:
-            content = text.encode()
-            found.update(len(content).to_bytes(8))  # so that parts do not run together
-            found.update(content)
-    return found.hexdigest()
+        update_digest(digest, row)
+    return digest.hexdigest()
+
+
+def update_digest(digest: Any, texts: Iterable[str]) -> None:
+    """Add texts to a hash of `hashlib`, each with its length, so that they do not run together."""
+    for text in texts:
+        content = text.encode()
+        digest.update(len(content).to_bytes(8))
+        digest.update(content)

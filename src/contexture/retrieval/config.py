@@ -9,38 +9,15 @@ from contexture.strict import STRICT, Positive
 
 #: Languages whose function words bm25s knows.
 StopWords = Literal[
-    "chinese",
-    "danish",
-    "dutch",
-    "english",
-    "french",
-    "german",
-    "italian",
-    "korean",
-    "norwegian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "swedish",
-    "turkish",
-]
+    "chinese", "danish", "dutch", "english", "french", "german", "italian",
+    "korean", "norwegian", "portuguese", "russian", "spanish", "swedish", "turkish",
+]  # fmt: skip
 #: The same by their codes of ISO 639-1.
 STOP_WORDS: dict[str, StopWords] = {
-    "da": "danish",
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fr": "french",
-    "it": "italian",
-    "ko": "korean",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
+    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fr": "french", "it": "italian", "ko": "korean",
+    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ru": "russian", "sv": "swedish", "tr": "turkish",
     "zh": "chinese",
-}
+}  # fmt: skip
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -61,11 +38,7 @@ class IndexConfig:
 
     # flat: exact. ivf: only the lists of vectors near the query. hnsw: along a graph of near vectors.
     kind: Literal["flat", "ivf", "hnsw"] = "flat"
-    # ivf: number of lists; null: four times the root of the number of vectors.
-    lists: Positive | None = None
     # ivf: lists that are searched for a query.
     probes: Positive = 32
-    # hnsw: neighbours of a vector in the graph.
-    neighbours: Annotated[int, Field(gt=1)] = 32
     # hnsw: breadth of the search for a query.
     breadth: Positive = 256

@@ -1,4 +1,4 @@
-"""The rows of a Parquet file, of which no more are in memory than are asked for."""
+"""Rows of Parquet files, with no more of them in memory than are needed."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-#: Rows that are written, and hence read, together where some of them are asked for.
+#: Rows that are written, and hence read, together for reading single rows.
 ROWS_A_GROUP = 1000
-#: Rows that are read at a time where all of them are.
+#: Rows that are read at a time when all are read.
 ROWS_AT_ONCE = 16_000
 
 
@@ -21,12 +21,12 @@ def read_batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 class ParquetRows:
-    """A Parquet file, opened; OSError or ArrowInvalid where it is missing or damaged."""
+    """A Parquet file, opened; OSError or ArrowInvalid if it is missing or damaged."""
 
     def __init__(self, path: Path) -> None:
         self._file = pq.ParquetFile(path)
-        known = self._file.metadata
-        self._starts = np.cumsum([0, *(known.row_group(group).num_rows for group in range(known.num_row_groups))])
+        metadata = self._file.metadata
+        self._starts = np.cumsum([0, *(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))])
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -38,7 +38,7 @@ class ParquetRows:
         return list(_tuples(groups.slice(rows[0] - int(self._starts[first]), len(rows)), columns))
 
     def take(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Any rows, in the order given."""
+        """Any rows, in their order in `rows`."""
         groups = (np.searchsorted(self._starts, rows, side="right") - 1).tolist()
         parts = {group: self._file.read_row_group(group) for group in set(groups)}
         return [
@@ -47,7 +47,7 @@ class ParquetRows:
         ]
 
     def batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """All rows in their order, some at a time."""
+        """All rows in their order, batch by batch."""
         batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS_AT_ONCE, columns=columns)
         return batches
 
@@ -58,5 +58,4 @@ class ParquetRows:
 
 
 def _tuples(rows: pa.Table | pa.RecordBatch, columns: list[str]) -> Iterator[tuple[Any, ...]]:
-    # In their order here, which need not be that in the file.
     return zip(*(rows[column].to_pylist() for column in columns), strict=True)

@@ -1,36 +1,39 @@
-"""Search in a folder that `passage_index` wrote: questions in, passages out.
+"""A search folder: an encoder, the passages of a corpus, their vectors, and BM25; questions in, passages out.
 
-It is opened for one question, too: what takes long to load is loaded where it is needed, and files are checked by their
-sizes and by what made them; they are not read through.
+The search also serves a single question: slow imports wait until they are needed, and files are checked by their sizes
+and identities, not read through. Passages are read a few at a time, whatever their number.
 """
 
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.parquet as pq
 
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.saved import damaged, encoder_checksum, saved
 from contexture.encoders.static_queries import StaticQueries
+from contexture.folders import discard_other, work_folder
 from contexture.retrieval.bm25 import Bm25
-from contexture.retrieval.config import IndexConfig
-from contexture.retrieval.exact_search import search_every
-from contexture.retrieval.fusion import EVEN, fuse
-from contexture.retrieval.parquet_rows import ParquetRows
-from contexture.retrieval.top import NOTHING, Rows, Scores
-from contexture.retrieval.vectors import Array, check_identity, open_vectors
+from contexture.retrieval.config import Bm25Config, IndexConfig
+from contexture.retrieval.parquet_rows import ROWS_A_GROUP, ROWS_AT_ONCE, ParquetRows
+from contexture.retrieval.top import EVEN, NOTHING, Rows, Scores, fuse
+from contexture.retrieval.vectors import Array, check_identity, open_vectors, search_every, write_vectors
 
 #: The parts of a search folder.
 ENCODER, PASSAGES, VECTORS, WORDS = "encoder", "passages.parquet", "vectors", "words"
-#: Places of each ranking that are fused, at least.
+#: The parts of a passage that are searched, and its id.
+PARTS = ["title", "text"]
+COLUMNS = ["passage_id", *PARTS]
+#: The least length of rankings to fuse.
 DEPTH = 100
 
-#: By what passages are found: by the vectors of an encoder, by words (BM25), or by both, the rankings fused.
+#: Rank passages by the vectors of an encoder, by words (BM25), or by both rankings fused.
 By = Literal["vectors", "words", "both"]
 
 
@@ -38,8 +41,8 @@ By = Literal["vectors", "words", "both"]
 class Hit:
     """A passage that was found.
 
-    Its score is the inner product of vectors, BM25's score or, by both, the sum of ½ / (60 + place) over the two
-    rankings. `by_vectors` and `by_words` are its places in these, from 1; None where it was not found so.
+    Its score is the inner product of vectors, BM25's score or, by both, the sum of ½ / (60 + rank) over the two
+    rankings. `by_vectors` and `by_words` are its ranks in these, from 1; None if it is not in the ranking.
     """
 
     score: float
@@ -50,13 +53,50 @@ class Hit:
     by_words: int | None
 
 
+def build_passage_index(passages: Path, encoder: Path, folder: Path, words: Bm25Config | None = None) -> None:
+    """Write the passages (a folder of Parquet files), the encoder, the vectors of all passages and BM25 to `folder`.
+
+    A killed build goes on with the vectors that it has written. ValueError if there is no passage, or no word in any.
+    """
+    # Searching goes without torch.
+    from contexture.encoders.base import on_device
+    from contexture.encoders.files import load_encoder
+    from contexture.retrieval.candidates import index_words
+
+    words = words or Bm25Config()
+    files = sorted(passages.glob("*.parquet"))
+    rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files)
+    if not rows:
+        raise ValueError(f"{passages} holds no passage: there is nothing to search")
+    made_by = {"encoder": encoder_checksum(encoder)}
+    size = sum(file.stat().st_size for file in files)
+    identity = made_by | {"passages": rows, "bytes": size, "words": asdict(words)}
+    discard_other(folder, identity)
+    with work_folder(folder, identity) as work:
+        shutil.copytree(encoder, work / ENCODER, dirs_exist_ok=True)
+        schema = pq.read_schema(files[0]).empty_table().select(COLUMNS).schema
+        with pq.ParquetWriter(work / PASSAGES, schema) as writer:
+            for file in files:
+                for batch in pq.ParquetFile(file).iter_batches(ROWS_AT_ONCE, columns=COLUMNS):
+                    writer.write_batch(batch.select(COLUMNS), row_group_size=ROWS_A_GROUP)
+        stored, model = ParquetRows(work / PASSAGES), on_device(load_encoder(encoder))
+        write_vectors(
+            work / VECTORS,
+            rows,
+            model.document.size,
+            lambda chosen: model.embed(stored.part(chosen, PARTS), "document"),
+            made_by,
+        )
+        index_words(stored, PARTS, work / WORDS, words)
+
+
 class PassageSearch:
     """A folder of `build_passage_index`, opened."""
 
     def __init__(self, folder: Path, index: IndexConfig | None = None, by: By | None = None) -> None:
-        """Open what a search by vectors, words or both needs; None: both, where the folder has BM25.
+        """Open what a search by vectors, words or both needs; None: both, if the folder has BM25.
 
-        Raises ValueError where a part is missing, cut off, or made by another encoder.
+        Raises ValueError if a part is missing, cut off, or made by another encoder.
         """
         if not (folder / PASSAGES).exists():
             raise ValueError(f"{folder} is no search index: make one with kedro run --tags index")
@@ -77,18 +117,22 @@ class PassageSearch:
                 )
 
     def __call__(self, query: str, k: int = 5) -> list[Hit]:
-        """The k best passages, best first, or fewer where fewer are found; ValueError for an empty query."""
+        """The k best passages, best first, or fewer if fewer match; ValueError for an empty query."""
         if not query.strip():
             raise ValueError("the query is empty")
-        depth = k if len(self.rankings) == 1 else max(k, DEPTH)
-        found = [ranking.search([query], min(depth, len(self.passages))) for ranking in self.rankings.values()]
-        scores, rows = found[0] if len(found) == 1 else fuse(found[0][1], found[1][1], EVEN, k)
-        places = {name: _places(ranked[0]) for name, (_, ranked) in zip(self.rankings, found, strict=True)}
-        by_vectors, by_words = places.get("vectors", {}), places.get("words", {})
-        shown = rows[0][rows[0] >= 0].tolist()
+        depth = min(k if len(self.rankings) == 1 else max(k, DEPTH), len(self.passages))
+        results = {name: ranking.search([query], depth) for name, ranking in self.rankings.items()}
+        (scores, rows), *other = results.values()
+        if other:
+            scores, rows = fuse(rows, other[0][1], EVEN, k)
+        ranks: dict[str, dict[int, int]] = {"vectors": {}, "words": {}} | {
+            name: {row: rank for rank, row in enumerate(ranked[0].tolist(), start=1)}
+            for name, (_, ranked) in results.items()
+        }
+        hits = rows[0][rows[0] >= 0].tolist()
         return [
-            Hit(float(score), **passage, by_vectors=by_vectors.get(row), by_words=by_words.get(row))
-            for row, score, passage in zip(shown, scores[0], self.passages.take(shown), strict=False)
+            Hit(float(score), **passage, by_vectors=ranks["vectors"].get(row), by_words=ranks["words"].get(row))
+            for row, score, passage in zip(hits, scores[0], self.passages.take(hits), strict=False)
         ]
 
 
@@ -99,11 +143,11 @@ class _VectorSearch:
         self.embed = _embedder(folder / ENCODER)
         self.vectors = open_vectors(folder / VECTORS, read_all=False)
         check_identity(self.vectors, {"encoder": encoder_checksum(folder / ENCODER)})
-        self.index = None
+        self._search: Callable[[Array, int], tuple[Scores, Rows]] = partial(search_every, self.vectors)
         if config.kind != "flat":
             from contexture.retrieval.search_index import open_index
 
-            self.index = open_index(self.vectors, config)
+            self._search = open_index(self.vectors, config).search
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -111,15 +155,14 @@ class _VectorSearch:
     def search(self, queries: Sequence[str], k: int) -> tuple[Scores, Rows]:
         """Scores and rows [Q, k], as of `search_every`; a query without a word, whose vector is 0, finds nothing."""
         vectors = self.embed(queries)
-        search = self.index.search if self.index else partial(search_every, self.vectors)
-        scores, rows = search(vectors, k)
+        scores, rows = self._search(vectors, k)
         wordless = ~vectors.any(axis=1)
         scores[wordless], rows[wordless] = -np.inf, NOTHING
         return scores, rows
 
 
 def _embedder(folder: Path) -> Callable[[Sequence[str]], Array]:
-    """What makes vectors of questions; torch is loaded only where an encoder is more than a table of embeddings."""
+    """Embeds questions; torch is only loaded if the encoder is more than a table of embeddings."""
     try:
         settings = saved(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -131,7 +174,3 @@ def _embedder(folder: Path) -> Callable[[Sequence[str]], Array]:
 
     encoder = on_device(load_encoder(folder))
     return lambda texts: encoder.embed(texts, "query")
-
-
-def _places(rows: NDArray[np.int64]) -> dict[int, int]:
-    return {row: place for place, row in enumerate(rows.tolist(), start=1) if row >= 0}

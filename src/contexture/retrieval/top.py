@@ -1,4 +1,6 @@
-"""The best of many scores in an order that nothing but the scores and the row numbers decides."""
+"""Scores and row numbers: the best of many, two rankings fused, and groups of rows that fit into memory."""
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,41 +8,65 @@ from numpy.typing import NDArray
 Scores = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
-#: Row of a place that no candidate takes, because fewer than k were found; its score is −inf.
+#: Row that stands for no candidate where fewer than k were found; its score is −inf.
 NOTHING = -1
 _ROWS = 2**32
+#: Fusion adds it to each rank: the greater, the less the first ranks count for.
+DAMPING = 60
+#: The default weight of fusion: both rankings count alike.
+EVEN = 0.5
 
 
 def best(scores: Scores, rows: Rows, k: int) -> tuple[Scores, Rows]:
-    """Return the k best rows of each line: score down, then row number up.
+    """Scores and rows [lines, min(k, n)] of the k best rows of each line: score down, then row number up.
 
-    Args:
-        scores: [lines, n], never NaN.
-        rows: [lines, n] or [n], the number (below 2³²) of the row that each score is for; NOTHING for none.
-        k: how many to keep; with fewer scores, all of them.
-
-    Returns:
-        Scores and rows, [lines, min(k, n)], best first.
+    `scores` [lines, n] are never NaN; `rows`, [lines, n] or [n], are row numbers below 2³², NOTHING for none.
     """
-    keys = _keys(scores, rows)
-    kept = min(k, keys.shape[1])
-    if kept < keys.shape[1]:
-        keys = np.partition(keys, kept - 1, axis=1)[:, :kept]
-    return _scores_and_rows(np.sort(keys, axis=1))
-
-
-# One integer a score, the smaller the better: so partition and sort need no second thought about ties. Its upper half
-# falls as the score rises, its lower half is the row.
-def _keys(scores: Scores, rows: Rows) -> Rows:
+    # One integer a score, the smaller the better, so that partition and sort break ties. Its upper half falls as the
+    # score rises, its lower half is the row.
     bits = (scores.astype(np.float32) + np.float32(0)).view(np.int32)  # + 0: -0.0 and 0.0 are the same score
-    falling = ~_ordered(bits).astype(np.int64)
-    return falling * _ROWS + np.where(rows < 0, _ROWS - 1, rows)
-
-
-def _scores_and_rows(keys: Rows) -> tuple[Scores, Rows]:
+    keys = ~_ordered(bits).astype(np.int64) * _ROWS + np.where(rows < 0, _ROWS - 1, rows)
+    if k < keys.shape[1]:
+        keys = np.partition(keys, k - 1, axis=1)[:, :k]
+    keys.sort(axis=1)
     rows = keys % _ROWS
     bits = _ordered((~(keys // _ROWS)).astype(np.int32))
     return bits.view(np.float32), np.where(rows == _ROWS - 1, NOTHING, rows)
+
+
+def fuse(first: Rows, second: Rows, weight: float, k: int) -> tuple[Scores, Rows]:
+    """The k best of two rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
+
+    The rankings are rows (Q, K) and (Q, L) of the same queries, best first, −1 for none; the second has the weight
+    1 − `weight`. Returns scores Σ weight / (60 + rank) and rows (Q, k), best first, equal scores by row number, then −∞
+    and −1.
+    """
+    if len(first) != len(second) or not 0 <= weight <= 1:
+        raise ValueError(f"rankings of {len(first)} and {len(second)} queries, weight {weight}: cannot be fused")
+    weights = np.concatenate(
+        [part / (DAMPING + 1 + np.arange(rows.shape[1])) for part, rows in ((weight, first), (1 - weight, second))]
+    )
+    scores = np.full((len(first), k), -np.inf, np.float32)
+    fused = np.full((len(first), k), NOTHING, np.int64)
+    for query, rows in enumerate(np.concatenate([first, second], axis=1)):
+        is_row = rows != NOTHING
+        names, inverse = np.unique(rows[is_row], return_inverse=True)
+        sums = np.bincount(inverse, weights[is_row], len(names))
+        order = np.argsort(-sums, kind="stable")[:k]
+        scores[query, : len(order)], fused[query, : len(order)] = sums[order], names[order]
+    return scores, fused
+
+
+def runs(starts: Rows, size: int) -> Iterator[tuple[int, int]]:
+    """First group, and the group after the last, of runs of at most `size` members, or of one larger group.
+
+    `starts` (groups + 1,): the first member of each group, then the number of members.
+    """
+    first = 0
+    while first < len(starts) - 1:
+        end = max(int(np.searchsorted(starts, starts[first] + size, side="right")) - 1, first + 1)
+        yield first, end
+        first = end
 
 
 def _ordered(bits: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -1,7 +1,7 @@
-"""Vectors of all candidates on disk: embedded once, in shards, resumable, and read without being loaded.
+"""Vectors of all candidates on disk: embedded once, in shards, resumable, read without being loaded, and searched.
 
 A folder holds `00000.npy`, `00001.npy`, … (float32, [rows of the shard, dimension]) and `vectors.json`: what they were
-made for, and the rows and checksum of every shard. Row numbers are places in the table of candidates.
+made for, and the rows and checksum of every shard. Row numbers are positions in the table of candidates.
 """
 
 import json
@@ -16,12 +16,18 @@ from numpy.typing import NDArray
 
 from contexture.folders import discard_other, work_folder
 from contexture.progress import progress
+from contexture.retrieval.top import NOTHING, Rows, Scores, best
 
 Array = NDArray[np.float32]
 #: Numbers of rows → their vectors [len(rows), dimension].
 Embed = Callable[[range], Array]
 
+#: Vectors in memory at a time in a search.
+BLOCK = 32_768
+# Numbers in the vectors that are gathered at a time to score them again.
+_GATHERED = 2**21
 DESCRIPTION = "vectors.json"
+_DAMAGE = (OSError, ValueError, EOFError)
 
 
 class Shard(TypedDict):
@@ -40,16 +46,15 @@ class Vectors:
         #: Folders with the same fingerprint hold the same vectors.
         self.fingerprint = [dimension, *([shard["rows"], shard["crc32"]] for shard in shards)]
         ends = np.cumsum([shard["rows"] for shard in shards]).tolist()
-        starts = [0, *ends[:-1]]
         paths = [folder / shard["file"] for shard in shards]
-        self._shards = list(zip(starts, ends, paths, strict=True))
+        self._shards = list(zip([0, *ends[:-1]], ends, paths, strict=True))
         self._rows = int(ends[-1])
 
     def __len__(self) -> int:
         return self._rows
 
     def __getitem__(self, rows: slice) -> Array:
-        """Rows start … stop−1, read-only: a view of the file where they lie in one shard, otherwise a copy."""
+        """Rows start … stop−1, read-only: a view of the file if they are in one shard, otherwise a copy."""
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise ValueError(f"vectors are read in consecutive rows, not in steps of {step}")
@@ -61,13 +66,13 @@ class Vectors:
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, self.dimension), np.float32), *parts])
 
     def take(self, rows: NDArray[np.int64]) -> Array:
-        """Copy the vectors [len(rows), dimension] of any rows, in the order given."""
-        taken = np.empty((len(rows), self.dimension), np.float32)
+        """Copy the vectors [len(rows), dimension] of any rows, in the order of `rows`."""
+        copies = np.empty((len(rows), self.dimension), np.float32)
         for first, last, path in self._shards:
-            here = np.flatnonzero((rows >= first) & (rows < last))
-            if len(here):
-                taken[here] = _map(path, (last - first, self.dimension))[rows[here] - first]
-        return taken
+            in_shard = np.flatnonzero((rows >= first) & (rows < last))
+            if len(in_shard):
+                copies[in_shard] = _map(path, (last - first, self.dimension))[rows[in_shard] - first]
+        return copies
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Array]]:
         """All vectors, `rows` at a time: the number of the first one, and the block."""
@@ -78,26 +83,22 @@ class Vectors:
 def write_vectors(
     folder: Path, rows: int, dimension: int, embed: Embed, identity: Mapping[str, Any], rows_per_shard: int = 8192
 ) -> Vectors:
-    """Embed all rows into `folder`, which appears when it is complete; what is there already is not embedded again.
+    """Embed all rows into `folder`, which appears when it is complete.
 
-    After a kill the finished shards are kept. A finished folder of the same identity is returned as it is; one of
-    another identity, or a damaged one, is replaced.
+    `embed` is called with the rows of one shard at a time; after a kill the finished shards are kept. `identity` names
+    all that the vectors depend on (checksums of the encoder, of the candidates, …), as JSON values. A finished folder
+    of the same identity is returned as it is; one of another identity, or a damaged one, is replaced.
 
-    Args:
-        folder: of the vectors.
-        rows: how many candidates there are.
-        dimension: of their vectors.
-        embed: called with the rows of one shard at a time. To be resumed, it must give the same row the same vector.
-        identity: what the vectors depend on (the encoder's checksum, that of the candidates, …), as JSON values.
-        rows_per_shard: what is lost at most by a kill.
-
-    Raises:
-        ValueError: for no rows; if `embed` gives another shape, or a number that is not finite.
+    Raises ValueError for no rows, and if `embed` gives another shape, or a number that is not finite.
     """
     if rows < 1:
         raise ValueError(f"{folder}: there are no candidates to embed; look whether the table of candidates is empty")
-    if finished := _finished(folder, rows, dimension, identity):
-        return finished
+    try:
+        vectors = open_vectors(folder)
+        if (len(vectors), vectors.dimension, vectors.identity) == (rows, dimension, _plain(identity)):
+            return vectors
+    except ValueError:
+        pass  # nothing finished, or damaged
     begun = {**identity, "rows": rows, "dimension": dimension, "rows_per_shard": rows_per_shard}
     discard_other(folder, begun)
     with work_folder(folder, begun) as work, progress(rows, "embed", "text") as bar:
@@ -112,14 +113,9 @@ def write_vectors(
 
 
 def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
-    """The vectors that `write_vectors` left in `folder`.
+    """The vectors in a folder of `write_vectors`; `read_all` checks the checksums of all shards, too.
 
-    Args:
-        folder: of the vectors.
-        read_all: whether every shard is read and checked against its checksum; otherwise only its shape and size are.
-
-    Raises:
-        ValueError: if the folder is not finished, or a shard is missing or damaged, naming it.
+    Raises ValueError, naming it, if the folder is not finished, or a shard is missing or damaged.
     """
     again = "delete the folder and embed the candidates again"
     path = folder / DESCRIPTION
@@ -135,51 +131,83 @@ def open_vectors(folder: Path, read_all: bool = True) -> Vectors:
     for shard in description["shards"]:
         try:
             rows = _map(folder / shard["file"], (shard["rows"], vectors.dimension))
-        except (OSError, ValueError, EOFError) as error:
+        except _DAMAGE as error:
             raise ValueError(f"{folder / shard['file']} is missing or damaged ({error}); {again}") from error
-        if read_all and _checksum(rows) != shard["crc32"]:
+        if read_all and zlib.crc32(rows.data) != shard["crc32"]:
             raise ValueError(f"{folder / shard['file']} is damaged (its checksum is another one); {again}")
     return vectors
+
+
+def search_every(vectors: Vectors, queries: Array, k: int) -> tuple[Scores, Rows]:
+    """As `search_index.search_exact`, by NumPy alone: for a few queries, without FAISS; right whatever the ties."""
+    queries = checked(vectors, queries, k)
+    scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
+    for start, block in vectors.blocks(BLOCK):
+        pairs = [best(np.einsum("nd,d->n", block, query)[None], np.arange(len(block)), k) for query in queries]
+        block_scores, block_rows = (np.concatenate(part) for part in zip(*pairs, strict=True))
+        scores, rows = best(np.hstack([scores, block_scores]), np.hstack([rows, block_rows + start]), k)
+    return scores, rows
+
+
+def inner_products(vectors: Vectors, queries: Array, rows: Rows) -> Scores:
+    """Inner products [Q, n] of each query with its rows; −inf for row −1.
+
+    Not by matrix multiplication: how that rounds depends on the position of a vector in the matrix.
+    """
+    scores = np.full(rows.shape, -np.inf, np.float32)
+    line, column = np.nonzero(rows != NOTHING)
+    step = max(1, _GATHERED // vectors.dimension)
+    for start in range(0, len(line), step):
+        pairs = line[start : start + step], column[start : start + step]
+        scores[pairs] = np.einsum("nd,nd->n", vectors.take(rows[pairs]), queries[pairs[0]])
+    return scores
+
+
+def checked(vectors: Vectors, queries: Array, k: int) -> Array:
+    """The queries as float32; ValueError for queries that cannot be searched for."""
+    queries = np.ascontiguousarray(queries, np.float32)
+    if queries.ndim != 2 or queries.shape[1] != vectors.dimension:
+        raise ValueError(
+            f"queries of the shape {queries.shape} cannot be compared with {vectors.folder}, whose vectors have "
+            f"{vectors.dimension} numbers: embed them with the encoder that the candidates were embedded with"
+        )
+    if not np.isfinite(queries).all():
+        raise ValueError("the vector of a query is not finite (did the training diverge?)")
+    if k < 1:
+        raise ValueError(f"cannot find the {k} best candidates")
+    return queries
 
 
 def unit(vectors: Array) -> Array:
     """Vectors [n, dimension] at length 1, so that inner products are cosines; 0 stays 0."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    out: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return out
+    scaled: Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return scaled
 
 
 def check_identity(vectors: Vectors, expected: Mapping[str, Any]) -> None:
-    """Raise ValueError, naming what differs, unless the vectors were made for what is `expected` of them.
-
-    Args:
-        vectors: of the candidates.
-        expected: some or all of the values of their identity, such as the checksum of the encoder that embeds the
-            queries.
-    """
-    wanted = json.loads(json.dumps(dict(expected)))
+    """Raise ValueError, naming what differs, unless the identity of the vectors has all values of `expected`."""
+    wanted = _plain(expected)
     differing = [key for key, value in wanted.items() if vectors.identity.get(key) != value]
     if differing:
-        shown = "; ".join(f"{key} is {vectors.identity.get(key)!r}, asked for {wanted[key]!r}" for key in differing)
+        details = "; ".join(f"{key} is {vectors.identity.get(key)!r}, asked for {wanted[key]!r}" for key in differing)
         raise ValueError(
-            f"{vectors.folder} was made for another {', '.join(differing)}: {shown}. "
+            f"{vectors.folder} was made for another {', '.join(differing)}: {details}. "
             "Search with what it was made for, or embed the candidates again"
         )
 
 
-def _finished(folder: Path, rows: int, dimension: int, identity: Mapping[str, Any]) -> Vectors | None:
-    try:
-        vectors = open_vectors(folder)
-    except ValueError:
-        return None
-    same = vectors.identity == json.loads(json.dumps(dict(identity)))
-    return vectors if same and (len(vectors), vectors.dimension) == (rows, dimension) else None
+def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """An identity as JSON reads it."""
+    plain: dict[str, Any] = json.loads(json.dumps(dict(identity)))
+    return plain
 
 
 def _make_shard(path: Path, rows: range, dimension: int, embed: Embed) -> Shard:
     shape = (len(rows), dimension)
-    vectors = _made_before(path, shape)
-    if vectors is None:
+    try:
+        vectors = _map(path, shape)  # written before a kill
+    except _DAMAGE:
         vectors = _checked(embed(rows), rows, shape)
         part = path.with_suffix(".part")
         with part.open("wb") as file:
@@ -187,14 +215,7 @@ def _make_shard(path: Path, rows: range, dimension: int, embed: Embed) -> Shard:
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave the name without the content
         part.replace(path)
-    return {"file": path.name, "rows": len(rows), "crc32": _checksum(vectors)}
-
-
-def _made_before(path: Path, shape: tuple[int, int]) -> Array | None:
-    try:
-        return _map(path, shape)
-    except (OSError, ValueError, EOFError):
-        return None
+    return {"file": path.name, "rows": len(rows), "crc32": zlib.crc32(vectors.data)}
 
 
 def _checked(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
@@ -210,11 +231,7 @@ def _checked(vectors: Array, rows: range, shape: tuple[int, int]) -> Array:
 
 
 def _map(path: Path, shape: tuple[int, int]) -> Array:
-    found: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    if found.dtype != np.float32 or found.shape != shape or not found.flags.c_contiguous:
-        raise ValueError(f"expected float32 {shape}, found {found.dtype} {found.shape}")
-    return found.view(np.ndarray)
-
-
-def _checksum(vectors: Array) -> int:
-    return zlib.crc32(vectors.data)
+    mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if mapped.dtype != np.float32 or mapped.shape != shape or not mapped.flags.c_contiguous:
+        raise ValueError(f"expected float32 {shape}, found {mapped.dtype} {mapped.shape}")
+    return mapped.view(np.ndarray)

@@ -1,6 +1,6 @@
-"""Passages ranked for queries, by their words or by vectors; `metrics.fusion` makes one ranking of both."""
+"""Passages ranked for queries by their words, by vectors and by both, and intervals of the rankings' scores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,77 +11,94 @@ from contexture.retrieval.candidates import Retriever, index_words
 from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import search_exact
-from contexture.retrieval.top import NOTHING, Rows
+from contexture.retrieval.top import EVEN, NOTHING, Rows, fuse
+from contexture.tasks.base import Contestant, Each, measure_encoders, seeds_of
 from contexture.tasks.sentences.vectors import folder_name
 
 #: The columns of candidates: the id, and the parts of the text.
 COLUMNS = ["id", "title", "text"]
-#: What ranking by words is called among the variants.
-BM25 = "bm25"
-#: The metric that intervals are told of.
+#: The variant that ranks by words, and the suffix of a variant whose ranking is fused with it.
+BM25, HYBRID = "bm25", "+bm25"
+FROZEN = "frozen"
+#: The metric that intervals are given for.
 COMPARED = METRICS[0]
 
 
-def by_words(candidates: ParquetRows, queries: Sequence[str], place: Path, config: Bm25Config, depth: int) -> Rows:
-    """Rank candidates by BM25.
-
-    Args:
-        candidates: the columns COLUMNS.
-        queries: Q texts.
-        place: the folder to put the index in.
-        config: settings of BM25.
-        depth: how many to find.
+def by_words(candidates: Path, queries: Sequence[str], vectors_dir: Path, config: Bm25Config, depth: int) -> Rows:
+    """Rank candidates, a Parquet file of COLUMNS, by BM25, whose index is written below `vectors_dir`.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first, −1 where no other candidate shares a word with the query.
+        Row numbers (Q, min(depth, candidates)), best first, −1 if no other candidate shares a word with the query.
 
     Raises:
         ValueError: for no candidates, or none with a word.
     """
-    return index_words(candidates, COLUMNS[1:], place / "words", config).search(queries, depth)[1]
+    return index_words(ParquetRows(candidates), COLUMNS[1:], vectors_dir / "words", config).search(queries, depth)[1]
 
 
 def by_vectors(
-    encoders: Sequence[str], candidates: ParquetRows, queries: Sequence[str], place: Path, depth: int
+    encoders: Sequence[str], candidates: Path, queries: Sequence[str], vectors_dir: Path, depth: int
 ) -> Rows:
-    """Rank candidates by the inner products of vectors, see `Retriever`.
+    """Rank candidates, a Parquet file of COLUMNS, by the inner products of vectors, see `Retriever`.
 
-    Args:
-        encoders: folders or names; the vectors of several stand side by side.
-        candidates: the columns COLUMNS.
-        queries: Q texts.
-        place: the folder to keep the candidates' vectors in; those of the same model and texts are not made again.
-        depth: how many to find.
+    The candidates' vectors are kept below `vectors_dir` and reused for the same model and texts.
 
     Returns:
-        Row numbers (Q, min(depth, candidates)), best first; −1 for a query whose vector is 0, for want of a known word.
+        Row numbers (Q, min(depth, candidates)), best first; −1 for a query without a known word, whose vector is 0.
 
     Raises:
         ValueError: for no candidates, or an encoder that cannot be loaded, naming it.
     """
     retriever = Retriever(encoders, COLUMNS)
-    vectors = retriever.candidates(candidates, place / folder_name("+".join(encoders)))
-    asked = retriever.queries(queries)
-    rows = search_exact(vectors, asked, depth)[1]
-    rows[~asked.any(axis=1)] = NOTHING
+    vectors = retriever.candidates(ParquetRows(candidates), vectors_dir / folder_name("+".join(encoders)))
+    query_vectors = retriever.queries(queries)
+    rows = search_exact(vectors, query_vectors, depth)[1]
+    rows[~query_vectors.any(axis=1)] = NOTHING
     return rows
 
 
-def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
-    """Variant → its nDCG@10 and, of all but BM25, how far that is above BM25's: mean and 95 % interval over queries.
+def rank_all(
+    contestants: Sequence[Contestant],
+    each: Each,
+    candidates: Path,
+    queries: list[str],
+    vectors_dir: Path,
+    config: Bm25Config,
+    depths: tuple[int, int],
+    select: Callable[[Rows], Rows],
+    hybrid: Collection[str],
+) -> dict[tuple[str, int], Rows]:
+    """Rankings of BM25, of all contestants and, for variants in `hybrid`, of both fused, by variant and seed.
 
-    Args:
-        table: variant, seed, query_id and COMPARED of each query; that of several seeds is their mean.
+    Each ranking has `depths[0]` rows before `select`, which leaves out what is no candidate of a query; fused ones have
+    `depths[1]`. Other arguments: see `by_words` and `by_vectors`.
+    """
+    words = select(by_words(candidates, queries, vectors_dir, config, depths[0]))
+    vectors = measure_encoders(by_vectors, contestants, each, candidates, queries, vectors_dir, depths[0])
+    vectors = {encoders: select(rows) for encoders, rows in vectors.items()}
+    rankings = {(BM25, seed): words for seed in seeds_of(contestants)}
+    for contestant in contestants:
+        rows = vectors[contestant.encoders]
+        rankings[contestant.variant, contestant.seed] = rows
+        if contestant.variant in hybrid:
+            rankings[contestant.variant + HYBRID, contestant.seed] = fuse(rows, words, EVEN, depths[1])[1]
+    return rankings
+
+
+def intervals(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
+    """nDCG@10 by variant and, except for BM25, its difference to BM25: mean and 95 % interval over queries.
+
+    `table`: variant, seed, query_id and COMPARED of each query; several seeds are averaged.
     """
     values = table.groupby(["variant", "query_id"], sort=False)[COMPARED].mean().unstack("variant")
-    found = {}
+    measured = {}
     for variant in values.columns:
-        found[variant] = {COMPARED: with_interval(values[variant])}
+        measured[variant] = {COMPARED: with_interval(values[variant])}
         if variant != BM25:
-            found[variant]["over_bm25"] = with_interval(values[variant] - values[BM25])
-    return found
+            measured[variant]["over_bm25"] = with_interval(values[variant] - values[BM25])
+    return measured
 
 
 def with_interval(values: pd.Series) -> list[float]:
-    """The mean of a value a query, and the ends of its 95 % interval."""
+    """The mean of the values of queries, and the ends of its 95 % interval."""
     return [float(values.mean()), *interval(values)]

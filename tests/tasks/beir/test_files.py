@@ -1,5 +1,6 @@
 """BEIR's files: what is read of them, and what is said of wrong ones."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -11,23 +12,23 @@ from tests.tasks.beir.toys import HEADER, put, small, zipped
 
 
 def rows(file: Path) -> list[list[object]]:
-    found = pd.read_parquet(file)
-    return [[list(cell) if hasattr(cell, "tolist") else cell for cell in row] for row in found.to_numpy(object)]
+    table = pd.read_parquet(file).to_numpy(object)
+    return [[list(cell) if hasattr(cell, "tolist") else cell for cell in row] for row in table]
 
 
-@pytest.mark.parametrize("gzipped", [False, True])
-def test_a_set_is_read(gzipped: bool, tmp_path: Path) -> None:
-    folder = small(tmp_path / "set")
-    if gzipped:
-        zipped(folder)
+def counted(**counts: int) -> dict[str, int]:
+    """The counts of a set with three documents, two queries, and one relevant document of each."""
+    usual = {"documents": 3, "queries": 2, "queries_without_a_relevant_document": 0, "relevant_documents": 2}
+    return usual | {"relevant_documents_not_there": 0, "judged_queries_not_there": 0} | counts
+
+
+@pytest.mark.parametrize("pack", [Path, zipped])
+def test_a_set_is_read(pack: Callable[[Path], Path], tmp_path: Path) -> None:
+    folder = pack(small(tmp_path / "set"))
     counts, notes = write_set("toys", folder, "test", tmp_path / "read")
     assert rows(tmp_path / "read" / DOCUMENTS) == [["a", "Kana", "kana kave"], ["b", "", "lona"], ["c", "", ""]]
     assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a"], [1.0]], ["2", "lona", ["b"], [1.0]]]
-    assert notes == []
-    assert counts == {
-        "documents": 3, "queries": 2, "queries_without_a_relevant_document": 0, "relevant_documents": 2,
-        "relevant_documents_not_there": 0, "judged_queries_not_there": 0,
-    }  # fmt: skip
+    assert (counts, notes) == (counted(), [])
 
 
 def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
@@ -37,10 +38,14 @@ def test_what_is_unknown_is_counted_and_named(tmp_path: Path) -> None:
     folder = put(tmp_path / "set", [{"_id": "a", "text": "kana"}], queries, qrels, "dev")
     counts, notes = write_set("toys", folder, "dev", tmp_path / "read")
     assert rows(tmp_path / "read" / QUERIES) == [["1", "kave", ["a", "x", "y"], [2.0, 1.0, 1.0]]]
-    assert counts == {
-        "documents": 1, "queries": 1, "queries_without_a_relevant_document": 2, "relevant_documents": 3,
-        "relevant_documents_not_there": 2, "judged_queries_not_there": 1,
-    }  # fmt: skip
+    assert counts == counted(
+        documents=1,
+        queries=1,
+        queries_without_a_relevant_document=2,
+        relevant_documents=3,
+        relevant_documents_not_there=2,
+        judged_queries_not_there=1,
+    )
     judged = folder / "qrels/dev.tsv"
     assert notes == [
         f"of 3 queries that {judged} names, {folder / 'queries.jsonl'} lacks 1 (9): they are left out",
@@ -58,7 +63,7 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "message"),
     [
         ("corpus.jsonl", '{"_id": "a", "text": "b"}\n{"_id": "c"', r"corpus\.jsonl, line 2, .*broken JSON .*fetch"),
         ("corpus.jsonl", '\n["a"]', r"corpus\.jsonl, line 2: no text under the key '_id'; a line is an object"),
@@ -69,11 +74,7 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
         ("corpus.jsonl", '{"_id": "x", "text": "b"}', r"of 2 documents .* lacks 2 \(a, b\): take all files of one set"),
         ("queries.jsonl", '{"_id": 1, "text": "b"}', r"queries\.jsonl, line 1: no text under the key '_id'"),
         ("queries.jsonl", '{"_id": "x", "text": "b"}', r"of 2 queries .* lacks 2 \(1, 2\): take all files of one set"),
-        (
-            "qrels/test.tsv",
-            "1\ta\t1\n",
-            r"test\.tsv, line 1: '1 a 1' is none of qrels; the first line must be query-id",
-        ),
+        ("qrels/test.tsv", "1\ta\t1\n", r"test\.tsv, line 1: '1 a 1' is none of qrels; the first line must be query"),
         ("qrels/test.tsv", f"{HEADER}\n1\t0\ta\t1\n", r"line 2: '1 0 a 1' is none of qrels"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\thigh\n", r"line 2: '1 a high' is none"),
         ("qrels/test.tsv", f"{HEADER}\n1\ta\tnan\n", r"line 2: '1 a nan' is none"),
@@ -82,10 +83,12 @@ def test_a_missing_file_is_named(file: str, tmp_path: Path) -> None:
         ("qrels/test.tsv", "", r"no document is relevant"),
     ],
 )
-def test_a_wrong_file_is_named_with_the_line_and_the_way_out(file: str, text: str, said: str, tmp_path: Path) -> None:
+def test_a_wrong_file_is_named_with_the_line_and_the_way_out(
+    file: str, text: str, message: str, tmp_path: Path
+) -> None:
     folder = small(tmp_path / "set")
     (folder / file).write_text(text)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         write_set("toys", folder, "test", tmp_path / "read")
 
 

@@ -20,7 +20,7 @@ def test_bm25_on_scifact(shared_data: Path, tmp_path: Path) -> None:
     if not source.is_dir():
         pytest.skip("SciFact absent: unpack BEIR's scifact.zip into shared/data/beir beside the project")
     BeirTask().read(BeirConfig({"scifact": str(source)}), tmp_path, tmp_path / "data")
-    encoder = str(toys.new_encoder(tmp_path / "encoder", toys.vocabulary(tmp_path / "words"), toys.BAG))
+    encoder = toys.new_bag(tmp_path / "encoder")
     settings = BeirSettings(bm25=Bm25Config(k1=0.9, b=0.4))
     found = BeirTask().evaluate(settings, [Contestant("any", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors")
     (value,) = [r["value"] for r in found.records if (r["variant"], r["metric"]) == ("bm25", "ndcg_at_10")]

@@ -14,18 +14,25 @@ from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import TASK_FILE, Contestant, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
-from contexture.tasks.beir.evaluation import DEPTH, intervals, without_own
+from contexture.tasks.beir.evaluation import DEPTH, without_own
 from contexture.tasks.beir.task import BeirTask
+from contexture.tasks.passage_ranking import intervals
 from tests.tasks.beir.toys import drawn, put, small
 from tests.tasks.retrieval import toys
 
 TASK = BeirTask()
 
 
-def read(place: Path, split: Any = "test", **sets: Path) -> dict[str, Any]:
-    TASK.read(BeirConfig({name: str(folder) for name, folder in sets.items()}, split), place, place)
-    report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
+def read(data: Path, split: Any = "test", **sets: Path) -> dict[str, Any]:
+    TASK.read(BeirConfig({name: str(folder) for name, folder in sets.items()}, split), data, data)
+    report: dict[str, Any] = json.loads((data / TASK_FILE).read_text())
     return report
+
+
+def query_metrics(results: Results, variant: str) -> pd.DataFrame:
+    """Metrics of the queries of the drawn set, by query, with the first seed."""
+    table = results.tables["queries"].query("data == 'drawn' and variant == @variant and seed == 0")
+    return table.set_index("query_id")
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +42,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def encoder(folder: Path) -> str:
-    return str(toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"), toys.BAG))
+    return toys.new_bag(folder / "encoder")
 
 
 @pytest.fixture(scope="module")
 def results(folder: Path, encoder: str) -> Results:
     read(folder / "data", drawn=drawn(folder / "drawn"), small=small(folder / "small"), gone=folder / "gone")
-    who = [Contestant("one", 0, (encoder,)), Contestant("one", 1, (encoder,)), Contestant("two", 0, (encoder, encoder))]
-    return TASK.evaluate(BeirSettings(hybrid=["one"]), who, folder / "data", folder / "vectors")
+    runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
+    encoders = [Contestant(*run) for run in runs]
+    return TASK.evaluate(BeirSettings(hybrid=["one"]), encoders, folder / "data", folder / "vectors")
 
 
 def test_a_set_that_is_missing_is_named_and_the_others_go_on(folder: Path, results: Results) -> None:
@@ -53,17 +61,16 @@ def test_a_set_that_is_missing_is_named_and_the_others_go_on(folder: Path, resul
 
 
 def test_records(results: Results) -> None:
-    table = pd.DataFrame(results.records)
-    assert set(table["task"]) == {"beir"} and set(table["protocol"]) == {"frozen"} and set(table["split"]) == {"test"}
-    runs = {("bm25", 0), ("bm25", 1), ("one", 0), ("one", 1), ("one+bm25", 0), ("one+bm25", 1), ("two", 0)}
-    assert set(zip(table["variant"], table["seed"], strict=True)) == runs
-    assert len(table) == len(runs) * 2 * len(METRICS) and set(table["metric"]) == set(METRICS)
-    assert not table.duplicated(["variant", "seed", "data", "metric"]).any()
-    means = results.tables["queries"].groupby(["data", "variant", "seed"])["ndcg_at_10"].mean()
-    for record in results.records:
-        if record["metric"] == "ndcg_at_10":
-            assert record["value"] == pytest.approx(means[record["data"], record["variant"], record["seed"]])
-    assert table.groupby("data")["value"].max()["small"] == 1.0
+    runs = [("bm25", 0), ("bm25", 1), ("one", 0), ("one", 1), ("one+bm25", 0), ("one+bm25", 1), ("two", 0)]
+    means = results.tables["queries"].groupby(["data", "variant", "seed"])[METRICS].mean()
+    constant = {"task": "beir", "protocol": "frozen", "split": "test"}
+    assert results.records == [
+        {"variant": variant, "seed": seed, "data": data, "metric": metric, **constant, "value": pytest.approx(value)}
+        for data in ("drawn", "small")
+        for variant, seed in runs
+        for metric, value in means.loc[data, variant, seed].items()
+    ]
+    assert means.loc["small"].max().max() == 1.0
 
 
 def test_each_querys_ndcg_is_scikit_learns(folder: Path, encoder: str, results: Results) -> None:
@@ -78,15 +85,13 @@ def test_each_querys_ndcg_is_scikit_learns(folder: Path, encoder: str, results: 
     for row, (names, graded) in enumerate(zip(queries["documents"], queries["scores"], strict=True)):
         grades[row, [int(name[1:]) for name in names]] = graded
     expected = [ndcg_score([grade], [score], k=10) for grade, score in zip(grades, scores, strict=True)]
-    table = results.tables["queries"].query("data == 'drawn' and variant == 'one' and seed == 0")
-    assert table["query_id"].tolist() == queries["id"].tolist() == ["d0", *(f"q{number}" for number in range(1, 30))]
+    table = query_metrics(results, "one")
+    assert table.index.tolist() == queries["id"].tolist() == ["d0", *(f"q{number}" for number in range(1, 30))]
     assert table["ndcg_at_10"].tolist() == pytest.approx(expected, abs=1e-6)
 
 
 def test_bm25_finds_its_words_and_never_the_query_itself(results: Results) -> None:
-    values = (
-        results.tables["queries"].query("data == 'drawn' and variant == 'bm25' and seed == 0").set_index("query_id")
-    )
+    values = query_metrics(results, "bm25")
     grades = values["ndcg_at_10"]
     assert grades["d0"] < grades.drop("d0").min()  # its best document is itself
     assert (values.loc[values.index != "d0", "recall_at_10"] == 1).all()
@@ -94,16 +99,14 @@ def test_bm25_finds_its_words_and_never_the_query_itself(results: Results) -> No
 
 
 def test_intervals(results: Results) -> None:
-    told = results.facts["intervals"]
-    assert list(told) == ["drawn", "small"] and set(told["drawn"]) == {"bm25", "one", "one+bm25", "two"}
-    assert list(told["drawn"]["bm25"]) == ["ndcg_at_10"]
-    table = results.tables["queries"].query("data == 'drawn'")
-    for variant, of in told["drawn"].items():
-        mean, low, high = of["ndcg_at_10"]
-        assert mean == pytest.approx(table[table["variant"] == variant]["ndcg_at_10"].mean()) and low < mean < high
-    assert told["drawn"]["one"]["over_bm25"][0] == pytest.approx(
-        told["drawn"]["one"]["ndcg_at_10"][0] - told["drawn"]["bm25"]["ndcg_at_10"][0]
-    )
+    facts = results.facts["intervals"]
+    assert list(facts) == ["drawn", "small"] and set(facts["drawn"]) == {"bm25", "one", "one+bm25", "two"}
+    assert list(facts["drawn"]["bm25"]) == ["ndcg_at_10"]
+    for variant, scores in facts["drawn"].items():
+        mean, low, high = scores["ndcg_at_10"]
+        assert mean == pytest.approx(query_metrics(results, variant)["ndcg_at_10"].mean()) and low < mean < high
+    one, bm25 = (facts["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
+    assert facts["drawn"]["one"]["over_bm25"][0] == pytest.approx(one - bm25)
 
 
 def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
@@ -111,25 +114,23 @@ def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
     table = pd.DataFrame(
         [
             {"variant": variant, "seed": seed, "query_id": str(query), "ndcg_at_10": value + (seed - 0.5) / 100}
-            for variant, of in values.items()
+            for variant, scores in values.items()
             for seed in (0, 1)
-            for query, value in enumerate(of)
+            for query, value in enumerate(scores)
         ]
     )
-    found = intervals(table)["better"]
-    assert found["over_bm25"] == pytest.approx([0.1] * 3)
-    assert found["ndcg_at_10"] == pytest.approx([1.7 / 3, 0.1, 1.0])
+    better = intervals(table)["better"]
+    assert better["over_bm25"] == pytest.approx([0.1] * 3)
+    assert better["ndcg_at_10"] == pytest.approx([1.7 / 3, 0.1, 1.0])
 
 
 def test_the_own_document_is_left_out() -> None:
-    found = np.full((3, DEPTH + 1), -1)
-    found[0] = np.arange(DEPTH + 1)
-    found[1, :3] = [4, 2, 3]
-    found[2, :2] = [4, 2]
-    left = without_own(found, np.array([-1, 2, 9]))
-    assert left.shape == (3, DEPTH)
-    assert left[0].tolist() == list(range(DEPTH))
-    assert left[1, :4].tolist() == [4, 3, -1, -1] and left[2, :3].tolist() == [4, 2, -1]
+    rows = np.full((3, DEPTH + 1), -1)
+    rows[0] = np.arange(DEPTH + 1)
+    rows[1, :3] = [4, 2, 3]
+    rows[2, :2] = [4, 2]
+    expected = [list(range(DEPTH)), [4, 3] + [-1] * (DEPTH - 2), [4, 2] + [-1] * (DEPTH - 2)]
+    assert without_own(rows, np.array([-1, 2, 9])).tolist() == expected
 
 
 def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: Path) -> None:
@@ -137,8 +138,8 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
     source = put(tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev")
     report = read(tmp_path / "data", "dev", mine=source)
     assert report["notes"] and "(lost): they count as not found" in report["notes"][0]
-    found = TASK.evaluate(BeirSettings(), [Contestant("one", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors")
-    (row,) = found.tables["queries"].query("variant == 'bm25'").to_dict("records")
+    results = TASK.evaluate(BeirSettings(), [Contestant("one", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors")
+    (row,) = results.tables["queries"].query("variant == 'bm25'").to_dict("records")
     assert row["split"] == "dev" and [row[name] for name in METRICS] == pytest.approx(
         [1 / (1 + 1 / np.log2(3)), 0.5, 0.5, 0.5]
     )
@@ -147,8 +148,8 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
 def test_without_sets_nothing_is_measured(tmp_path: Path) -> None:
     report = read(tmp_path / "data")
     assert report["counts"] == {} and "beir.input names no folder" in report["missing"]["beir"]
-    found = TASK.evaluate(BeirSettings(), [Contestant("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
-    assert found == Results()
+    results = TASK.evaluate(BeirSettings(), [Contestant("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
+    assert results == Results()
 
 
 def test_settings() -> None:
@@ -157,7 +158,6 @@ def test_settings() -> None:
     with pytest.raises(ValueError, match=r"no variant is called two; there are \['one'\]"):
         settings.check_variants(["one"])
     assert settings.restricted(["two"]).hybrid == ["two"]
-    with pytest.raises(ValidationError):
-        BeirConfig({"Sci Fact": "x"})
-    with pytest.raises(ValidationError):
-        BeirConfig({}, "training")  # type: ignore[arg-type]
+    for bad in ({"input": {"Sci Fact": "x"}}, {"split": "training"}):
+        with pytest.raises(ValidationError):
+            BeirConfig(**bad)  # type: ignore[arg-type]

@@ -29,14 +29,10 @@ def put(
 
 def small(folder: Path) -> Path:
     """Three documents, two queries, one relevant document each."""
-    documents = [
-        {"_id": "a", "title": "Kana", "text": "kana kave"},
-        {"_id": "b", "text": "lona"},
-        {"_id": "c", "title": None, "text": ""},
-    ]
-    return put(
-        folder, documents, [{"_id": "1", "text": "kave"}, {"_id": "2", "text": "lona"}], [("1", "a", 1), ("2", "b", 1)]
-    )
+    documents = [{"_id": "a", "title": "Kana", "text": "kana kave"}, {"_id": "b", "text": "lona"}]
+    documents.append({"_id": "c", "title": None, "text": ""})
+    queries = [{"_id": "1", "text": "kave"}, {"_id": "2", "text": "lona"}]
+    return put(folder, documents, queries, [("1", "a", 1), ("2", "b", 1)])
 
 
 def drawn(folder: Path) -> Path:
@@ -45,17 +41,17 @@ def drawn(folder: Path) -> Path:
     Query 0 has the id of the document that its words are of.
     """
     draw = random.Random(5)
-    said = [draw.sample(WORDS, 6) for _ in range(60)]
+    texts = [draw.sample(WORDS, 6) for _ in range(60)]
     documents: list[dict[str, object]] = [
-        {"_id": f"d{number}", "title": words[0], "text": " ".join(words[1:])} for number, words in enumerate(said)
+        {"_id": f"d{number}", "title": words[0], "text": " ".join(words[1:])} for number, words in enumerate(texts)
     ]
     queries, qrels = [], []
     for number in range(30):
         name = "d0" if number == 0 else f"q{number}"
-        words = draw.sample(said[number], 3)
+        words = draw.sample(texts[number], 3)
         queries.append({"_id": name, "text": " ".join(words)})
-        others = [place for place in range(60) if place != number and len({*words} & {*said[place]}) > 1]
-        qrels += [(name, f"d{number}", 2.0), *((name, f"d{place}", 1.0) for place in others[:2])]
+        similar = [row for row in range(60) if row != number and len({*words} & {*texts[row]}) > 1]
+        qrels += [(name, f"d{number}", 2.0), *((name, f"d{row}", 1.0) for row in similar[:2])]
         qrels.append((name, "d59", 0.0))
     return put(folder, documents, queries, qrels)
 

@@ -11,7 +11,7 @@ import pytest
 from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.language_components import first_component
 from contexture.reporting.published import read_published
-from contexture.retrieval.cosine_search import nearest
+from contexture.retrieval.search_index import nearest
 from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import accuracy

@@ -1,7 +1,6 @@
 """Rankings of held-out evidence against slow loops, and the advice by hand."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,23 +11,17 @@ from sklearn.metrics import ndcg_score
 from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
 from contexture.tasks.base import Contestant, Results
-from contexture.tasks.held_out.config import HeldOutSettings
-from contexture.tasks.held_out.evaluation import ENOUGH, advice, best_encoder, card_section, evaluate_held_out, learned
+from contexture.tasks.held_out import evaluation
+from contexture.tasks.held_out.evaluation import advice, best_encoder, card_section, evaluate_held_out, learned
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
 from tests.tasks.held_out.toys import PASSAGES, gathered, of_kind, paragraph
-from tests.tasks.retrieval import toys
+from tests.tasks.retrieval.toys import new_bag
 
 OWN = [("what burns at night?", "Lamp"), ("dry wool in the hold", "en:ferry#2"), ("wool of the sheep", "wool")]
 LINKED = [
     paragraph("en:ferry", ["All the lamps and wool on board are dear."], {"lamps": "en:lamp", "wool": "en:wool"}),
     paragraph("en:quay", ["The ferry comes twice a day in winter."], {"ferry": "en:ferry"}),
 ]
-SETTINGS = HeldOutSettings(least=2)
-
-
-def new_encoder(folder: Path) -> str:
-    """Of words that it has never seen whole: any vectors do."""
-    return str(toys.new_encoder(folder, toys.vocabulary(folder.with_name("words")), toys.BAG))
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +36,13 @@ def evidence(folder: Path) -> Evidence:
 
 @pytest.fixture(scope="module")
 def encoder(folder: Path) -> str:
-    return new_encoder(folder / "encoder")
+    return new_bag(folder / "encoder")
 
 
 @pytest.fixture(scope="module")
 def results(folder: Path, evidence: Evidence, encoder: str) -> Results:
-    who = [Contestant("one", 0, (encoder,)), Contestant("one", 1, (encoder,)), Contestant("two", 0, (encoder, encoder))]
-    return evaluate_held_out(SETTINGS, who, evidence, folder / "vectors")
+    runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
+    return evaluate_held_out([Contestant(*run) for run in runs], evidence, folder / "vectors")
 
 
 def slow(question: Question, evidence: Evidence, *encoders: str) -> tuple[float, list[str]]:
@@ -57,53 +50,40 @@ def slow(question: Question, evidence: Evidence, *encoders: str) -> tuple[float,
     rows = pq.read_table(evidence.candidates).to_pylist()
     model = load_models(encoders)
     documents = model.embed([(row["title"], row["text"]) for row in rows], "document")
-    if len(encoders) > 1:  # side by side, vectors have length 1
+    if len(encoders) > 1:  # concatenated vectors have length 1
         documents = documents / np.linalg.norm(documents, axis=1, keepdims=True)
     (scores,) = model.embed([question.text], "query") @ documents.T
-    found: dict[str, float] = {}
+    best: dict[str, float] = {}
     for number, row in enumerate(rows):
-        if row["doc_id"] == question.source or number == question.own:
+        if row["doc_id"] == question.source or number == question.passage_row:
             continue
-        if number >= len(PASSAGES) and number != question.rest:
+        if number >= len(PASSAGES) and number != question.rest_row:
             continue
         name = row["doc_id"] if question.by_document else row["id"]
-        found[name] = max(found.get(name, -np.inf), float(scores[number]))
-    order = sorted(found, key=lambda name: -found[name])
-    relevant = [[name in question.answers for name in found]]
-    return float(ndcg_score(relevant, [list(found.values())], k=10)), order
+        best[name] = max(best.get(name, -np.inf), float(scores[number]))
+    order = sorted(best, key=lambda name: -best[name])
+    relevant = [[name in question.answers for name in best]]
+    return float(ndcg_score(relevant, [list(best.values())], k=10)), order
 
 
 def test_every_kind_is_measured_by_every_search(evidence: Evidence, results: Results) -> None:
-    table = pd.DataFrame(results.records)
-    assert (
-        set(table["task"]) == {"held_out"} and set(table["protocol"]) == {"frozen"} and set(table["split"]) == {"test"}
-    )
-    assert list(dict.fromkeys(table["data"])) == list(KINDS)
-    runs = {
-        ("bm25", 0),
-        ("bm25", 1),
-        ("one", 0),
-        ("one", 1),
-        ("one+bm25", 0),
-        ("one+bm25", 1),
-        ("two", 0),
-        ("two+bm25", 0),
-    }
-    assert set(zip(table["variant"], table["seed"], strict=True)) == runs
-    assert len(table) == len(runs) * len(KINDS) * len(METRICS) and set(table["metric"]) == set(METRICS)
+    means = results.tables["questions"].groupby(["variant", "kind"])[METRICS].mean()
+    searches = ["bm25", "one", "one+bm25", "two", "two+bm25"]
+    runs = [(search, seed) for search in searches for seed in ((0, 1) if not search.startswith("two") else (0,))]
+    constant = {"task": "held_out", "protocol": "frozen", "split": "test"}
+    assert results.records == [
+        {"variant": search, "seed": seed, "data": kind, "metric": metric, **constant, "value": pytest.approx(value)}
+        for kind in KINDS
+        for search, seed in runs
+        for metric, value in means.loc[search, kind].items()
+    ]
     asked = {kind: len(of_kind(evidence, kind)) for kind in KINDS}
-    assert results.facts["asked"] == asked == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
-    assert {name: results.facts[name] for name in ("documents", "passages", "held_out", "least", "unknown")} == {
-        "documents": 4, "passages": 9, "held_out": 2, "least": 2, "unknown": []
-    }  # fmt: skip
-    assert results.facts["enough"] == ENOUGH
-    means = results.tables["questions"].groupby(["variant", "kind"])["ndcg_at_10"].mean()
-    for record in results.records:
-        if record["metric"] == "ndcg_at_10":
-            assert record["value"] == pytest.approx(means[record["variant"], record["data"]])
-    told = results.facts["intervals"]
-    assert list(told) == list(KINDS) and list(told["links"]["bm25"]) == ["ndcg_at_10"]
-    assert told["links"]["one"]["ndcg_at_10"][0] == pytest.approx(means["one", "links"])
+    assert asked == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
+    expected = {"documents": 4, "passages": 9, "held_out": 2, "least": 2, "unknown": [], "enough": 20, "asked": asked}
+    assert {name: results.facts[name] for name in expected} == expected
+    intervals = results.facts["intervals"]
+    assert list(intervals) == list(KINDS) and list(intervals["links"]["bm25"]) == ["ndcg_at_10"]
+    assert intervals["links"]["one"]["ndcg_at_10"][0] == pytest.approx(means["ndcg_at_10"]["one", "links"])
 
 
 def test_vectors_rank_as_a_slow_loop_does(evidence: Evidence, encoder: str, results: Results) -> None:
@@ -116,40 +96,45 @@ def test_vectors_rank_as_a_slow_loop_does(evidence: Evidence, encoder: str, resu
         assert table["ndcg_at_10"].tolist() == pytest.approx(expected, abs=1e-6)
 
 
-def test_both_rankings_are_fused(folder: Path, evidence: Evidence, encoder: str, results: Results) -> None:
-    """A question for pages that two pages of four share words with."""
-    place = next(n for n, one in enumerate(evidence.questions) if one.text == OWN[0][0])
-    question = evidence.questions[place]
-    order = slow(question, evidence, encoder)[1]
-    # "what" and "at" are function words; "night" is nowhere; "burn" is no "burns", so that no page shares a word.
-    values = results.tables["questions"].query("query_id == @place").set_index("variant")["ndcg_at_10"]
-    assert values["bm25"] == 0
-    assert values["one+bm25"] == values["one"] == pytest.approx(1 / np.log2(order.index("en:lamp") + 2))
+@pytest.mark.parametrize(
+    ("text", "answer", "by_words"),
+    [
+        # "what" and "at" are function words; "night" is nowhere; "burn" is no "burns", so that no page shares a word.
+        (OWN[0][0], "en:lamp", []),
+        # Of "wool sheep", the page of wool has both words, that of the ferry one, all others none.
+        (OWN[2][0], "en:wool", ["en:wool", "en:ferry"]),
+    ],
+)
+def test_words_and_vectors_are_fused_by_their_ranks(
+    text: str, answer: str, by_words: list[str], evidence: Evidence, encoder: str, results: Results
+) -> None:
+    number = next(n for n, question in enumerate(evidence.questions) if question.text == text)
+    order = slow(evidence.questions[number], evidence, encoder)[1]
+    scores = {name: 1 / (61 + rank) for rank, name in enumerate(order)}
+    for rank, name in enumerate(by_words):
+        scores[name] += 1 / (61 + rank)
+    fused = sorted(scores, key=lambda name: -scores[name])
+    values = results.tables["questions"].query("query_id == @number").set_index("variant")["ndcg_at_10"]
+    assert values["bm25"] == (answer in by_words)
+    assert values["one"] == pytest.approx(1 / np.log2(order.index(answer) + 2))
+    assert values["one+bm25"] == pytest.approx(1 / np.log2(fused.index(answer) + 2))
 
 
-def test_words_and_vectors_are_fused_by_their_ranks(evidence: Evidence, encoder: str, results: Results) -> None:
-    place = next(n for n, one in enumerate(evidence.questions) if one.text == OWN[2][0])
-    order = slow(evidence.questions[place], evidence, encoder)[1]
-    # Of "wool sheep", the page of wool has both words, that of the ferry one, the others none.
-    worth = {name: 1 / (61 + rank) for rank, name in enumerate(order)}
-    for rank, name in enumerate(["en:wool", "en:ferry"]):
-        worth[name] += 1 / (61 + rank)
-    fused = sorted(worth, key=lambda name: -worth[name])
-    values = results.tables["questions"].query("query_id == @place").set_index("variant")["ndcg_at_10"]
-    assert values["bm25"] == 1
-    assert values["one+bm25"] == pytest.approx(1 / np.log2(fused.index("en:wool") + 2))
+def bm25_metrics(evidence: Evidence, encoder: str, folder: Path) -> list[list[float]]:
+    """nDCG@10, recall@1 and recall@10 of each question."""
+    measured = evaluate_held_out([Contestant("one", 0, (encoder,))], evidence, folder / "vectors")
+    metrics: list[list[float]] = (
+        measured.tables["questions"].query("variant == 'bm25'")[METRICS[:3]].to_numpy().tolist()
+    )
+    return metrics
 
 
 def test_bm25_finds_a_rest_and_never_the_passage_that_the_sentence_stands_in(tmp_path: Path, encoder: str) -> None:
     """Of two passages with the same words: each other is a candidate, its own is not, the other's rest is not."""
     text = "Wool goes to the islands today. Wool comes from far away."
-    rows = [(f"en:{name}#0", "", "", text, 0, True) for name in "ab"]
-    evidence = gathered(tmp_path, rows=rows)
-    found = evaluate_held_out(SETTINGS, [Contestant("one", 0, (encoder,))], evidence, tmp_path / "vectors")
-    table = found.tables["questions"].query("variant == 'bm25'")
+    evidence = gathered(tmp_path, rows=[(f"en:{name}#0", "", "", text, 0, True) for name in "ab"])
     # The other passage has all its words and comes first; the rest that answers has one of them.
-    assert table["ndcg_at_10"].tolist() == pytest.approx([1 / np.log2(3)] * 2)
-    assert table["recall_at_1"].tolist() == [0, 0] and table["recall_at_10"].tolist() == [1, 1]
+    assert bm25_metrics(evidence, encoder, tmp_path) == [pytest.approx([1 / np.log2(3), 0, 1])] * 2
 
 
 def test_pages_of_many_passages_leave_room_for_others(tmp_path: Path, encoder: str) -> None:
@@ -157,35 +142,32 @@ def test_pages_of_many_passages_leave_room_for_others(tmp_path: Path, encoder: s
     rows = [(f"en:long#{number}", "Long", "", "wool wool", 0, False) for number in range(300)]
     rows.append(("en:short#0", "Short", "", "wool of an old and very long name that holds it back", 0, False))
     evidence = gathered(tmp_path, [("wool?", "Short")], rows=rows)
-    found = evaluate_held_out(SETTINGS, [Contestant("one", 0, (encoder,))], evidence, tmp_path / "vectors")
-    (row,) = found.tables["questions"].query("variant == 'bm25'").to_dict("records")
-    assert row["ndcg_at_10"] == pytest.approx(1 / np.log2(3))
+    assert bm25_metrics(evidence, encoder, tmp_path) == [pytest.approx([1 / np.log2(3), 0, 1])]
 
 
-def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(tmp_path: Path, encoder: str) -> None:
-    evidence = gathered(tmp_path, OWN[:1])
-    who = [Contestant("one", 0, (encoder,))]
-    found = evaluate_held_out(HeldOutSettings(least=5), who, evidence, tmp_path / "vectors")
-    assert {record["data"] for record in found.records} == {"questions"}
-    assert found.facts["asked"]["headings"] == 4 and found.facts["advice"]["basis"] == ["questions"]
-    nothing = gathered(tmp_path / "none")
-    found = evaluate_held_out(HeldOutSettings(least=5), who, nothing, tmp_path / "vectors")
-    assert found.records == [] and found.tables == {} and "advice" not in found.facts
-    assert found.facts["asked"] == {"headings": 4, "links": 0, "sentences": 4, "questions": 0}
+def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(
+    tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "LEAST", 5)
+    encoders = [Contestant("one", 0, (encoder,))]
+    measured = evaluate_held_out(encoders, gathered(tmp_path, OWN[:1]), tmp_path / "vectors")
+    assert {record["data"] for record in measured.records} == {"questions"}
+    assert measured.facts["asked"]["headings"] == 4 and measured.facts["advice"]["basis"] == ["questions"]
+    measured = evaluate_held_out(encoders, gathered(tmp_path / "none"), tmp_path / "vectors")
+    assert measured.records == [] and measured.tables == {} and "advice" not in measured.facts
+    assert measured.facts["asked"] == {"headings": 4, "links": 0, "sentences": 4, "questions": 0}
 
 
 def means(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
     """Kind → search → nDCG@10 of each question."""
-    rows: list[dict[str, Any]] = []
-    first = 0
-    for kind, searches in values.items():
-        for variant, of in searches.items():
-            rows += [
-                {"variant": variant, "kind": kind, "query_id": first + number, "ndcg_at_10": value}
-                for number, value in enumerate(of)
-            ]
-        first += len(next(iter(searches.values())))
-    return pd.DataFrame(rows)
+    columns = ["variant", "kind", "query_id", "ndcg_at_10"]
+    rows = [
+        (variant, kind, f"{kind} {number}", value)
+        for kind, searches in values.items()
+        for variant, scores in searches.items()
+        for number, value in enumerate(scores)
+    ]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def kind(count: int, **searches: float) -> dict[str, list[float]]:
@@ -194,61 +176,54 @@ def kind(count: int, **searches: float) -> dict[str, list[float]]:
 
 
 def test_kinds_weigh_alike_however_many_questions_they_have() -> None:
-    told = advice(
-        means(
-            {
-                "headings": kind(30, bm25=0.2, a=0.1, a_both=0.3, b=0.2, b_both=0.2),
-                "links": kind(10, bm25=0.4, a=0.9, a_both=0.5, b=0.5, b_both=0.4),
-            }
-        ),
-        ["a", "b"],
-    )
-    assert told["means"] == pytest.approx({"bm25": 0.3, "a": 0.5, "a+bm25": 0.4, "b": 0.35, "b+bm25": 0.3})
-    assert (told["best"], told["encoder"], told["basis"]) == ("a", "a", ["headings", "links"])
-    assert told["gain"][0] == pytest.approx(0.2) and told["gain"][1] < 0.2 < told["gain"][2]
+    headings = kind(30, bm25=0.2, a=0.1, a_both=0.3, b=0.2, b_both=0.2)
+    links = kind(10, bm25=0.4, a=0.9, a_both=0.5, b=0.5, b_both=0.4)
+    result = advice(means({"headings": headings, "links": links}), ["a", "b"])
+    assert result["means"] == pytest.approx({"bm25": 0.3, "a": 0.5, "a+bm25": 0.4, "b": 0.35, "b+bm25": 0.3})
+    assert (result["best"], result["encoder"], result["basis"]) == ("a", "a", ["headings", "links"])
+    assert result["gain"][0] == pytest.approx(0.2) and result["gain"][1] < 0.2 < result["gain"][2]
 
 
-def test_twenty_questions_of_ones_own_decide() -> None:
-    others = kind(40, bm25=0.1, a=0.9, a_both=0.5)
-    own = {"bm25": 0.5, "a": 0.2, "a_both": 0.4}
-    enough, too_few = (
-        advice(means({"headings": others, "questions": kind(count, **own)}), ["a"]) for count in (ENOUGH, ENOUGH - 1)
-    )
-    assert ENOUGH == 20
-    assert (enough["take"], enough["best"], enough["basis"]) == ("bm25", "bm25", ["questions"])
-    assert enough["gain"] == [0, 0, 0] and enough["encoder"] == "a"
-    assert (too_few["take"], too_few["best"], too_few["basis"]) == ("a", "a", ["headings"])
-    assert too_few["gain"] == pytest.approx([0.8] * 3)
-    alone = advice(means({"questions": kind(3, **own)}), ["a"])
-    assert (alone["take"], alone["basis"]) == ("bm25", ["questions"])
+@pytest.mark.parametrize(
+    ("headings_count", "count", "best", "basis", "gain"),
+    [(40, 20, "bm25", "questions", 0), (40, 19, "a", "headings", 0.8), (0, 3, "bm25", "questions", 0)],
+)
+def test_twenty_questions_of_ones_own_decide(
+    headings_count: int, count: int, best: str, basis: str, gain: float
+) -> None:
+    headings = kind(headings_count, bm25=0.1, a=0.9, a_both=0.5)
+    questions = kind(count, bm25=0.5, a=0.2, a_both=0.4)
+    result = advice(means({"headings": headings, "questions": questions}), ["a"])
+    assert (result["take"], result["best"], result["basis"], result["encoder"]) == (best, best, [basis], "a")
+    assert result["gain"] == pytest.approx([gain] * 3)
 
 
 def test_bm25_is_taken_where_the_gain_may_be_nothing() -> None:
     """Gains of 0.8, −0.6 and the like, 0.1 in the mean; and of 0.1 each."""
     unsure = {"bm25": [0.0, 0.8, 0.1, 0.7] * 5, "a": [0.8, 0.2, 0.8, 0.2] * 5, "a+bm25": [0.0] * 20}
-    told = advice(means({"links": unsure}), ["a"])
-    assert (told["best"], told["take"], told["encoder"]) == ("a", "bm25", "a")
-    assert told["gain"][0] == pytest.approx(0.1) and told["gain"][1] <= 0 < told["gain"][2]
+    result = advice(means({"links": unsure}), ["a"])
+    assert (result["best"], result["take"], result["encoder"]) == ("a", "bm25", "a")
+    assert result["gain"][0] == pytest.approx(0.1) and result["gain"][1] <= 0 < result["gain"][2]
     sure = unsure | {"a": [value + 0.1 for value in unsure["bm25"]]}
-    told = advice(means({"links": sure}), ["a"])
-    assert told["take"] == "a" and told["gain"] == pytest.approx([0.1] * 3)
+    result = advice(means({"links": sure}), ["a"])
+    assert result["take"] == "a" and result["gain"] == pytest.approx([0.1] * 3)
 
 
-@pytest.mark.parametrize(("before", "after", "taken"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
-def test_what_learning_lowered_is_not_taken(before: float, after: float, taken: str) -> None:
-    values = {"bm25": 0.3, "x": after, "x_both": after - 0.1, "x_none": before, "x_none_both": before - 0.1}
-    told = advice(means({"headings": kind(20, **values)}), ["x", "x_none"])
-    assert told["take"] == told["encoder"] == taken
+@pytest.mark.parametrize(("untrained", "trained", "best"), [(0.6, 0.8, "x"), (0.8, 0.6, "x_none")])
+def test_what_learning_lowered_is_not_taken(untrained: float, trained: float, best: str) -> None:
+    values = {"bm25": 0.3, "x": trained, "x_both": trained - 0.1, "x_none": untrained, "x_none_both": untrained - 0.1}
+    result = advice(means({"headings": kind(20, **values)}), ["x", "x_none"])
+    assert result["take"] == result["encoder"] == best
 
 
 def test_what_learning_did_by_kind_and_over_what_decides() -> None:
     values = {"bm25": [0.3] * 4, "x": [0.5, 0.7, 0.5, 0.7], "x_none": [0.4, 0.4, 0.4, 0.4]}
     table = means({"headings": values, "links": {name: [value[0]] * 8 for name, value in values.items()}})
-    found = learned(table, ["x", "x_none"])
-    assert set(found) == {"headings", "links"} and set(found["headings"]) == {"x"}
-    gain, low, high = found["headings"]["x"]
+    gains = learned(table, ["x", "x_none"])
+    assert set(gains) == {"headings", "links"} and set(gains["headings"]) == {"x"}
+    gain, low, high = gains["headings"]["x"]
     assert gain == pytest.approx(0.2) and 0.1 - 1e-9 < low < 0.2 < high < 0.3 + 1e-9
-    assert found["links"]["x"] == pytest.approx([0.1] * 3)
+    assert gains["links"]["x"] == pytest.approx([0.1] * 3)
     both = table.assign(variant=table["variant"] + "+bm25")
     every = pd.concat([table, both[both["variant"] != "bm25+bm25"]])
     gain, low, high = advice(every, ["x", "x_none"])["learned"]["x"]
@@ -264,9 +239,9 @@ def test_the_encoder_is_the_best_with_or_without_bm25() -> None:
 def test_section_of_a_card() -> None:
     record = {"variant": "bm25", "seed": 0, "data": "headings", "metric": "ndcg_at_10", "value": 0.25}
     alone, both = record | {"variant": "a", "value": 0.5}, record | {"variant": "a+bm25", "value": 0.625}
-    others = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
+    unused = [alone | {"seed": 1}, alone | {"metric": "recall_at_10"}, alone | {"variant": "b"}]
     asked = [record | {"data": "questions", "value": 0.5}, alone | {"data": "questions", "value": 0.75}]
-    lines = card_section([record, alone, both, *others, *asked], "a").splitlines()
+    lines = card_section([record, alone, both, *unused, *asked], "a").splitlines()
     assert lines[1] == "## What it finds"
     assert lines[-4:] == [
         "| | BM25 | this encoder | both |",

@@ -22,53 +22,52 @@ def written(folder: Path, name: str, text: str, encoding: str = "utf-8") -> Path
     return file
 
 
-@pytest.mark.parametrize("name", ["own.tsv", "own.TXT"])
-def test_tabs(name: str, tmp_path: Path) -> None:
-    text = 'who sails?\tboats\n\n  who sails? \t ferries.md\r\n\t\na "quay"\tharbour\nwho sails?\tboats'
-    assert rows(read_questions(written(tmp_path, name, text))) == ROWS
-
-
-def test_commas(tmp_path: Path) -> None:
-    text = 'who sails?,boats\n\nwho sails?,ferries.md\n"a ""quay""",harbour\n"one, two\nthree",d\n'
-    assert rows(read_questions(written(tmp_path, "own.csv", text))) == [*ROWS, ("one, two\nthree", "d")]
-
-
-@pytest.mark.parametrize("name", ["own.tsv", "own.csv"])
-def test_a_header_and_a_byte_order_mark_are_no_question(name: str, tmp_path: Path) -> None:
-    between = "\t" if name == "own.tsv" else ","
-    text = f"question{between}answer\nwho?{between}a\n"
-    assert rows(read_questions(written(tmp_path, name, text, "utf-8-sig"))) == [("who?", "a")]
-    assert rows(read_questions(written(tmp_path, name, f"who?{between}a\n", "utf-8-sig"))) == [("who?", "a")]
+TABS = 'who sails?\tboats\n\n  who sails? \t ferries.md\r\n\t\na "quay"\tharbour\nwho sails?\tboats'
+COMMAS = 'who sails?,boats\n\nwho sails?,ferries.md\n"a ""quay""",harbour\n"one, two\nthree",d\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("name", "text", "expected"),
     [
-        ("a\tb\n\nc d\n", "line 3: 1 columns"),
-        ("a\tb\tc\n", "line 1: 3 columns"),
-        ("a\tb\n\tb\n", "line 2: 2 columns, or an empty one"),
-        ("a\t \n", "line 1: 2 columns, or an empty one"),
+        ("own.tsv", TABS, ROWS),
+        ("own.TXT", TABS, ROWS),
+        ("own.csv", COMMAS, [*ROWS, ("one, two\nthree", "d")]),
+        ("own.tsv", '"a\tb\nc\td\n', [('"a', "b"), ("c", "d")]),  # an open quotation mark is text
     ],
 )
-def test_a_line_of_other_columns_is_named(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=rf"own\.tsv, {said}.*A line is a question, a tab"):
-        read_questions(written(tmp_path, "own.tsv", text))
+def test_tables(name: str, text: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    assert rows(read_questions(written(tmp_path, name, text))) == expected
 
 
-def test_an_open_quote_is_none_in_a_table_with_tabs(tmp_path: Path) -> None:
-    assert rows(read_questions(written(tmp_path, "own.tsv", '"a\tb\nc\td\n'))) == [('"a', "b"), ("c", "d")]
+@pytest.mark.parametrize(("name", "between"), [("own.tsv", "\t"), ("own.csv", ",")])
+@pytest.mark.parametrize("header", ["", "question{}answer\n"])
+def test_a_header_and_a_byte_order_mark_are_no_question(name: str, between: str, header: str, tmp_path: Path) -> None:
+    text = header.format(between) + f"who?{between}a\n"
+    assert rows(read_questions(written(tmp_path, name, text, "utf-8-sig"))) == [("who?", "a")]
 
 
-def test_files_that_hold_no_questions(tmp_path: Path) -> None:
-    for name, text in (("none.tsv", ""), ("lines.tsv", "\n\t\n"), ("header.csv", "question,answer\n")):
-        with pytest.raises(ValueError, match=rf"{name}: holds no question"):
-            read_questions(written(tmp_path, name, text))
-    with pytest.raises(ValueError, match=r"own\.xlsx: a file of questions is \.tsv or \.csv"):
-        read_questions(written(tmp_path, "own.xlsx", "a\tb"))
-    with pytest.raises(ValueError, match=r"gone\.tsv: cannot be read"):
-        read_questions(tmp_path / "gone.tsv")
-    with pytest.raises(ValueError, match=r"wide\.tsv: is no text of two columns in UTF-8"):
-        read_questions(written(tmp_path, "wide.tsv", "a\tb", "utf-16"))
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("own.tsv", "a\tb\n\nc d\n", ", line 3: 1 columns"),
+        ("own.tsv", "a\tb\tc\n", ", line 1: 3 columns"),
+        ("own.tsv", "a\tb\n\tb\n", ", line 2: 2 columns, or an empty one"),
+        ("own.tsv", "a\t \n", ", line 1: 2 columns, or an empty one"),
+        ("none.tsv", "", ": holds no question"),
+        ("lines.tsv", "\n\t\n", ": holds no question"),
+        ("header.csv", "question,answer\n", ": holds no question"),
+        ("own.xlsx", "a\tb", r": a file of questions is \.tsv or \.csv"),
+        ("wide.tsv", "a\tb", ": is no text of two columns in UTF-8"),
+    ],
+)
+def test_wrong_files_are_named_with_the_line_and_the_format(name: str, text: str, message: str, tmp_path: Path) -> None:
+    file = written(tmp_path, name, text, "utf-16" if name == "wide.tsv" else "utf-8")
+    with pytest.raises(ValueError, match=rf"{name}{message}.*A line is a question, a tab"):
+        read_questions(file)
+    file.unlink()
+    if file.suffix != ".xlsx":
+        with pytest.raises(ValueError, match=rf"{name}: cannot be read"):
+            read_questions(file)
 
 
 def test_a_folder_in_beirs_layout(tmp_path: Path) -> None:
@@ -89,11 +88,8 @@ def test_folders_that_are_not_in_it(tmp_path: Path) -> None:
         read_questions(tmp_path)
 
 
-def test_names() -> None:
+def test_names_and_unknown_names() -> None:
     assert names_of("en:guide/boats.md", "Boats") == ["en:guide/boats.md", "guide/boats.md", "Boats"]
     assert names_of("en:a:b", "") == ["en:a:b", "a:b"]
-
-
-def test_unknown_names_are_told() -> None:
     assert told_unknown({"b", "a"}, "here") == "here: the text has no document 'a', 'b'"
     assert told_unknown(iter("dcbae"), "here") == "here: the text has no document 'a', 'b', 'c' and 2 more"

@@ -8,10 +8,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contexture.tasks.held_out import questions
 from contexture.tasks.held_out.config import HeldOutSettings
 from contexture.tasks.held_out.evidence import Evidence, Question, gather
-from contexture.tasks.held_out.questions import COLUMNS
 
+COLUMNS = ["passage_id", "title", "heading", "text", "section_index", "held_out"]
 PASSAGE = pa.schema(
     [
         *((name, pa.string()) for name in ("passage_id", "doc_id", "title", "heading", "text")),
@@ -40,33 +41,22 @@ PASSAGES = [
 
 
 def passages(folder: Path, rows: Sequence[tuple[Any, ...]] = PASSAGES, parts: Sequence[slice] = (slice(None),)) -> Path:
-    """The table of passages, a file a part."""
-    found = [
-        {
-            "passage_id": passage_id,
-            "doc_id": passage_id.rpartition("#")[0],
-            "title": title,
-            "heading": heading,
-            "text": text,
-            "section_index": section,
-            "held_out": held_out,
-        }
-        for passage_id, title, heading, text, section, held_out in rows
-    ]
+    """The table of passages, a file for each part."""
+    records = [dict(zip(COLUMNS, row, strict=True)) | {"doc_id": row[0].rpartition("#")[0]} for row in rows]
     folder.mkdir(parents=True)
     for number, part in enumerate(parts):
-        pq.write_table(pa.Table.from_pylist(found[part], PASSAGE), folder / f"part-{number}.parquet")
+        pq.write_table(pa.Table.from_pylist(records[part], PASSAGE), folder / f"part-{number}.parquet")
     return folder
 
 
 def paragraph(doc_id: str, sentences: Sequence[str], links: dict[str, str | None]) -> dict[str, Any]:
     """A paragraph; `links` lead from words of it to documents, or to None."""
     text = " ".join(sentences)
-    found = [
+    records = [
         {"target": word, "start": text.index(word), "end": text.index(word) + len(word), "doc_id": target}
         for word, target in links.items()
     ]
-    return {"doc_id": doc_id, "text": text, "sentences": list(sentences), "links": found}
+    return {"doc_id": doc_id, "text": text, "sentences": list(sentences), "links": records}
 
 
 def paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
@@ -76,22 +66,18 @@ def paragraphs(folder: Path, rows: Sequence[dict[str, Any]] = ()) -> Path:
     return folder
 
 
-def asked(*rows: tuple[str, str]) -> pd.DataFrame:
-    """A user's questions."""
-    return pd.DataFrame(list(rows), columns=COLUMNS)
-
-
 def gathered(
-    place: Path,
-    own: Sequence[tuple[str, str]] = (),
+    folder: Path,
+    users: Sequence[tuple[str, str]] = (),
     rows: Sequence[tuple[Any, ...]] = PASSAGES,
     linked: Sequence[dict[str, Any]] = (),
     parts: Sequence[slice] = (slice(None),),
     **settings: Any,
 ) -> Evidence:
     """The evidence of a text."""
-    tables = passages(place / "passages", rows, parts), paragraphs(place / "paragraphs", linked)
-    return gather(*tables, asked(*own), HeldOutSettings(**settings), place / "evidence")
+    tables = passages(folder / "passages", rows, parts), paragraphs(folder / "paragraphs", linked)
+    user_rows = pd.DataFrame(list(users), columns=questions.COLUMNS)
+    return gather(*tables, user_rows, HeldOutSettings(**settings), folder / "evidence")
 
 
 def of_kind(evidence: Evidence, kind: str) -> list[Question]:

@@ -49,7 +49,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many candidates were embedded at a time, from here on; not the one that tells the dimension."""
+    """How many candidates were embedded at a time, from here on; not the single one that gives the dimension."""
     counts: list[int] = []
     real = Encoder.embed
 
@@ -62,41 +62,30 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def ranks(retriever: Retriever, questions: pd.DataFrame, vectors: Path) -> pd.DataFrame:
-    vectors.parent.mkdir(exist_ok=True)
-    candidates = rows(vectors.parent)
-    stored = retriever.candidates(candidates, vectors)
-    return question_ranks(
-        questions,
-        candidates.batches(READ),
-        search_exact(stored, retriever.queries(questions["question"].tolist()), 4)[1],
-    )
-
-
-def test_answers_are_found(encoder: Path, tmp_path: Path) -> None:
-    found = ranks(Retriever([str(encoder)]), QUESTIONS, tmp_path / "made" / "vectors")
-    assert found["question_id"].tolist() == [f"q{title}" for title in PASSAGES]
-    assert found["rank"].tolist() == found["sentence_rank"].tolist() == [1] * 4
-
-
 def test_ranks_are_those_of_all_inner_products(encoder: Path, tmp_path: Path) -> None:
-    wrong, retriever = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1]), Retriever([str(encoder)])
-    scores = retriever.queries(TEXTS) @ retriever.candidates(rows(tmp_path), tmp_path / "v")[:].T
+    retriever, candidates = Retriever([str(encoder)]), rows(tmp_path)
+    vectors, queries = retriever.candidates(candidates, tmp_path / "made" / "vectors"), retriever.queries(TEXTS)
+    ranked = search_exact(vectors, queries, 4)[1]
+    right = question_ranks(QUESTIONS, candidates.batches(READ), ranked)
+    assert right["question_id"].tolist() == [f"q{title}" for title in PASSAGES]
+    assert right["rank"].tolist() == right["sentence_rank"].tolist() == [1] * 4
+    swapped = QUESTIONS.assign(answers=QUESTIONS["answers"].tolist()[::-1])
+    wrong = question_ranks(swapped, candidates.batches(READ), ranked)["rank"]
+    scores = queries @ vectors[:].T
     expected = [int((row > row[answer]).sum()) + 1 for row, answer in zip(scores, [3, 2, 1, 0], strict=True)]
-    found = ranks(retriever, wrong, tmp_path / "v")["rank"]
     # Passages without a word of the question score 0 alike: their order is that of the table.
-    assert all(rank >= best for rank, best in zip(found, expected, strict=True))
-    assert found.between(2, 4).all()
+    assert all(rank >= best for rank, best in zip(wrong, expected, strict=True))
+    assert wrong.between(2, 4).all()
 
 
 def test_one_encoder_is_taken_as_it_was_trained_and_several_have_length_1(encoder: Path, tmp_path: Path) -> None:
-    alone, both = (Retriever([str(encoder)] * count) for count in (1, 2))
+    single_model, both = (Retriever([str(encoder)] * count) for count in (1, 2))
     lengths = {
         name: np.linalg.norm(retriever.candidates(rows(tmp_path), tmp_path / name)[:], axis=1)
-        for name, retriever in (("alone", alone), ("both", both))
+        for name, retriever in (("single_model", single_model), ("both", both))
     }
-    assert not np.allclose(lengths["alone"], 1) and np.allclose(lengths["both"], 1)
-    single, double = alone.queries(TEXTS), both.queries(TEXTS)
+    assert not np.allclose(lengths["single_model"], 1) and np.allclose(lengths["both"], 1)
+    single, double = single_model.queries(TEXTS), both.queries(TEXTS)
     assert double.shape == (4, 2 * single.shape[1])
     cosine = single / np.linalg.norm(single, axis=1, keepdims=True)
     np.testing.assert_allclose(double, np.hstack([cosine, cosine]) / np.sqrt(2), atol=1e-6)
@@ -114,31 +103,26 @@ def test_models_that_are_not_ours_are_compared_by_the_cosine(encoder: Path, monk
     np.testing.assert_allclose(Retriever([str(encoder)]).queries(TEXTS), [[3, 4]] * 4)
 
 
-def test_vectors_are_made_once(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
+def test_vectors_are_made_once_for_each_model_and_texts(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
     retriever = Retriever([str(encoder)])
     first = retriever.candidates(rows(tmp_path), tmp_path / "v")
     again = retriever.candidates(rows(tmp_path, group=1), tmp_path / "v")
     assert embedded == [4]
     assert np.array_equal(first[:], again[:])
-    assert again.identity == {
-        "model": {"encoder": encoder_checksum(encoder)}, "unit": False, "texts": texts_checksum(rows(tmp_path))
-    }  # fmt: skip
-
-
-def test_another_model_and_other_texts_are_embedded_anew(encoder: Path, tmp_path: Path, embedded: list[int]) -> None:
-    Retriever([str(encoder)]).candidates(rows(tmp_path), tmp_path / "v")
+    model = {"encoder": encoder_checksum(encoder)}
+    assert again.identity == {"model": model, "unit": False, "texts": texts_checksum(rows(tmp_path))}
     other = toy_encoder(tmp_path / "other", scale=3.0)
     retriever = Retriever([str(other)])
     made = retriever.candidates(rows(tmp_path), tmp_path / "v")
     assert embedded == [4, 4] and made.identity["model"] == {"encoder": encoder_checksum(other)}
     for changed in (CANDIDATES.iloc[::-1], CANDIDATES.iloc[:3], CANDIDATES.assign(candidate_id=list("abcd"))):
-        found = rows(tmp_path, changed)
-        made = retriever.candidates(found, tmp_path / "v")
-        assert made.identity["texts"] == texts_checksum(found) and len(made) == len(changed)
+        candidates = rows(tmp_path, changed)
+        made = retriever.candidates(candidates, tmp_path / "v")
+        assert made.identity["texts"] == texts_checksum(candidates) and len(made) == len(changed)
     assert embedded == [4, 4, 4, 3, 4]
 
 
-def test_ids_and_parts_do_not_run_together(tmp_path: Path) -> None:
+def test_checksums_tell_ids_and_parts_apart(tmp_path: Path) -> None:
     def checksum(*row: str) -> str:
         return texts_checksum(rows(tmp_path, pd.DataFrame([row], columns=["candidate_id", "sentence", "passage"])))
 
@@ -151,10 +135,10 @@ def test_no_candidates_are_refused_and_nothing_is_overwritten(encoder: Path, tmp
     retriever.candidates(rows(tmp_path), tmp_path / "v")
     none = rows(tmp_path, CANDIDATES.iloc[:0])
     for folder in (tmp_path / "v", tmp_path / "new"):
-        before = contents(tmp_path)
+        content = contents(tmp_path)
         with pytest.raises(ValueError, match="no candidates"):
             retriever.candidates(none, folder)
-        assert contents(tmp_path) == before
+        assert contents(tmp_path) == content
     assert len(open_vectors(tmp_path / "v")) == 4
 
 

@@ -15,22 +15,22 @@ NEEDED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def settings(**others: Any) -> RetrievalSettings:
-    return TypeAdapter(RetrievalSettings).validate_python(NEEDED | others)
+def settings(**changes: Any) -> RetrievalSettings:
+    return TypeAdapter(RetrievalSettings).validate_python(NEEDED | changes)
 
 
 def test_defaults_and_names() -> None:
-    found = settings()
-    assert (found.tokens_at_once, found.recompute, found.open_domain_pairs, found.indexes) == (16384, False, 0, [])
-    assert found.bm25.k1 == 1.5
-    assert [share_name(share) for share in found.shares] == ["1%", "80%"]
+    default = settings()
+    assert (default.tokens_at_once, default.recompute, default.open_domain_pairs) == (16384, False, 0)
+    assert (default.indexes, default.bm25.k1, default.bm25.b) == ([], 1.5, 0.75)
+    assert [share_name(share) for share in default.shares] == ["1%", "80%"]
     assert [option_name(share) for share in (1.0, 0.5)] == ["share-1", "share-0.5"]
     assert settings(shares=[]).shares == []
     assert RetrievalConfig().input == "demo"
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         ({"share": [1]}, "share"),
         ({"shares": [0]}, "greater than 0"),
@@ -43,8 +43,8 @@ def test_defaults_and_names() -> None:
         ({"open_domain_pairs": -1}, "open_domain_pairs"),
     ],
 )
-def test_impossible_settings_are_named(bad: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_impossible_settings_are_named(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         settings(**bad)
 
 
@@ -54,5 +54,5 @@ def test_checking_loads_no_heavy_library() -> None:
         "import contexture.tasks.answer_selection.task, contexture.tasks.retrieval.task\n"
         "print(sorted({'torch', 'faiss', 'bm25s', 'pyspark', 'transformers'} & set(sys.modules)))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
+from contexture.retrieval.candidates import texts_of
 from contexture.tasks.base import Contestant
 from contexture.tasks.finetuned import Step
 from contexture.tasks.retrieval.config import RetrievalSettings
@@ -48,14 +49,9 @@ def loss(folder: Path) -> float:
     return HeldOut(test, QUESTIONS, CANDIDATES, 0).loss(load_encoder(folder))
 
 
-@pytest.mark.parametrize("kind", ["shared", "separate", "bag"])
-def test_fine_tuning_learns_from_questions(kind: str, words: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.TRANSFORMER | {"shared": False, "dropout": 0.0}, toys.BAG])
+def test_fine_tuning_learns_from_questions(config: dict[str, Any], words: Path, tmp_path: Path) -> None:
     """The answers of questions that were not trained on become more probable."""
-    config: dict[str, Any] = {
-        "shared": toys.TRANSFORMER,
-        "separate": toys.TRANSFORMER | {"shared": False, "dropout": 0.0},
-        "bag": toys.BAG,
-    }[kind]
     start = toys.new_encoder(tmp_path / "start", words, config)
     assert loss(tune(start, tmp_path / "tuned")) < loss(start) - 0.2
 
@@ -82,12 +78,12 @@ def test_fine_tuning_starts_from_a_masked_language_model(words: Path, tmp_path: 
     """Its Transformer and its projection are carried on, its language-model head is not."""
     start = toys.new_encoder(tmp_path / "start", words, head=True)
     still = toys.settings(steps=5, optimizer={"learning_rate": 1e-12})
-    before, after = (load_encoder(one).document for one in (start, tune(start, tmp_path / "tuned", still)))
-    assert isinstance(before, Transformer) and isinstance(after, Transformer)
-    torch.testing.assert_close(dict(after.base.state_dict()), dict(before.base.state_dict()), rtol=0, atol=1e-6)
-    assert before.has_head and not after.has_head
-    assert before.projection is not None and after.projection is not None
-    torch.testing.assert_close(after.projection.weight, before.projection.weight, rtol=0, atol=1e-6)
+    old, new = (load_encoder(folder).document for folder in (start, tune(start, tmp_path / "tuned", still)))
+    assert isinstance(old, Transformer) and isinstance(new, Transformer)
+    torch.testing.assert_close(dict(new.base.state_dict()), dict(old.base.state_dict()), rtol=0, atol=1e-6)
+    assert old.has_head and not new.has_head
+    assert old.projection is not None and new.projection is not None
+    torch.testing.assert_close(new.projection.weight, old.projection.weight, rtol=0, atol=1e-6)
 
 
 def test_other_right_answers_and_their_passages_are_no_negatives(words: Path, tmp_path: Path) -> None:
@@ -116,15 +112,16 @@ def test_devices_share_a_batch_and_its_negatives(words: Path, tmp_path: Path) ->
     parts = [examples.training_batch(Step(rows, 0, 1, rank, 2)) for rank in range(2)]
     everyone = torch.cat([part["document_ids"] for part in parts])
     assert sorted(everyone.tolist()) == sorted(whole["document_ids"].tolist()) and len(everyone) == 60
-    for batch, others in ((whole, whole["document_ids"]), *((part, everyone) for part in parts)):
-        same = batch["document_ids"][:, None] == others
+    for batch, documents in ((whole, whole["document_ids"]), *((part, everyone) for part in parts)):
+        same = batch["document_ids"][:, None] == documents
         assert torch.equal(batch["no_negatives"], same) and same.sum() > len(same)
     # A question and its answer stand in the same row.
-    documents = CANDIDATES.iloc[pairs[rows, 1]]
-    expected = encoder.embed(list(zip(documents["sentence"], documents["passage"], strict=True)), "document")
-    torch.testing.assert_close(examples.encode(encoder, whole)["document"].detach(), torch.from_numpy(expected))
-    expected = encoder.embed(QUESTIONS["question"].iloc[pairs[rows, 0]].tolist(), "query")
-    torch.testing.assert_close(examples.encode(encoder, whole)["query"].detach(), torch.from_numpy(expected))
+    texts = {
+        "query": QUESTIONS["question"].iloc[pairs[rows, 0]].tolist(),
+        "document": texts_of(CANDIDATES.iloc[pairs[rows, 1]]),
+    }
+    for role, vectors in examples.encode(encoder, whole).items():
+        torch.testing.assert_close(vectors.detach(), torch.from_numpy(encoder.embed(texts[role], role)))
     tokens = [int(row_lengths(part["document"]).sum()) for part in parts]
     assert abs(tokens[0] - tokens[1]) <= 0.05 * sum(tokens)
 

@@ -24,7 +24,7 @@ PARAGRAPH = "Opened in 1902 ( seeRue Née). Its owner, Léa Ash2, sold it . It c
 def tokens() -> list[dict[str, Any]]:
     """The page in words, marks and tags, with their places in bytes; the head is no token, as in the real data."""
     start = PAGE.index("<H1>")
-    found = [match for match in re.finditer(r"<[^>]*>|[^\s<>.,()]+|[.,()]", PAGE) if match.start() >= start]
+    matches = [match for match in re.finditer(r"<[^>]*>|[^\s<>.,()]+|[.,()]", PAGE) if match.start() >= start]
     return [
         {
             "token": match[0],
@@ -32,7 +32,7 @@ def tokens() -> list[dict[str, Any]]:
             "end_byte": len(PAGE[: match.end()].encode()),
             "html_token": match[0].startswith("<"),
         }
-        for match in found
+        for match in matches
     ]
 
 
@@ -41,12 +41,8 @@ def span(first: str, last: str, nth: int = 0) -> dict[str, int]:
     texts = [token["token"] for token in tokens()]
     start = [i for i, text in enumerate(texts) if text == first][nth]
     end = texts.index(last, start) + 1
-    return {
-        "start_token": start,
-        "end_token": end,
-        "start_byte": tokens()[start]["start_byte"],
-        "end_byte": tokens()[end - 1]["end_byte"],
-    }
+    bytes_ = {"start_byte": tokens()[start]["start_byte"], "end_byte": tokens()[end - 1]["end_byte"]}
+    return {"start_token": start, "end_token": end, **bytes_}
 
 
 FIRST = span("<P>", "</P>")
@@ -79,15 +75,15 @@ def simplified(full: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(path: Path, *records: object) -> Path:
-    data = b"".join(json.dumps(one).encode() + b"\n" for one in records)
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in records)
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
 
 
 def gold(path: Path) -> list[list[str]]:
-    rows = gold_tuples(*reqa_tables(read_natural_questions(path)))[["title", "question", "sentence"]]
-    found: list[list[str]] = rows.to_numpy().tolist()
-    return found
+    tuples = gold_tuples(*reqa_tables(read_natural_questions(path)))[["title", "question", "sentence"]]
+    rows: list[list[str]] = tuples.to_numpy().tolist()
+    return rows
 
 
 def test_the_original_format(tmp_path: Path):
@@ -99,13 +95,10 @@ def test_the_original_format(tmp_path: Path):
 
 
 def test_bytes_serve_where_tokens_are_not_given(tmp_path: Path):
-    in_bytes = [{key: place[key] for key in ("start_byte", "end_byte")} for place in (FIRST, OWNER)]
-    paths = [
-        write(tmp_path / "bytes.jsonl", record(annotation(*in_bytes))),
-        write(tmp_path / "tokens.jsonl", record(annotation(FIRST, OWNER))),
-    ]
-    first, second = (list(read_natural_questions(path)) for path in paths)
-    assert first == second != []
+    in_bytes = [{key: answer[key] for key in ("start_byte", "end_byte")} for answer in (FIRST, OWNER)]
+    records = record(annotation(*in_bytes)), record(annotation(FIRST, OWNER))
+    first, second = read_natural_questions(write(tmp_path / "both.jsonl", *records))
+    assert first == second
 
 
 def test_the_simplified_format(tmp_path: Path):
@@ -130,8 +123,13 @@ def test_only_one_short_answer_within_a_paragraph_counts(tmp_path: Path, simple:
         record(annotation(FIRST, year), annotation(SECOND, seven), annotation(FIRST, OWNER), question="several"),
     ]
     path = write(tmp_path / "dev.jsonl", *map(simplified, records) if simple else records)
-    found = [(question, sentence.split()[0]) for _, question, sentence in gold(path)]
-    assert found == [("the tag too", "Opened"), ("several", "Opened"), ("several", "Its"), ("several", "Elsewhere")]
+    first_words = [(question, sentence.split()[0]) for _, question, sentence in gold(path)]
+    assert first_words == [
+        ("the tag too", "Opened"),
+        ("several", "Opened"),
+        ("several", "Its"),
+        ("several", "Elsewhere"),
+    ]
 
 
 def test_lines_are_read_one_by_one(tmp_path: Path):
@@ -148,29 +146,24 @@ def test_absent_files_say_how_to_get_them(tmp_path: Path):
             list(read_natural_questions(source))
 
 
-def without(key: str) -> dict[str, Any]:
-    return {name: value for name, value in record(annotation(FIRST, OWNER)).items() if name != key}
+def without(key: str) -> bytes:
+    return json.dumps({name: value for name, value in record(annotation(FIRST, OWNER)).items() if name != key}).encode()
 
 
-@pytest.mark.parametrize("key", ["question_text", "document_title", "document_html", "document_tokens", "annotations"])
-def test_a_line_without_a_key_is_refused(tmp_path: Path, key: str):
-    write(tmp_path / "train.jsonl", without(key))
-    with pytest.raises(ValueError, match=rf"train\.jsonl, line 1: no \w+ under the key '{key}'"):
+KEYS = ["question_text", "document_title", "document_html", "document_tokens", "annotations"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        *[("train.jsonl", without(key), rf"line 1: no \w+ under the key '{key}'") for key in KEYS],
+        ("train.jsonl", b"\n\n{]\n", "line 3, column 2: broken JSON"),
+        ("train.jsonl", b'\n{"a": "\xff"}\n', "line 2, byte 7: no UTF-8"),
+        ("cut.jsonl.gz", gzip.compress(b"\n" * 99)[:-3], "after line 99: damaged or cut off"),
+        ("cut.jsonl.gz", b"no gzip", "after line 0: damaged or cut off"),
+    ],
+)
+def test_broken_lines_and_files_are_refused_by_position(tmp_path: Path, name: str, data: bytes, message: str):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=rf"{name}, {message}"):
         list(read_natural_questions(tmp_path))
-
-
-def test_broken_lines_and_files_are_refused_by_place(tmp_path: Path):
-    path = tmp_path / "train.jsonl"
-    path.write_bytes(b"\n\n{]\n")
-    with pytest.raises(ValueError, match=r"train\.jsonl, line 3, column 2: broken JSON"):
-        list(read_natural_questions(path))
-    path.write_bytes(b'\n{"a": "\xff"}\n')
-    with pytest.raises(ValueError, match=r"train\.jsonl, line 2, byte 7: no UTF-8"):
-        list(read_natural_questions(path))
-    whole = write(tmp_path / "cut.jsonl.gz", record(annotation(FIRST, OWNER))).read_bytes()
-    (tmp_path / "cut.jsonl.gz").write_bytes(whole[:-30])
-    with pytest.raises(ValueError, match=r"cut\.jsonl\.gz, after line 0: damaged or cut off"):
-        list(read_natural_questions(tmp_path / "cut.jsonl.gz"))
-    (tmp_path / "cut.jsonl.gz").write_bytes(b"no gzip")
-    with pytest.raises(ValueError, match="damaged or cut off"):
-        list(read_natural_questions(tmp_path / "cut.jsonl.gz"))

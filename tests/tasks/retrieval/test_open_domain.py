@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from contexture.folders import UNFINISHED
+from contexture.retrieval import parquet_rows
 from contexture.tasks.retrieval import open_domain
 from contexture.tasks.retrieval.open_domain import draw_pairs, grow
 from contexture.tasks.retrieval.ranks import gold_rows
@@ -26,15 +25,11 @@ def passages(folder: Path, copies: int = 1, order: int = 1) -> Path:
     folder.mkdir()
     for copy in range(copies):
         rows = [
-            {
-                "passage_id": f"{copy}-{title}#0",
-                "title": title,
-                "text": " ".join([*sentences, f"Copy {copy}."]),
-                "sentence_lengths": [3] * (len(sentences) + 1),
-            }
+            (f"{copy}-{title}#0", title, " ".join([*sentences, f"Copy {copy}."]), [3] * (len(sentences) + 1))
             for title, sentences in PASSAGES.items()
         ]
-        pq.write_table(pa.Table.from_pylist(rows[::order]), folder / f"part-{copy * order + copies:03d}.parquet")
+        table = pd.DataFrame(rows[::order], columns=["passage_id", "title", "text", "sentence_lengths"])
+        table.to_parquet(folder / f"part-{copy * order + copies:03d}.parquet")
     return folder
 
 
@@ -45,8 +40,8 @@ def pairs_of(folder: Path) -> pd.DataFrame:
     for passage in table.itertuples():
         sentences = PASSAGES[str(passage.title)]
         last = str(passage.text).removeprefix(" ".join(sentences) + " ")
-        for number, said in enumerate([*sentences, last]):
-            rows.append((f"corpus:{passage.passage_id}/{number}", said, passage.text))
+        for number, sentence in enumerate([*sentences, last]):
+            rows.append((f"corpus:{passage.passage_id}/{number}", sentence, passage.text))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -57,51 +52,45 @@ def grown(folder: Path, count: int, seed: int = 0, candidates: pd.DataFrame = CA
 
 
 def test_the_open_domain_adds_pairs_that_are_never_right(tmp_path: Path) -> None:
-    others = pairs_of(passages(tmp_path / "passages", copies=8))
-    found = grown(tmp_path, 10, seed=1)
-    pd.testing.assert_frame_equal(found[:5], CANDIDATES[COLUMNS])
-    assert found["candidate_id"].is_unique and len(found) == 15 and list(found) == COLUMNS
-    assert gold_rows(question_table(["c4"]), batches(found))[0][0].tolist() == [4]
-    added = others.set_index("candidate_id").loc[found["candidate_id"][5:]].reset_index()
-    pd.testing.assert_frame_equal(added, found[5:].reset_index(drop=True))
-    pd.testing.assert_frame_equal(grown(tmp_path, 6, seed=1), found[:11])  # fewer: the first of them
-    assert grown(tmp_path, 10, seed=2)["candidate_id"].tolist() != found["candidate_id"].tolist()
-
-
-def test_the_draw_is_that_of_the_ids_not_of_their_order(tmp_path: Path) -> None:
-    passages(tmp_path / "passages", copies=8)
-    found = grown(tmp_path, 10, seed=1)
-    added = found["candidate_id"][5:].tolist()
-    assert added == sorted(added, key=lambda name: open_domain.draw(1, name))
-    left = set(pairs_of(tmp_path / "passages")["candidate_id"]) - set(added)
-    # What was drawn sooner, and was not added, says what another of its passage does.
-    assert all("Gulls#0/" in name for name in left if open_domain.draw(1, name) < open_domain.draw(1, added[-1]))
+    pairs = pairs_of(passages(tmp_path / "passages", copies=8))
+    result = grown(tmp_path, 10, seed=1)
+    pd.testing.assert_frame_equal(result[:5], CANDIDATES[COLUMNS])
+    assert result["candidate_id"].is_unique and len(result) == 15 and list(result) == COLUMNS
+    assert gold_rows(question_table(["c4"]), batches(result))[0][0].tolist() == [4]
+    added = pairs.set_index("candidate_id").loc[result["candidate_id"][5:]].reset_index()
+    pd.testing.assert_frame_equal(added, result[5:].reset_index(drop=True))
+    pd.testing.assert_frame_equal(grown(tmp_path, 6, seed=1), result[:11])  # fewer: the first of them
+    assert grown(tmp_path, 10, seed=2)["candidate_id"].tolist() != result["candidate_id"].tolist()
+    # The draw is that of the ids.
+    names = added["candidate_id"].tolist()
+    assert names == sorted(names, key=lambda name: open_domain.draw(1, name))
+    sooner = {name for name in pairs["candidate_id"] if open_domain.draw(1, name) < open_domain.draw(1, names[-1])}
+    assert all("Gulls#0/" in name for name in sooner - set(names))  # another of its passage has the same text
     (tmp_path / "other").mkdir()
     passages(tmp_path / "other" / "passages", copies=8, order=-1)  # rows and files the other way round
-    pd.testing.assert_frame_equal(grown(tmp_path / "other", 10, seed=1), found)
+    pd.testing.assert_frame_equal(grown(tmp_path / "other", 10, seed=1), result)
 
 
 def test_pairs_that_are_there_already_are_not_added(tmp_path: Path) -> None:
     """Nor is one that reads as another does: each passage of gulls says twice that they wait."""
-    others = pairs_of(passages(tmp_path / "passages", copies=2))
-    known = others[:3].assign(candidate_id=["k0", "k1", "k2"])
-    found = grown(tmp_path, 13, candidates=known)[3:]
-    assert not found.duplicated(["sentence", "passage"]).any()
-    expected = others[3:].drop_duplicates(["sentence", "passage"])
-    assert set(found["sentence"] + found["passage"]) == set(expected["sentence"] + expected["passage"])
-    before = (tmp_path / "grown" / "candidates.parquet").read_bytes()
+    pairs = pairs_of(passages(tmp_path / "passages", copies=2))
+    known = pairs[:3].assign(candidate_id=["k0", "k1", "k2"])
+    added = grown(tmp_path, 13, candidates=known)[3:]
+    assert not added.duplicated(["sentence", "passage"]).any()
+    expected = pairs[3:].drop_duplicates(["sentence", "passage"])
+    assert set(added["sentence"] + added["passage"]) == set(expected["sentence"] + expected["passage"])
+    content = (tmp_path / "grown" / "candidates.parquet").read_bytes()
     with pytest.raises(ValueError, match="cannot add 14 pairs to the candidates: the corpus holds 13 others"):
         grown(tmp_path, 14, candidates=known)
-    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == before  # what was there stays
+    assert (tmp_path / "grown" / "candidates.parquet").read_bytes() == content  # what was there stays
 
 
 def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
     folder = passages(tmp_path / "passages")
     with pytest.raises(ValueError, match="candidate corpus:0-Whales#0/0 is also the id of another pair"):
         grown(tmp_path, 8, candidates=CANDIDATES.assign(candidate_id=["corpus:0-Whales#0/0", *"abcd"]))
-    table = pq.read_table(folder)
-    again = pa.array([f"{text} Twice." for text in table["text"].to_pylist()])
-    pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", again), folder / "part-999.parquet")
+    table = pd.read_parquet(folder)
+    table.assign(text=table["text"] + " Twice.").to_parquet(folder / "part-999.parquet")
     with pytest.raises(ValueError, match="is also the id of another pair"):
         grown(tmp_path, 12)
 
@@ -109,7 +98,7 @@ def test_two_pairs_of_one_id_are_refused(tmp_path: Path) -> None:
 def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_path: Path) -> None:
     row = {"passage_id": "0#0", "title": "t", "text": "Of one sentence.", "sentence_lengths": [1, 2, 1]}
     (tmp_path / "passages").mkdir()
-    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "passages" / "part-0.parquet")
+    pd.DataFrame([row]).to_parquet(tmp_path / "passages" / "part-0.parquet")
     assert grown(tmp_path, 1)["sentence"].tolist() == [*CANDIDATES["sentence"], "Of one sentence."]
     with pytest.raises(ValueError, match="the corpus holds 1 others"):
         grown(tmp_path, 2)
@@ -119,13 +108,13 @@ def test_a_passage_that_falls_into_fewer_sentences_gives_its_last_one_once(tmp_p
 def test_it_does_not_matter_how_much_is_in_memory(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few are read and brought into order at a time, and kept while some are drawn."""
     folder = passages(tmp_path / "passages", copies=40)
-    every = draw_pairs(folder, 400, seed)
-    assert len(every) == 360
+    all_pairs = draw_pairs(folder, 400, seed)
+    assert len(all_pairs) == 360
     expected = grown(tmp_path, 30, seed)
-    monkeypatch.setattr(open_domain, "PASSAGES_AT_ONCE", 2)
+    monkeypatch.setattr(parquet_rows, "ROWS_AT_ONCE", 2)
     monkeypatch.setattr(open_domain, "PAIRS_AT_ONCE", 7)
     few = draw_pairs(folder, 50, seed)
-    assert len(few) == 50 and sorted(few["draw"]) == sorted(every["draw"])[:50]
+    assert len(few) == 50 and sorted(few["draw"]) == sorted(all_pairs["draw"])[:50]
     pd.testing.assert_frame_equal(grown(tmp_path, 30, seed), expected)
 
 

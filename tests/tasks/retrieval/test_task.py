@@ -12,9 +12,9 @@ import pytest
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder
 from contexture.tasks.base import Contestant, Results
-from contexture.tasks.retrieval.config import RetrievalConfig
+from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
 from contexture.tasks.retrieval.evaluation import unseen
-from contexture.tasks.retrieval.ranks import METRICS
+from contexture.tasks.retrieval.ranks import METRICS, recalls
 from contexture.tasks.retrieval.task import RetrievalTask
 from tests.retrieval.test_bm25 import built
 from tests.tasks.retrieval import toys
@@ -33,9 +33,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toys.new_encoder(folder / "encoder", toys.vocabulary(folder / "words"))
     for seed in (0, 1):
         for option in TASK.options(SETTINGS, None):
-            place = folder / f"tuned-{seed}" / option
-            place.mkdir(parents=True)
-            TASK.finetune(SETTINGS, option, contestants(folder)[seed], data, place)
+            (folder / f"tuned-{seed}" / option).mkdir(parents=True)
+            TASK.finetune(SETTINGS, option, contestants(folder)[seed], data, folder / f"tuned-{seed}" / option)
     return folder
 
 
@@ -51,44 +50,53 @@ def results(project: Path) -> Results:
     return TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
 
 
-def test_options_are_the_shares() -> None:
+def evaluate(project: Path, settings: RetrievalSettings = SETTINGS, passages: Path | None = None) -> Results:
+    return TASK.evaluate(settings, contestants(project), project / "data", project / "vectors", passages=passages)
+
+
+def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path: Path) -> None:
     assert TASK.options(SETTINGS, None) == ["share-50", "share-80"]
     assert TASK.options(toys.settings(shares=[]), None) == []
-
-
-def test_documents_are_all_passages(project: Path, tmp_path: Path) -> None:
-    found = TASK.documents(project / "data")
-    assert found is not None
-    assert [*found["text"]] == [*toys.tables()[1]["passage"].drop_duplicates()] and set(found["title"]) == {""}
+    documents = TASK.documents(project / "data")
+    assert documents is not None
+    assert [*documents["text"]] == [*toys.tables()[1]["passage"].drop_duplicates()] and set(documents["title"]) == {""}
+    TASK.check(SETTINGS, project / "data")
+    small = toys.settings(shares=[50, 1])
+    with pytest.raises(ValueError, match="1 % of 80 questions are too few to train on and to hold some out"):
+        TASK.check(small, project / "data")
+    TASK.check(small, tmp_path)  # without data
     assert TASK.documents(tmp_path) is None
+    assert TASK.evaluate(small, contestants(project), tmp_path, tmp_path) == Results()
 
 
 def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
-    table = pd.DataFrame(results.records)
-    assert set(table) == {"variant", "seed", "task", "data", "protocol", "split", "metric", "value"}
-    assert set(table["task"]) == {"retrieval"} and set(table["data"]) == {"toys"} and set(table["split"]) == {"test"}
-    assert not table.duplicated(["variant", "seed", "protocol", "metric"]).any()
-    assert json.loads(json.dumps(results.records)) == results.records
-    runs = table.groupby(["variant", "seed", "protocol"])["metric"].agg(set)
-    assert all(metrics == set(METRICS) for metrics in runs)
-    every = ["50%", "80%", "frozen"]
-    assert [*runs.index] == [
-        *[("bm25", seed, protocol) for seed in (0, 1) for protocol in every],
+    combinations = [(seed, protocol) for seed in (0, 1) for protocol in ("50%", "80%", "frozen")]
+    runs = [
+        *[("bm25", *run) for run in combinations],
         ("both", 0, "frozen"),
-        *[("tuned", seed, protocol) for seed in (0, 1) for protocol in every],
+        *[("tuned", *run) for run in combinations],
     ]
+    ranks = results.tables["ranks"].set_index(["variant", "seed", "protocol"]).sort_index()
+    constant = {"task": "retrieval", "data": "toys", "split": "test"}
+    assert results.records == [
+        {"variant": variant, "seed": seed, "protocol": protocol, "metric": metric, **constant}
+        | {"value": pytest.approx(float(values.mean()))}
+        for variant, seed, protocol in runs
+        for metric, values in recalls(ranks.loc[(variant, seed, protocol)]).drop(columns="question_id").items()
+    ]
+    assert len(results.records) == len(runs) * len(METRICS)
+    assert json.loads(json.dumps(results.records)) == results.records
 
 
 def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) -> None:
-    settings = toys.settings(steps=5, shares=[50, 80], hybrid=["tuned"])
-    found = TASK.evaluate(settings, contestants(project), project / "data", project / "vectors")
-    ranks = found.tables["ranks"]
+    fused = evaluate(project, toys.settings(steps=5, shares=[50, 80], hybrid=["tuned"]))
+    ranks = fused.tables["ranks"]
     counts = ranks.groupby(["variant", "seed", "protocol"]).size()
     assert set(ranks["variant"]) == {"bm25", "tuned", "tuned+bm25", "both"}
     for (variant, seed, protocol), count in counts.items():  # type: ignore[misc]
         assert variant != "tuned+bm25" or count == counts["tuned", seed, protocol]
     plain = pd.DataFrame(results.records)
-    same = pd.DataFrame(found.records).query("variant != 'tuned+bm25'").reset_index(drop=True)
+    same = pd.DataFrame(fused.records).query("variant != 'tuned+bm25'").reset_index(drop=True)
     pd.testing.assert_frame_equal(same, plain)  # the others are what they were
     # Frozen, without held-out questions, both count alike: what both find first stays first.
     first = ranks[ranks["protocol"].eq("frozen") & ranks["seed"].eq(0)].pivot(
@@ -97,18 +105,6 @@ def test_a_ranking_is_fused_with_that_of_words(project: Path, results: Results) 
     both = first[(first["bm25"] == 1) & (first["tuned"] == 1)]
     assert len(both) and (both["tuned+bm25"] == 1).all()
     assert (first["tuned+bm25"] != first["tuned"]).any()
-
-
-def test_records_are_the_means_of_the_ranks(results: Results) -> None:
-    ranks = results.tables["ranks"]
-    chosen = ranks[(ranks["variant"] == "tuned") & (ranks["seed"] == 1) & (ranks["protocol"] == "50%")]
-    record = next(
-        record
-        for record in results.records
-        if (record["variant"], record["seed"], record["protocol"], record["metric"])
-        == ("tuned", 1, "50%", "recall_at_10")
-    )
-    assert record["value"] == pytest.approx(chosen["rank"].between(1, 10).mean())
 
 
 def test_all_are_tested_on_the_same_questions_and_frozen_ones_on_all(results: Results) -> None:
@@ -126,17 +122,16 @@ def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, proje
 
     questions, candidates = toys.tables()
     model = load_model(project / "encoder")
-    asked = model.embed(questions["question"].tolist(), "query")
-    said = model.embed(list(zip(candidates["sentence"], candidates["passage"], strict=True)), "document")
-    scores = asked @ (said / np.linalg.norm(said, axis=1, keepdims=True)).T
+    queries = model.embed(questions["question"].tolist(), "query")
+    documents = model.embed(list(zip(candidates["sentence"], candidates["passage"], strict=True)), "document")
+    scores = queries @ (documents / np.linalg.norm(documents, axis=1, keepdims=True)).T
     expected = [int((row >= row[number % 40]).sum()) for number, row in enumerate(scores)]
-    ranks = results.tables["ranks"]
-    found = ranks.loc[ranks["variant"] == "both", "rank"].to_numpy()
-    assert np.mean(found == np.array(expected)) > 0.95  # rounding may decide a tie
+    ranks = results.tables["ranks"].query("variant == 'both'")["rank"].to_numpy()
+    assert np.mean(ranks == np.array(expected)) > 0.95  # rounding may decide a tie
 
 
-def test_indexes_and_speeds_are_told(results: Results) -> None:
-    assert [found["kind"] for found in results.facts["indexes"]] == ["flat", "hnsw"]
+def test_indexes_and_speeds_are_facts(results: Results) -> None:
+    assert [index["kind"] for index in results.facts["indexes"]] == ["flat", "hnsw"]
     assert results.facts["indexes"][0]["recall_against_exact"] == 1
     (speed,) = results.facts["speeds"]
     assert speed["what"] == "BM25 search" and speed["per_second"] > 0
@@ -152,14 +147,12 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
         return real(self, texts, role)
 
     monkeypatch.setattr(Encoder, "embed", no_candidates)
-    again = TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
-    assert again.records == results.records
+    assert evaluate(project).records == results.records
 
 
 def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp_path: Path) -> None:
-    corpus = passages(tmp_path / "passages")
-    found = TASK.evaluate(OPEN, contestants(project), project / "data", project / "vectors", passages=corpus)
-    table = pd.DataFrame(found.records)
+    opened = evaluate(project, OPEN, passages(tmp_path / "passages"))
+    table = pd.DataFrame(opened.records)
     grown = table[table["protocol"].str.endswith(" open")]
     assert set(grown["variant"]) == {"bm25", "tuned"}
     assert set(grown["protocol"]) == {"frozen open", "50% open", "80% open"}
@@ -170,14 +163,16 @@ def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp
     assert len(both) == len(grown) and (both["value_open"] <= both["value"]).all()
     closed = table[~table["protocol"].str.endswith(" open")].to_dict("records")
     assert closed == [record for record in results.records if record["protocol"] in set(table["protocol"])]
-    without = TASK.evaluate(OPEN, contestants(project), project / "data", project / "vectors")
-    assert without.records == results.records and found.facts["indexes"] == []
+    assert opened.facts["indexes"] == []
+    assert evaluate(project, OPEN).records == results.records
 
 
 def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None:
-    found = TASK.evaluate(SETTINGS, contestants(project)[2:], project / "data", project / "vectors")
-    assert {record["protocol"] for record in found.records} == {"frozen"}
-    assert {record["variant"] for record in found.records} == {"both", "bm25"}
+    frozen = TASK.evaluate(SETTINGS, contestants(project)[2:], project / "data", project / "vectors")
+    assert {(record["protocol"], record["variant"]) for record in frozen.records} == {
+        ("frozen", "both"),
+        ("frozen", "bm25"),
+    }
     assert TASK.evaluate(SETTINGS, [], project / "data", project / "vectors") == Results()
 
 
@@ -190,20 +185,9 @@ def test_bm25_finds_what_shares_its_words(results: Results) -> None:
     assert values["bm25", "frozen", "recall_at_1"] == pytest.approx(np.mean(right))
 
 
-def test_shares_that_are_too_small_are_told_before_any_work(project: Path) -> None:
-    TASK.check(SETTINGS, project / "data")
-    with pytest.raises(ValueError, match="1 % of 80 questions are too few to train on and to hold some out"):
-        TASK.check(toys.settings(shares=[50, 1]), project / "data")
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    write_demo_world(DemoConfig(pages=25, novels=1), folder)
-    return folder
-
-
-def test_questions_of_the_demo_of_a_file_and_of_a_folder(demo: Path, tmp_path: Path) -> None:
+def test_questions_of_the_demo_of_a_file_and_of_a_folder(tmp_path: Path) -> None:
+    demo = tmp_path / "world"
+    write_demo_world(DemoConfig(pages=25, novels=1), demo)
     TASK.read(RetrievalConfig(), demo, tmp_path / "demo")
     report = json.loads((tmp_path / "demo" / "task.json").read_text())
     questions, candidates = (
@@ -213,9 +197,9 @@ def test_questions_of_the_demo_of_a_file_and_of_a_folder(demo: Path, tmp_path: P
     assert report["counts"]["queries"] == len(questions) > 0
     assert report["counts"]["candidates"] == len(candidates)
     file = str(demo / "squad-demo.json")
-    for number, given in enumerate((file, [file], str(demo))):
-        place = tmp_path / f"{number}"
-        TASK.read(RetrievalConfig(input=given), Path("elsewhere"), place)
-        assert json.loads((place / "task.json").read_text())["name"] == "squad"
-        assert pd.read_parquet(place / "questions.parquet").astype(str).equals(questions.astype(str))
-        assert pd.read_parquet(place / "candidates.parquet").equals(candidates)
+    for number, source in enumerate((file, [file], str(demo))):
+        data = tmp_path / f"{number}"
+        TASK.read(RetrievalConfig(input=source), Path("elsewhere"), data)
+        assert json.loads((data / "task.json").read_text())["name"] == "squad"
+        assert pd.read_parquet(data / "questions.parquet").astype(str).equals(questions.astype(str))
+        assert pd.read_parquet(data / "candidates.parquet").equals(candidates)

@@ -44,36 +44,34 @@ def new_encoder(
     return folder
 
 
-def settings(**others: Any) -> RetrievalSettings:
-    given = {
+def new_bag(folder: Path) -> str:
+    """A bag of words without training, with its vocabulary."""
+    return str(new_encoder(folder, vocabulary(folder.with_name("words")), BAG))
+
+
+def settings(**changes: Any) -> RetrievalSettings:
+    defaults = {
         "shares": [50], "batch_size": 16, "steps": 60, "evaluate_every": 5, "patience": 4, "tokens_at_once": 60,
         "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
-    return TypeAdapter(RetrievalSettings).validate_python(given | others)
+    return TypeAdapter(RetrievalSettings).validate_python(defaults | changes)
 
 
 def tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     """80 questions and 40 candidates: a question has three words of its candidate's sentence of four."""
     draw = random.Random(3)
     sentences = [draw.sample(WORDS, 4) for _ in range(40)]
-    candidates = pd.DataFrame(
-        {
-            "candidate_id": [f"c{number}" for number in range(40)],
-            "passage_id": [f"p{number}" for number in range(40)],
-            "title": "",
-            "sentence": [" ".join(words) for words in sentences],
-            "passage": [" ".join([*words, *draw.sample(WORDS, 2)]) for words in sentences],
-        }
+    candidates = [
+        (f"c{number}", f"p{number}", "", " ".join(words), " ".join([*words, *draw.sample(WORDS, 2)]))
+        for number, words in enumerate(sentences)
+    ]
+    questions = [
+        (f"q{number}", " ".join(draw.sample(sentences[number % 40], 3)), [f"c{number % 40}"], 1) for number in range(80)
+    ]
+    return (
+        pd.DataFrame(questions, columns=["question_id", "question", "answers", "tuples"]),
+        pd.DataFrame(candidates, columns=["candidate_id", "passage_id", "title", "sentence", "passage"]),
     )
-    questions = pd.DataFrame(
-        {
-            "question_id": [f"q{number}" for number in range(80)],
-            "question": [" ".join(draw.sample(sentences[number % 40], 3)) for number in range(80)],
-            "answers": [[f"c{number % 40}"] for number in range(80)],
-            "tuples": 1,
-        }
-    )
-    return questions, candidates
 
 
 def write_data(folder: Path) -> Path:

@@ -1,17 +1,15 @@
 """Where sets in BEIR's layout are, and what is measured on them."""
 
-from collections.abc import Collection
-from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from contexture.retrieval.config import Bm25Config
 from contexture.strict import STRICT
-from contexture.tasks.settings import SourceSettings, TaskSettings
+from contexture.tasks.retrieval.config import RankingSettings
+from contexture.tasks.settings import SourceSettings
 
-#: What a set can be called: its files have a folder of that name.
+#: The name of a set: its files have a folder of that name.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
 
 
@@ -26,19 +24,5 @@ class BeirConfig(SourceSettings):
 
 
 @dataclass(config=STRICT, frozen=True)
-class BeirSettings(TaskSettings):
-    """Frozen vectors, and BM25 beside them."""
-
-    # BM25 over title and text.
-    bm25: Bm25Config = Field(default_factory=Bm25Config)
-    # Variants whose rankings are also fused with BM25's, by reciprocal rank fusion; both count alike.
-    hybrid: list[str] = Field(default_factory=list)
-
-    def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant that is named here and is none of `variants`."""
-        if unknown := [name for name in self.hybrid if name not in variants]:
-            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
-
-    def restricted(self, variants: Collection[str]) -> Self:
-        """The same for these variants alone."""
-        return replace(self, hybrid=[name for name in self.hybrid if name in variants])
+class BeirSettings(RankingSettings):
+    """Frozen vectors compared with BM25 over title and text."""

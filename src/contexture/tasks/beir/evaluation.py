@@ -1,4 +1,4 @@
-"""Every contestant's ranking of a set's documents beside BM25's, and both fused."""
+"""Rankings of a set's documents by encoders, by BM25, and by both fused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,12 @@ import pandas as pd
 
 from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import RUN, to_records
-from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NOTHING, Rows
-from contexture.tasks.base import Contestant, Each, Results, measure_encoders, seeds_of
+from contexture.tasks.base import Contestant, Each, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS, QUERIES
-from contexture.tasks.passage_ranking import BM25, by_vectors, by_words, intervals
-from contexture.tasks.retrieval.evaluation import FROZEN, HYBRID
+from contexture.tasks.passage_ranking import FROZEN, intervals, rank_all
 
 NAME = "beir"
 #: Documents that are ranked for each query.
@@ -25,22 +23,12 @@ DEPTH = max(RECALL_AT)
 
 @dataclass(frozen=True)
 class BeirSet:
-    """A set that `files.write_set` wrote, and where vectors of its documents are kept."""
+    """A set that `files.write_set` wrote to `folder`; `vectors_dir` keeps vectors of its documents."""
 
     name: str
     folder: Path
-    place: Path
+    vectors_dir: Path
     split: str
-
-    @property
-    def documents(self) -> ParquetRows:
-        """The file, opened."""
-        return ParquetRows(self.folder / DOCUMENTS)
-
-    @property
-    def queries(self) -> pd.DataFrame:
-        """id, text, documents and scores of each query."""
-        return pd.read_parquet(self.folder / QUERIES)
 
 
 def evaluate_beir(
@@ -48,69 +36,58 @@ def evaluate_beir(
 ) -> Results:
     """nDCG@10 and recall of BM25, of all contestants and of those fused with it, on every set.
 
-    The table `queries` has every query's, the fact `intervals` what `intervals` makes of them.
+    The table `queries` has the metrics of each query, the fact `intervals` those of `intervals` by set.
     """
-    tables = [_evaluate(settings, contestants, one, each) for one in sets if contestants]
-    if not tables:
+    if not contestants or not sets:
         return Results()
-    records = [
-        record for one, table in zip(sets, tables, strict=True) for record in to_records(table, METRICS, NAME, one.name)
-    ]
-    told = {one.name: intervals(table) for one, table in zip(sets, tables, strict=True)}
-    return Results(records, {"intervals": told}, {"queries": pd.concat(tables, ignore_index=True)})
+    tables = {beir_set.name: _evaluate(settings, contestants, beir_set, each) for beir_set in sets}
+    records = [record for name, table in tables.items() for record in to_records(table, METRICS, NAME, name)]
+    facts = {"intervals": {name: intervals(table) for name, table in tables.items()}}
+    return Results(records, facts, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
-def measure(encoders: Sequence[str], one: BeirSet) -> Rows:
-    """What the vectors of encoders find of a set, see `without_own`."""
-    documents, queries = one.documents, one.queries
-    rows = by_vectors(encoders, documents, queries["text"].tolist(), one.place, DEPTH + 1)
-    return without_own(rows, own_rows(documents, queries))
+def without_own(rows: Rows, own_rows: Rows) -> Rows:
+    """The first DEPTH of rows (Q, DEPTH + 1) without `own_rows`, (Q,), the document with the query's id; −1 for none.
 
-
-def own_rows(documents: ParquetRows, queries: pd.DataFrame) -> Rows:
-    """The row (Q,) of the document that has the id of the query; −1 where none has."""
-    rows = _rows_of(documents, set(queries["id"]))
-    return np.array([rows.get(name, NOTHING) for name in queries["id"]], np.int64)
-
-
-def without_own(found: Rows, own: Rows) -> Rows:
-    """The first DEPTH rows of each ranking, the query's own document left out, as BEIR leaves it out.
-
-    Args:
-        found: (Q, DEPTH + 1) rows, best first, −1 where nothing was found.
-        own: (Q,), see `own_rows`.
+    BEIR leaves it out, too.
     """
-    left = np.where(found == own[:, None], NOTHING, found)
-    order = np.argsort(left == NOTHING, axis=1, kind="stable")
-    return np.take_along_axis(left, order, axis=1)[:, :DEPTH]
+    other_rows = np.where(rows == own_rows[:, None], NOTHING, rows)
+    order = np.argsort(other_rows == NOTHING, axis=1, kind="stable")
+    return np.take_along_axis(other_rows, order, axis=1)[:, :DEPTH]
 
 
-def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], one: BeirSet, each: Each) -> pd.DataFrame:
+def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], beir_set: BeirSet, each: Each) -> pd.DataFrame:
     """RUN, data, query_id and METRICS of each query."""
-    documents, queries = one.documents, one.queries
-    words = by_words(documents, queries["text"].tolist(), one.place, settings.bm25, DEPTH + 1)
-    words = without_own(words, own_rows(documents, queries))
-    vectors = measure_encoders(measure, contestants, each, one)
-    rankings = {(BM25, seed): words for seed in seeds_of(contestants)}
-    for contestant in contestants:
-        rows = vectors[contestant.encoders]
-        rankings[contestant.variant, contestant.seed] = rows
-        if contestant.variant in settings.hybrid:
-            rankings[contestant.variant + HYBRID, contestant.seed] = fuse(rows, words, EVEN, DEPTH)[1]
-    known = _rows_of(documents, set(queries["documents"].explode()))
+    queries = pd.read_parquet(beir_set.folder / QUERIES)
+    file = beir_set.folder / DOCUMENTS
+    names = {*queries["id"], *queries["documents"].explode()}
+    row_of = {name: row for row, (name,) in enumerate(ParquetRows(file).tuples(["id"])) if name in names}
+    own_rows = np.array([row_of.get(name, NOTHING) for name in queries["id"]], np.int64)
+    rankings = rank_all(
+        contestants,
+        each,
+        file,
+        queries["text"].tolist(),
+        beir_set.vectors_dir,
+        settings.bm25,
+        (DEPTH + 1, DEPTH),
+        lambda rows: without_own(rows, own_rows),
+        settings.hybrid,
+    )
     relevant = [
-        # A document that is not there has no row: by its name it is never found.
-        {known.get(name, name): score for name, score in zip(names, scores, strict=True)}
-        for names, scores in zip(queries["documents"], queries["scores"], strict=True)
+        # A document that is not in the corpus has no row: by its name it is never found.
+        {row_of.get(name, name): score for name, score in zip(documents, scores, strict=True)}
+        for documents, scores in zip(queries["documents"], queries["scores"], strict=True)
     ]
     tables = [
         graded_metrics(rows.tolist(), relevant).assign(
-            variant=variant, seed=seed, split=one.split, protocol=FROZEN, data=one.name, query_id=queries["id"]
+            variant=variant,
+            seed=seed,
+            split=beir_set.split,
+            protocol=FROZEN,
+            data=beir_set.name,
+            query_id=queries["id"],
         )
         for (variant, seed), rows in rankings.items()
     ]
     return pd.concat(tables, ignore_index=True)[[*RUN, "data", "query_id", *METRICS]]
-
-
-def _rows_of(documents: ParquetRows, names: set[str]) -> dict[str, int]:
-    return {name: row for row, (name,) in enumerate(documents.tuples(["id"])) if name in names}

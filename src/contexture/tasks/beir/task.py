@@ -13,10 +13,10 @@ LOG = logging.getLogger(__name__)
 
 
 class BeirTask(FrozenTask):
-    """Which documents are relevant to the query? Those with the best vectors, or the best words, or both."""
+    """Rank documents for queries by vectors, by words, and by both."""
 
     def read(self, source: BeirConfig, demo: Path, place: Path) -> None:
-        """Write a folder a set, see `files.write_set`. See `Task.read`."""
+        """Write a folder for each set, see `files.write_set`. See `Task.read`."""
         with write_task(place, source.input, notes=[], split=source.split) as (work, report):
             if not source.input:
                 report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contexture.retrieval.cosine_search import nearest
+from contexture.retrieval.search_index import nearest
 from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders
 from contexture.tasks.bitext_retrieval.files import PAPERS
 from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from contexture.retrieval.cosine_search import nearest
+from contexture.retrieval.search_index import nearest
 from contexture.tasks.base import Contestant, Each, Results, Row, measure_encoders, one_by_one
 from contexture.tasks.bitext_retrieval.mining_files import Part, mining_pairs, read_part
 from contexture.tasks.sentences.vectors import Array, VectorStore

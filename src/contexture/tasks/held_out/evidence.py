@@ -1,4 +1,4 @@
-"""Questions that held-out documents give away, each with what answers it, and the candidates that it is looked for in.
+"""Questions that held-out documents give away, each with its answers, and the candidates among which they are searched.
 
 - headings: a page's title and the heading of a section → the passages of that section;
 - links: a sentence with a link → the page that the link leads to; the sentence's own page is no candidate;
@@ -6,7 +6,7 @@
 - questions: a user's own → the document or passage that they name.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,40 +26,43 @@ from contexture.text.sentences import splitter
 
 #: Kinds of questions, in the order of the tables.
 KINDS = ("headings", "links", "sentences", "questions")
-#: Columns of the table of passages that are read, and of the candidates, of which `doc_id` tells the page.
+#: Columns of the table of passages that are read, and of the candidates, whose `doc_id` names the page.
 PASSAGE = ["passage_id", "doc_id", "section_index", "title", "heading", "text", "held_out"]
 CANDIDATES = "candidates.parquet"
 CANDIDATE = pa.schema([(name, pa.string()) for name in ("id", "title", "text", "doc_id")])
-#: A sentence of fewer words, or characters in scripts that put no spaces, asks for nothing.
-_WORDS = 5
+#: The least words of a sentence that is asked, or characters in scripts without spaces.
+_MIN_WORDS = 5
+
+#: An item that a name stands for: a document's id, and a passage's or "".
+_Item = tuple[str, str]
 
 
 class Question(NamedTuple):
-    """A question: its text, what answers it (ids of passages, or of documents), and what is no candidate of it.
+    """A question: its text, its answers (ids of passages, or of documents), and rows that are no candidates of it.
 
-    `own` is the row of the passage that a sentence was taken from, `rest` the row of what is left of it, `source` the
-    document that a sentence with a link stands in.
+    `passage_row` is that of the passage that a sentence was taken from, `rest_row` that of its other sentences,
+    `source` the document of a sentence with a link.
     """
 
     kind: str
     text: str
     answers: frozenset[str]
     by_document: bool
-    own: int = -1
-    rest: int = -1
+    passage_row: int = -1
+    rest_row: int = -1
     source: str = ""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Questions, and the Parquet file of the candidates: all passages, then the rests of some."""
+    """Questions, and the Parquet file of the candidates: all passages, then the rests of some of them."""
 
     questions: list[Question]
     candidates: Path
-    #: Passages; rows of the file from here on are rests.
+    #: Number of passages; rows of the file from here on are rests.
     passages: int
     documents: int
-    #: Documents that are held out.
+    #: Number of documents that are held out.
     held_out: int
     #: Answers of a user's questions that name no document.
     unknown: frozenset[str]
@@ -67,106 +70,111 @@ class Evidence:
     words: Bm25Config
 
 
-def gather(passages: Path, paragraphs: Path, asked: pd.DataFrame, settings: HeldOutSettings, folder: Path) -> Evidence:
-    """Write the candidates to `folder` and draw some questions of each kind, by hashes of what they are of.
+def gather(
+    passages: Path, paragraphs: Path, user_rows: pd.DataFrame, settings: HeldOutSettings, folder: Path
+) -> Evidence:
+    """Write the candidates to `folder` and draw questions of each kind, by hashes of their sources.
 
-    Args:
-        passages: folder of the table of passages; those of documents that are held out are in memory, no others.
-        paragraphs: folder of the table of paragraphs, which has the places of links.
-        asked: a user's questions, see `questions.COLUMNS`; no rows where there are none.
-        settings: how many.
-        folder: where the file of candidates is written.
+    `passages` and `paragraphs` are the folders of these tables, `user_rows` has a user's questions, see
+    `questions.COLUMNS`. Only passages of held-out documents are in memory.
     """
-    named, most = _Named(asked), settings.questions
+    count = settings.questions
     held: list[dict[str, Any]] = []
     documents: set[str] = set()
+    named: dict[str, set[_Item]] = {answer: set() for answer in user_rows["answer"]}
     rows = 0
     with work_folder(folder) as work, pq.ParquetWriter(work / CANDIDATES, CANDIDATE) as writer:
         for batch in read_batches(passages, PASSAGE):
-            writer.write_table(_candidates(batch), row_group_size=ROWS_A_GROUP)
+            columns = [batch.column(name) for name in ("passage_id", "title", "text", "doc_id")]
+            writer.write_table(pa.Table.from_arrays(columns, schema=CANDIDATE), row_group_size=ROWS_A_GROUP)
             for row in batch.to_pylist():
                 documents.add(row["doc_id"])
-                named.see(row)
+                for name, item in _names(row) if named else ():
+                    if name in named:
+                        named[name].add(item)
                 if row["held_out"]:
                     held.append(row | {"row": rows})
                 rows += 1
-        questions = [*_headings(held, most), *_links(paragraphs, held, documents, most)]
-        sentences, rests = _sentences(held, most, rows)
+        questions = [*_headings(held, count), *_links(paragraphs, held, documents, count)]
+        sentences, rests = _sentences(held, count, rows)
         if rests:
             writer.write_table(pa.Table.from_pylist(rests, CANDIDATE), row_group_size=ROWS_A_GROUP)
-    out = {row["doc_id"] for row in held}
-    every = [*questions, *sentences, *named.questions()]
+    questions += [*sentences, *_users_questions(user_rows, named)]
+    num_held = len({row["doc_id"] for row in held})
+    unknown = frozenset(name for name, items in named.items() if not items)
     words = settings.search_words(passages)
-    return Evidence(every, folder / CANDIDATES, rows, len(documents), len(out), named.unknown(), words)
+    return Evidence(questions, folder / CANDIDATES, rows, len(documents), num_held, unknown, words)
 
 
-def _candidates(batch: pa.RecordBatch) -> pa.Table:
-    columns = [batch.column(name) for name in ("passage_id", "title", "text", "doc_id")]
-    return pa.Table.from_arrays(columns, schema=CANDIDATE)
+def _names(passage: Mapping[str, Any]) -> Iterator[tuple[str, _Item]]:
+    """Names by which a user may mean a passage or its document."""
+    yield passage["passage_id"], (passage["doc_id"], passage["passage_id"])
+    for name in names_of(passage["doc_id"], passage["title"]):
+        yield name, (passage["doc_id"], "")
 
 
-def _drawn(rows: list[Any], kind: str, most: int, name: Callable[[Any], str]) -> list[Any]:
-    """Some of the rows, those whose names have the smallest hashes."""
-    return sorted(rows, key=lambda row: (uniform("evidence", kind, name(row)), name(row)))[:most]
+def _draw(rows: Sequence[Any], kind: str, count: int, name: Callable[[Any], str]) -> list[Any]:
+    """Rows whose names have the smallest hashes."""
+    return sorted(rows, key=lambda row: (uniform("evidence", kind, name(row)), name(row)))[:count]
 
 
-def _headings(held: list[dict[str, Any]], most: int) -> list[Question]:
+def _headings(held: list[dict[str, Any]], count: int) -> list[Question]:
     """Sections of one heading on a page count as one."""
     sections: dict[tuple[str, str, str], list[str]] = {}
     for row in held:
         if row["heading"]:
             sections.setdefault((row["doc_id"], row["title"], row["heading"]), []).append(row["passage_id"])
-    chosen = _drawn(list(sections), "headings", most, repr)
     return [
         Question("headings", f"{title} {heading}".strip(), frozenset(sections[doc_id, title, heading]), False)
-        for doc_id, title, heading in chosen
+        for doc_id, title, heading in _draw(list(sections), "headings", count, repr)
     ]
 
 
-def _sentences(held: list[dict[str, Any]], most: int, rows: int) -> tuple[list[Question], list[dict[str, str]]]:
-    """Questions, and the rests that answer them, which come behind the `rows` passages."""
+def _sentences(held: list[dict[str, Any]], count: int, rows: int) -> tuple[list[Question], list[dict[str, str]]]:
+    """Questions, and the rests that answer them, which follow the `rows` passages."""
     questions: list[Question] = []
     rests: list[dict[str, str]] = []
-    for row in _drawn(held, "sentences", len(held), lambda one: str(one["passage_id"])):
-        if len(questions) == most:
+    for row in _draw(held, "sentences", len(held), lambda passage: str(passage["passage_id"])):
+        if len(questions) == count:
             break
-        said = splitter(row["doc_id"].partition(":")[0]).split(row["text"])
-        long = [sentence for sentence in said if len(tokens(sentence)) >= _WORDS]
-        if not long:
+        sentences = splitter(row["doc_id"].partition(":")[0]).split(row["text"])
+        drawn = _draw([sentence for sentence in sentences if _is_long(sentence)], "sentence", 1, str)
+        rest = " ".join(sentence for sentence in sentences if sentence not in drawn)
+        if not drawn or not rest:
             continue
-        asked = _drawn(long, "sentence", 1, str)[0]
-        left = " ".join(sentence for sentence in said if sentence != asked)
-        if not left:
-            continue
-        rest = rows + len(rests)
-        rests.append({"id": row["passage_id"], "title": row["title"], "text": left, "doc_id": row["doc_id"]})
         answers = frozenset([row["passage_id"]])
-        questions.append(Question("sentences", asked, answers, False, own=row["row"], rest=rest))
+        question = Question("sentences", drawn[0], answers, False, passage_row=row["row"], rest_row=rows + len(rests))
+        questions.append(question)
+        rests.append({"id": row["passage_id"], "title": row["title"], "text": rest, "doc_id": row["doc_id"]})
     return questions, rests
 
 
-def _links(paragraphs: Path, held: list[dict[str, Any]], documents: set[str], most: int) -> list[Question]:
-    """A sentence with several links has all their pages for answers."""
-    out = {row["doc_id"] for row in held}
-    found: dict[tuple[str, str], set[str]] = {}
-    for batch in read_batches(paragraphs, ["doc_id", "text", "sentences", "links"]) if out else ():
+def _links(paragraphs: Path, held: list[dict[str, Any]], documents: set[str], count: int) -> list[Question]:
+    """A sentence with several links has all their pages as answers."""
+    sources = {row["doc_id"] for row in held}
+    pages: dict[tuple[str, str], set[str]] = {}
+    for batch in read_batches(paragraphs, ["doc_id", "text", "sentences", "links"]) if sources else ():
         for row in batch.to_pylist():
-            if row["doc_id"] not in out:
+            source = row["doc_id"]
+            if source not in sources:
                 continue
-            known = [one for one in row["links"] or () if one["doc_id"] in documents and one["doc_id"] != row["doc_id"]]
-            for start, end, sentence in _places(row["text"], row["sentences"]) if known else ():
-                for link in known:
-                    if start <= link["start"] < end and len(tokens(sentence)) >= _WORDS:
-                        found.setdefault((row["doc_id"], sentence), set()).add(link["doc_id"])
-    chosen = _drawn(list(found), "links", most, repr)
+            links = [link for link in row["links"] or () if link["doc_id"] in documents and link["doc_id"] != source]
+            for start, end, sentence in _spans(row["text"], row["sentences"]) if links else ():
+                linked = {link["doc_id"] for link in links if start <= link["start"] < end}
+                if linked and _is_long(sentence):
+                    pages.setdefault((source, sentence), set()).update(linked)
     return [
-        Question("links", sentence, frozenset(found[doc_id, sentence]), True, source=doc_id)
-        for doc_id, sentence in chosen
+        Question("links", sentence, frozenset(pages[source, sentence]), True, source=source)
+        for source, sentence in _draw(list(pages), "links", count, repr)
     ]
 
 
-def _places(text: str, sentences: list[str]) -> Iterator[tuple[int, int, str]]:
-    """Where each sentence stands in its paragraph."""
+def _is_long(sentence: str) -> bool:
+    return len(tokens(sentence)) >= _MIN_WORDS
+
+
+def _spans(text: str, sentences: list[str]) -> Iterator[tuple[int, int, str]]:
+    """Start and end of each sentence in its paragraph."""
     end = 0
     for sentence in sentences:
         start = text.find(sentence, end)
@@ -175,38 +183,11 @@ def _places(text: str, sentences: list[str]) -> Iterator[tuple[int, int, str]]:
             yield start, end, sentence
 
 
-class _Named:
-    """A user's questions; documents and passages are told as they pass by."""
-
-    def __init__(self, asked: pd.DataFrame) -> None:
-        self.asked: dict[str, list[str]] = {}
-        for question, answer in asked.itertuples(index=False, name=None):
-            self.asked.setdefault(question, []).append(answer)
-        self.wanted = {answer for answers in self.asked.values() for answer in answers}
-        # By name, the documents and passages that are called so: a document's id, and that of a passage, or "".
-        self.there: dict[str, set[tuple[str, str]]] = {}
-
-    def see(self, row: Mapping[str, Any]) -> None:
-        """Note a passage, or its document, that is named."""
-        if not self.wanted:
-            return
-        if row["passage_id"] in self.wanted:
-            self.there.setdefault(row["passage_id"], set()).add((row["doc_id"], row["passage_id"]))
-        for name in names_of(row["doc_id"], row["title"]):
-            if name in self.wanted:
-                self.there.setdefault(name, set()).add((row["doc_id"], ""))
-
-    def questions(self) -> list[Question]:
-        """Those of which an answer is known. Where any answer is a document, pages are ranked, otherwise passages."""
-        found = []
-        for text, answers in self.asked.items():
-            there = {item for answer in answers for item in self.there.get(answer, ())}
-            if there:
-                by_document = not all(passage for _, passage in there)
-                items = frozenset(doc_id if by_document else passage for doc_id, passage in there)
-                found.append(Question("questions", text, items, by_document))
-        return found
-
-    def unknown(self) -> frozenset[str]:
-        """Answers that name nothing."""
-        return frozenset(self.wanted - set(self.there))
+def _users_questions(user_rows: pd.DataFrame, named: Mapping[str, set[_Item]]) -> Iterator[Question]:
+    """Questions with a known answer. If any answer is a document, pages are ranked, otherwise passages."""
+    for text, answers in user_rows.groupby("question", sort=False)["answer"]:
+        items = {item for answer in answers for item in named[answer]}
+        if items:
+            by_document = not all(passage for _, passage in items)
+            ids = frozenset(doc_id if by_document else passage for doc_id, passage in items)
+            yield Question("questions", str(text), ids, by_document)

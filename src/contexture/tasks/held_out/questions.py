@@ -1,4 +1,4 @@
-"""A user's own questions: a file of two columns, a question and what answers it, or a folder in BEIR's layout."""
+"""A user's own questions: a file of two columns, a question and its answer, or a folder in BEIR's layout."""
 
 import csv
 from collections.abc import Iterable
@@ -8,30 +8,24 @@ import pandas as pd
 
 from contexture.tasks.beir.files import read_qrels, read_queries
 
-#: The columns of the table of questions: a question may stand in several rows.
+#: The columns of the table of questions: a question with several answers has several rows.
 COLUMNS = ["question", "answer"]
 _DELIMITERS = {".tsv": "\t", ".txt": "\t", ".csv": ","}
+#: Unknown names that a message lists.
+_MAX_NAMES = 3
 
 
-class _Tabs(csv.excel_tab):
-    quoting = csv.QUOTE_NONE
+def read_questions(path: Path) -> pd.DataFrame:
+    """The table COLUMNS, one row per question and answer, in the order of the lines.
 
-
-#: Names that are shown of those that are not known.
-_SHOWN = 3
-
-
-def read_questions(place: Path) -> pd.DataFrame:
-    """The table COLUMNS, a row a question and answer, in the order of the file.
-
-    `place` is a file of two columns, or a folder with BEIR's queries.jsonl and qrels/test.tsv; its corpus is the text.
+    `path` is a file of two columns, or a folder with BEIR's queries.jsonl and qrels/test.tsv; its corpus is the text.
     Raises ValueError, naming the file and the line, for what is not in the format.
     """
-    found = _judged(place) if place.is_dir() else _listed(place)
-    return found.drop_duplicates(ignore_index=True)
+    rows = _read_beir(path) if path.is_dir() else _read_columns(path)
+    return pd.DataFrame(rows, columns=COLUMNS).drop_duplicates(ignore_index=True)
 
 
-def _judged(folder: Path) -> pd.DataFrame:
+def _read_beir(folder: Path) -> list[tuple[str, str]]:
     try:
         queries, qrels = read_queries(folder / "queries.jsonl"), read_qrels(folder / "qrels" / "test.tsv")
     except OSError as error:
@@ -45,19 +39,20 @@ def _judged(folder: Path) -> pd.DataFrame:
     ]
     if not rows:
         raise ValueError(f"{folder}: qrels/test.tsv names no answer to any query of queries.jsonl")
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return rows
 
 
-def _listed(file: Path) -> pd.DataFrame:
+def _read_columns(file: Path) -> list[list[str]]:
     form = "A line is a question, a tab (in .csv a comma) and the document or passage that answers it."
-    if file.suffix.lower() not in _DELIMITERS:
+    delimiter = _DELIMITERS.get(file.suffix.lower())
+    if delimiter is None:
         raise ValueError(f"{file}: a file of questions is .tsv or .csv. {form}")
     rows = []
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
-            delimiter = _DELIMITERS[file.suffix.lower()]
-            # Quotes of a question need no care in tables with tabs.
-            lines = csv.reader(text, csv.excel if delimiter == "," else _Tabs)
+            # Quotation marks are text in tables with tabs.
+            quoting = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
+            lines = csv.reader(text, delimiter=delimiter, quoting=quoting)  # type: ignore[arg-type]
             for columns in lines:
                 parts = [part.strip() for part in columns]
                 if not any(parts):
@@ -72,16 +67,16 @@ def _listed(file: Path) -> pd.DataFrame:
         raise ValueError(f"{file}: is no text of two columns in UTF-8 ({error}). {form}") from error
     if not rows:
         raise ValueError(f"{file}: holds no question. {form}")
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return rows
 
 
 def names_of(doc_id: str, title: str) -> list[str]:
-    """What a document may be called in a file of questions: by its id, with or without the language, or its title."""
+    """Names of a document in a file of questions: its id, with or without the language, and its title."""
     return [doc_id, doc_id.partition(":")[2], *([title] if title else [])]
 
 
-def told_unknown(unknown: Iterable[str], place: str) -> str:
-    """What is said of answers that name no document."""
+def told_unknown(unknown: Iterable[str], source: str) -> str:
+    """A message about answers that name no document."""
     names = sorted(unknown)
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{place}: the text has no document {', '.join(map(repr, names[:_SHOWN]))}{more}"
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return f"{source}: the text has no document {', '.join(map(repr, names[:_MAX_NAMES]))}{more}"

@@ -1,4 +1,4 @@
-"""Held-out documents as a task: nobody labels anything."""
+"""Held-out documents as a task, which needs no labels."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,26 +8,26 @@ import pandas as pd
 
 from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
-from contexture.tasks.held_out.questions import COLUMNS, read_questions
+from contexture.tasks.held_out.questions import COLUMNS, read_questions, told_unknown
 from contexture.tasks.task_folder import write_task
 
 QUESTIONS = "questions.parquet"
 
 
 class HeldOutTask(FrozenTask):
-    """What does a document that nothing was learned from give away, and is it found in the whole corpus?"""
+    """Are questions that held-out documents give away answered by a search in the whole corpus?"""
 
     def read(self, source: HeldOutConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet`, the user's own; see `Task.read`.
 
         Raises ValueError, naming file and line, for a file that is not in the format.
         """
-        asked = pd.DataFrame(columns=COLUMNS)
+        questions = pd.DataFrame(columns=COLUMNS)
         if source.input is not None:
-            asked = read_questions(Path(source.input).expanduser())
+            questions = read_questions(Path(source.input).expanduser())
         with write_task(place, ["own_text"]) as (work, report):
-            asked.to_parquet(work / QUESTIONS)
-            report["counts"] = {"questions": asked["question"].nunique()}
+            questions.to_parquet(work / QUESTIONS)
+            report["counts"] = {"questions": questions["question"].nunique()}
 
     def evaluate(
         self,
@@ -42,19 +42,18 @@ class HeldOutTask(FrozenTask):
     ) -> Results:
         """See `evaluation.evaluate_held_out`; `passages` and `paragraphs` are the folders of those tables.
 
-        Raises ValueError where all of the user's questions name documents that are not there.
+        Raises ValueError if none of the user's questions names a document of the text.
         """
         from contexture.tasks.held_out.evaluation import evaluate_held_out
         from contexture.tasks.held_out.evidence import gather
-        from contexture.tasks.held_out.questions import told_unknown
 
         if passages is None or paragraphs is None:
             raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
-        asked = pd.read_parquet(data / QUESTIONS)
-        evidence = gather(passages, paragraphs, asked, settings, place / "evidence")
-        if len(asked) and not any(question.kind == "questions" for question in evidence.questions):
+        user_rows = pd.read_parquet(data / QUESTIONS)
+        evidence = gather(passages, paragraphs, user_rows, settings, place / "evidence")
+        if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
-        return evaluate_held_out(settings, contestants, evidence, place, each)
+        return evaluate_held_out(contestants, evidence, place, each)
 
     def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
         """See `EncoderChooser`; published models, which are measured besides, are no choice."""

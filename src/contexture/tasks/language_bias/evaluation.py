@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from contexture.retrieval.cosine_search import nearest
+from contexture.retrieval.search_index import nearest
 from contexture.retrieval.vectors import Array, unit
 from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders
 from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without

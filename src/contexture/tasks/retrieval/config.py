@@ -1,4 +1,4 @@
-"""Where the questions of retrieval come from, how encoders are fine-tuned on them, and what is measured besides."""
+"""Settings of retrieval: where its questions are, how encoders are fine-tuned and measured; and those of ranking."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from contexture.demo.config import DEMO
 from contexture.retrieval.config import Bm25Config, IndexConfig
 from contexture.strict import STRICT, Positive
-from contexture.tasks.settings import SourceSettings, StepSettings
+from contexture.tasks.settings import SourceSettings, StepSettings, TaskSettings
 
 #: R@k.
 RECALL_AT = (1, 5, 10, 50, 100)
@@ -31,8 +31,32 @@ class RetrievalConfig(SourceSettings):
 
 
 @dataclass(config=STRICT, frozen=True)
-class RetrievalSettings(StepSettings):
-    """How encoders are fine-tuned on questions, and what is measured beside the recall of all of them.
+class RankingSettings(TaskSettings):
+    """Settings of tasks that rank passages by vectors, by BM25, and by both."""
+
+    # BM25 over all parts of a passage.
+    bm25: Bm25Config = Field(default_factory=Bm25Config)
+    # Variants whose rankings are also fused with BM25's, by reciprocal rank fusion; both count alike. Retrieval
+    # chooses the weight on the questions held out from fine-tuning, if there are enough.
+    hybrid: list[str] = Field(default_factory=list)
+
+    def named_variants(self) -> list[str]:
+        """Variants that these settings name."""
+        return self.hybrid
+
+    def check_variants(self, variants: Collection[str]) -> None:
+        """Raise ValueError if a variant that these settings name is none of `variants`."""
+        if unknown := [name for name in self.named_variants() if name not in variants]:
+            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+
+    def restricted(self, variants: Collection[str]) -> Self:
+        """The same for these variants alone."""
+        return replace(self, hybrid=[name for name in self.hybrid if name in variants])
+
+
+@dataclass(config=STRICT, frozen=True)
+class RetrievalSettings(RankingSettings, StepSettings):
+    """How encoders are fine-tuned on questions, and what is measured besides the recall of all of them.
 
     The defaults of fine-tuning are the paper's (section 4.1).
     """
@@ -43,18 +67,13 @@ class RetrievalSettings(StepSettings):
     batch_size: Positive = 512
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
     recompute: bool = False
-    # BM25 over sentence and passage.
-    bm25: Bm25Config = Field(default_factory=Bm25Config)
-    # Variants that are also measured together with BM25, by reciprocal rank fusion: its own weight is found on the
-    # questions held out where a model has such, else both count alike.
-    hybrid: list[str] = Field(default_factory=list)
     # Pairs of the corpus that join the candidates in the open-domain setting (section 4.4); 0 leaves it out.
     open_domain_pairs: Annotated[int, Field(ge=0)] = 0
     # Variants that are also measured there; BM25 is.
     open_domain: list[str] = Field(default_factory=list)
     # Approximate indexes to compare with exact search …
     indexes: list[IndexConfig] = Field(default_factory=list)
-    # … on the vectors of this variant, fine-tuned on the largest share where it is fine-tuned. None: on nobody's.
+    # … on the vectors of this variant, fine-tuned on the largest share if it is fine-tuned. None: no comparison.
     indexed: str | None = None
 
     def __post_init__(self) -> None:
@@ -66,11 +85,9 @@ class RetrievalSettings(StepSettings):
                 f"indexed is {self.indexed}, but there are no indexes to compare: add some, or set it to null"
             )
 
-    def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant that is named here and is none of `variants`."""
-        named = [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
-        if unknown := [name for name in named if name not in variants]:
-            raise ValueError(f"no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
+    def named_variants(self) -> list[str]:
+        """See `RankingSettings.named_variants`."""
+        return [*self.open_domain, *self.hybrid, *([self.indexed] if self.indexed else [])]
 
     def search_words(self, passages: Path) -> Bm25Config:
         """See `TaskSettings.search_words`."""
@@ -79,12 +96,9 @@ class RetrievalSettings(StepSettings):
     def restricted(self, variants: Collection[str]) -> Self:
         """The same for these variants alone."""
         indexed = self.indexed if self.indexed in variants else None
-        open_domain = [name for name in self.open_domain if name in variants]
-        hybrid = [name for name in self.hybrid if name in variants]
         return replace(
-            self,
-            open_domain=open_domain,
-            hybrid=hybrid,
+            super().restricted(variants),
+            open_domain=[name for name in self.open_domain if name in variants],
             indexed=indexed,
             indexes=self.indexes if indexed else [],
         )

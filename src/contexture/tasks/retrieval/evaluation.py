@@ -1,4 +1,4 @@
-"""Every contestant on the questions: frozen, fine-tuned on shares of them, in the open domain; and BM25 beside them."""
+"""Rankings of all contestants and of BM25: frozen, fine-tuned on shares of the questions, and in the open domain."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -12,24 +12,21 @@ import pandas as pd
 
 from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.candidates import PARTS, Retriever, index_words
-from contexture.retrieval.fusion import EVEN, fuse
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import compare_indexes, search_exact
-from contexture.retrieval.top import Rows
+from contexture.retrieval.top import EVEN, Rows, fuse
 from contexture.retrieval.vectors import Vectors
 from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
 from contexture.tasks.examples import to_read
+from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID
 from contexture.tasks.retrieval.config import RECALL_AT, RetrievalSettings, option_name, share_name
 from contexture.tasks.retrieval.ranks import METRICS, READ, gold_rows, question_ranks, recalls
 from contexture.tasks.retrieval.reqa import split_questions
 
 NAME = "retrieval"
-FROZEN = "frozen"
-#: Behind the name of a variant whose ranking is fused with BM25's.
-HYBRID = "+bm25"
-#: Where the index of BM25 lies in the folder of a pool.
+#: The folder of BM25's index in that of a pool.
 WORDS = "bm25"
-#: Weights of the encoder's ranking that are tried, and as many held-out questions as choosing one needs.
+#: Weights of the encoder's ranking that are tried, and the least held-out questions to choose one.
 WEIGHTS, ENOUGH = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9), 20
 #: The columns of the table of ranks.
 COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
@@ -37,13 +34,13 @@ COLUMNS = [*RUN, "question_id", "rank", "sentence_rank"]
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates among which answers are looked for."""
+    """Candidates among which answers are searched."""
 
     #: A Parquet file: candidate_id, sentence, passage.
     file: Path
-    #: Where their vectors lie, a folder a model.
+    #: Keeps their vectors, a folder for each model.
     folder: Path
-    #: Whether they are joined by pairs of the corpus.
+    #: Whether pairs of the corpus are among them.
     is_open: bool = False
 
     @property
@@ -53,12 +50,12 @@ class Pool:
 
     @property
     def depth(self) -> int:
-        """So many are found for each question."""
+        """Candidates that are ranked for each question."""
         return min(max(RECALL_AT), len(self.candidates))
 
-    def ranks(self, questions: pd.DataFrame, found: Rows) -> pd.DataFrame:
-        """Where the answers of the questions are among those that were found, see `question_ranks`."""
-        return question_ranks(questions, self.candidates.batches(READ), found)
+    def ranks(self, questions: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+        """Ranks of the questions' answers among the rows, see `question_ranks`."""
+        return question_ranks(questions, self.candidates.batches(READ), rows)
 
 
 @dataclass(frozen=True)
@@ -71,8 +68,8 @@ class Measured:
     share: float | None = None
 
     @property
-    def place(self) -> Path:
-        """Where its vectors lie in the folder of a pool."""
+    def folder(self) -> Path:
+        """The folder of its vectors in that of a pool."""
         option = FROZEN if self.share is None else option_name(self.share)
         return Path(self.contestant.variant, option, f"seed-{self.contestant.seed}")
 
@@ -87,107 +84,110 @@ def evaluate_retrieval(
 ) -> Results:
     """Recalls of all contestants and of BM25, which has their seeds, in all pools, the first of which is closed.
 
-    The table `ranks` has where each question's answer was found. The fact `indexes` compares approximate indexes with
-    exact search, `speeds` tells how fast BM25 searched, and `examples` has some questions to read, of the best of the
+    The table `ranks` has the rank of each question's answer. The fact `indexes` compares approximate indexes with
+    exact search, `speeds` has the speed of BM25's search, and `examples` a few questions to read, of the best of the
     models that were fine-tuned on most.
     """
     if not contestants:
         return Results()
-    indexed = _indexed(settings, contestants)
-    models = [one for contestant in contestants for one in models_of(contestant, settings)]
-    words = [_bm25(questions, pool, settings) for pool in pools]
-    given = []
-    for one in models:
-        variant = one.contestant.variant
+    models = [model for contestant in contestants for model in models_of(contestant, settings)]
+    # Indexes are compared on the model of the first seed that was fine-tuned on most.
+    named = [model for model in models if model.contestant.variant == settings.indexed and settings.indexes]
+    indexed = max(named, key=lambda model: (-model.contestant.seed, model.share or 0.0), default=None)
+    searches = [_search_words(questions, pool, settings) for pool in pools]
+    arguments = []
+    for model in models:
+        variant = model.contestant.variant
         searched = [pool for pool in pools if not pool.is_open or variant in settings.open_domain]
-        fused = words[0][0] if variant in settings.hybrid else None
-        given.append((one, settings, questions, searched, one == indexed, fused))
-    measured = each(_measure, given)
-    tables = [table for found, _, _ in measured for table in found]
-    indexes = [row for _, found, _ in measured for row in found]
-    best = max(range(len(models)), key=lambda place: (models[place].share or 0.0, _recall_at_10(measured[place][0][0])))
-    examples = [measured[best][2]]
-    shares = settings.shares if any(one.finetuned for one in contestants) else []
-    seeds = seeds_of(contestants)
-    speeds: list[dict[str, Any]] = []
-    for pool, (rows, seconds) in zip(pools, words, strict=True):
-        found = pool.ranks(questions, rows)
+        words = searches[0][0] if variant in settings.hybrid else None
+        arguments.append((model, settings, questions, searched, model == indexed, words))
+    measured = each(_measure, arguments)
+    tables = [table for model_tables, _, _ in measured for table in model_tables]
+    indexes = [row for _, rows, _ in measured for row in rows]
+    best = max(range(len(models)), key=lambda i: (models[i].share or 0.0, _recall_at_10(measured[i][0][0])))
+    shares = settings.shares if any(contestant.finetuned for contestant in contestants) else []
+    for pool, (rows, _) in zip(pools, searches, strict=True):
+        ranks = pool.ranks(questions, rows)
         tables += [
-            _run(found[unseen(questions, share, seed)], "bm25", seed, share, pool)
+            _run(ranks[unseen(questions, share, seed)], BM25, seed, share, pool)
             for share in (None, *shares)
-            for seed in seeds
+            for seed in seeds_of(contestants)
         ]
-        if not pool.is_open:
-            speeds.append({"what": "BM25 search", "unit": "queries", "per_second": len(questions) / seconds})
+    speed = {"what": "BM25 search", "unit": "queries", "per_second": len(questions) / searches[0][1]}
     table = pd.concat(tables, ignore_index=True)[COLUMNS]
     records = to_records(pd.concat([table[RUN], recalls(table)], axis=1), METRICS, NAME, data)
-    return Results(records, {"indexes": indexes, "speeds": speeds, "examples": examples}, {"ranks": table})
+    facts = {"indexes": indexes, "speeds": [speed], "examples": [measured[best][2]]}
+    return Results(records, facts, {"ranks": table})
 
 
 def _measure(
-    measured: Measured,
+    model: Measured,
     settings: RetrievalSettings,
     questions: pd.DataFrame,
     pools: Sequence[Pool],
     indexed: bool,
     words: Rows | None,
 ) -> tuple[list[pd.DataFrame], list[dict[str, Any]], dict[str, Any]]:
-    """The ranks of one model in all pools given, approximate indexes of its vectors if `indexed`, and examples.
+    """The ranks of one model in all pools, approximate indexes of its vectors if `indexed`, and examples.
 
-    `words`: what BM25 found for each question in the closed pool, where both shall be fused.
+    `words`: BM25's ranking of the closed pool for each question, if both shall be fused.
     """
-    one, tables, indexes, examples = measured.contestant, [], list[dict[str, Any]](), dict[str, Any]()
-    retriever = Retriever(measured.encoders)
-    tested = questions[unseen(questions, measured.share, one.seed)]
+    variant, seed = model.contestant.variant, model.contestant.seed
+    tables, indexes, examples = [], list[dict[str, Any]](), dict[str, Any]()
+    retriever = Retriever(model.encoders)
+    is_tested = unseen(questions, model.share, seed)
+    tested = questions[is_tested]
     queries = retriever.queries(tested["question"].tolist())
     for pool in pools:
-        vectors = retriever.candidates(pool.candidates, pool.folder / measured.place)
+        vectors = retriever.candidates(pool.candidates, pool.folder / model.folder)
         rows = search_exact(vectors, queries, pool.depth)[1]
-        ranks = pool.ranks(tested, rows)
-        tables.append(_run(ranks, one.variant, one.seed, measured.share, pool))
-        if words is not None and not pool.is_open:
-            weight = _weight(measured, questions, pool, retriever, vectors, words)
-            fused = fuse(rows, words[unseen(questions, measured.share, one.seed)], weight, pool.depth)[1]
-            ranks = pool.ranks(tested, fused)
-            tables.append(_run(ranks, one.variant + HYBRID, one.seed, measured.share, pool))
-        if indexed and not pool.is_open:
-            indexes = _compare(vectors, retriever.queries(questions["question"].tolist()), pool.depth, settings)
-        if not pool.is_open:
-            examples = _examples(measured, tested.reset_index(drop=True), pool, rows)
+        tables.append(_run(pool.ranks(tested, rows), variant, seed, model.share, pool))
+        if pool.is_open:
+            continue
+        if words is not None:
+            weight = _weight(model, questions, pool, retriever, vectors, words)
+            fused = fuse(rows, words[is_tested], weight, pool.depth)[1]
+            tables.append(_run(pool.ranks(tested, fused), variant + HYBRID, seed, model.share, pool))
+        if indexed:
+            all_queries = retriever.queries(questions["question"].tolist())
+            table = compare_indexes(vectors, all_queries, pool.depth, settings.indexes)
+            indexes = [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+        examples = _examples(model, tested.reset_index(drop=True), pool, rows)
     return tables, indexes, examples
 
 
-def _examples(measured: Measured, questions: pd.DataFrame, pool: Pool, found: Rows) -> dict[str, Any]:
-    """Questions whose answer came first, and others, with the answer and what came first."""
+def _examples(model: Measured, questions: pd.DataFrame, pool: Pool, rows: Rows) -> dict[str, Any]:
+    """Questions whose answer ranks first, and others, with the answer and the first candidate."""
     candidates = pool.candidates
     gold, _ = gold_rows(questions, candidates.batches(READ))
-    right = [first in answers for first, answers in zip(found[:, 0], gold, strict=True)]
+    right = [first in answers for first, answers in zip(rows[:, 0], gold, strict=True)]
 
-    def row(place: int) -> dict[str, str]:
-        first, answer = candidates.take([int(found[place, 0]), int(gold[place][0])])
-        texts = {"found": first, "right": answer}
-        return {"question": questions["question"][place]} | {
-            name: f"{one['title']}: {one['sentence']}" for name, one in texts.items()
+    def row(number: int) -> dict[str, str]:
+        first, answer = candidates.take([int(rows[number, 0]), int(gold[number][0])])
+        return {
+            "question": questions["question"][number],
+            "found": f"{first['title']}: {first['sentence']}",
+            "right": f"{answer['title']}: {answer['sentence']}",
         }
 
-    return to_read(measured.contestant.variant, _protocol(measured.share), right, row)
+    return to_read(model.contestant.variant, _protocol(model.share), right, row)
 
 
 def _weight(
-    measured: Measured, questions: pd.DataFrame, pool: Pool, retriever: Retriever, vectors: Vectors, words: Rows
+    model: Measured, questions: pd.DataFrame, pool: Pool, retriever: Retriever, vectors: Vectors, words: Rows
 ) -> float:
     """The weight of the encoder's ranking with the best R@10 on the questions held out from its fine-tuning."""
-    if measured.share is None:
+    is_dev = np.zeros(len(questions), np.bool_)
+    if model.share is not None:
+        is_dev = _split(questions, model.share, model.contestant.seed) == "dev"
+    if is_dev.sum() < ENOUGH:
         return EVEN
-    held = _split(questions, measured.share, measured.contestant.seed) == "dev"
-    if held.sum() < ENOUGH:
-        return EVEN
-    rows = search_exact(vectors, retriever.queries(questions["question"][held].tolist()), pool.depth)[1]
-    reached = {
-        weight: _recall_at_10(pool.ranks(questions[held], fuse(rows, words[held], weight, pool.depth)[1]))
-        for weight in WEIGHTS
+    dev = questions[is_dev]
+    rows = search_exact(vectors, retriever.queries(dev["question"].tolist()), pool.depth)[1]
+    recall = {
+        weight: _recall_at_10(pool.ranks(dev, fuse(rows, words[is_dev], weight, pool.depth)[1])) for weight in WEIGHTS
     }
-    return max(reached, key=lambda weight: (reached[weight], -abs(weight - EVEN)))
+    return max(recall, key=lambda weight: (recall[weight], -abs(weight - EVEN)))
 
 
 def _recall_at_10(ranks: pd.DataFrame) -> float:
@@ -195,7 +195,7 @@ def _recall_at_10(ranks: pd.DataFrame) -> float:
 
 
 def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[Measured]:
-    """The frozen encoders, and what was fine-tuned of them."""
+    """The frozen encoders, and the models fine-tuned from them."""
     yield Measured(contestant, contestant.encoders)
     if contestant.finetuned is not None:
         for share in settings.shares:
@@ -203,48 +203,29 @@ def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[M
 
 
 def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:
-    """Whether each question is one that is neither trained on nor held out; frozen encoders are tested on all."""
+    """Whether each question is neither trained on nor held out; frozen encoders are tested on all."""
     if share is None:
         return np.ones(len(questions), np.bool_)
-    tested: npt.NDArray[np.bool_] = _split(questions, share, seed) == "test"
-    return tested
+    return np.asarray(_split(questions, share, seed) == "test", np.bool_)
 
 
 def _split(questions: pd.DataFrame, share: float, seed: int) -> npt.NDArray[np.object_]:
-    """train, dev or test of each question."""
+    """The split of each question: train, dev or test."""
     return split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
 
 
-def _indexed(settings: RetrievalSettings, contestants: Sequence[Contestant]) -> Measured | None:
-    """The model whose vectors are compared: of the first seed, fine-tuned on most."""
-    named = [one for one in contestants if one.variant == settings.indexed and settings.indexes]
-    if not named:
-        return None
-    models = models_of(min(named, key=lambda one: one.seed), settings)
-    return max(models, key=lambda one: one.share or 0.0)
-
-
 def _run(ranks: pd.DataFrame, variant: str, seed: int, share: float | None, pool: Pool) -> pd.DataFrame:
-    protocol = _protocol(share)
-    return ranks.assign(
-        variant=variant, seed=seed, split="test", protocol=f"{protocol} open" if pool.is_open else protocol
-    )
+    protocol = _protocol(share) + (" open" if pool.is_open else "")
+    return ranks.assign(variant=variant, seed=seed, split="test", protocol=protocol)
 
 
 def _protocol(share: float | None) -> str:
     return FROZEN if share is None else share_name(share)
 
 
-def _bm25(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[Rows, float]:
-    """What BM25 found for all questions, and the seconds that it searched."""
+def _search_words(questions: pd.DataFrame, pool: Pool, settings: RetrievalSettings) -> tuple[Rows, float]:
+    """BM25's ranking for all questions, and the seconds of the search."""
     index = index_words(pool.candidates, PARTS, pool.folder / WORDS, settings.bm25)
-    began = time.perf_counter()
-    _, found = index.search(questions["question"].tolist(), pool.depth)
-    return found, time.perf_counter() - began
-
-
-def _compare(
-    vectors: Vectors, queries: npt.NDArray[np.float32], depth: int, settings: RetrievalSettings
-) -> list[dict[str, Any]]:
-    found = compare_indexes(vectors, queries, depth, settings.indexes)
-    return [{str(key): value for key, value in row.items()} for row in found.to_dict("records")]
+    started = time.perf_counter()
+    _, rows = index.search(questions["question"].tolist(), pool.depth)
+    return rows, time.perf_counter() - started

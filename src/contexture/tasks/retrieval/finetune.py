@@ -27,15 +27,15 @@ from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.reqa import split_questions
 
-#: Candidates that the questions held out are ranked against, beside their own.
+#: Candidates, besides their answers, that the questions held out are scored against.
 DEV_CANDIDATES = 1000
 
 
 class QuestionPairs(Examples):
     """Questions and right answers.
 
-    Other right answers of a question are none of its negatives, nor are other sentences of its answer's passage.
-    The negatives of a question are those of all devices.
+    The negatives of a question are the answers in the batch of all devices, without its other right answers and other
+    sentences of its answer's passage.
     """
 
     noun = "pairs of a question and its answer"
@@ -54,7 +54,7 @@ class QuestionPairs(Examples):
         return len(self.pairs)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """What `InBatchNegatives` reads; texts of all lengths come to each device."""
+        """The batch of `InBatchNegatives`; each device has texts of all lengths."""
         question, candidate = self.pairs[step.rows].T
         lengths = self.candidates.lengths[candidate].sum(axis=1)
         parts = [dealt(lengths, rank, step.ranks) for rank in range(step.ranks)]
@@ -72,15 +72,15 @@ class QuestionPairs(Examples):
 
 
 class HeldOut:
-    """The questions held out, and the candidates that their answers are told from."""
+    """The questions held out, and the candidates among which their answers are scored."""
 
     def __init__(self, pairs: Ints, questions: pd.DataFrame, candidates: pd.DataFrame, seed: int) -> None:
         """`pairs`: rows of questions and candidates, (N, 2)."""
-        others = np.random.default_rng(seed).permutation(len(candidates))[:DEV_CANDIDATES]
-        pool = np.unique(np.concatenate([pairs[:, 1], others]))
-        asked, question = np.unique(pairs[:, 0], return_inverse=True)
+        drawn = np.random.default_rng(seed).permutation(len(candidates))[:DEV_CANDIDATES]
+        pool = np.unique(np.concatenate([pairs[:, 1], drawn]))
+        rows, question = np.unique(pairs[:, 0], return_inverse=True)
         self.question, self.answer = torch.from_numpy(question), torch.from_numpy(np.searchsorted(pool, pairs[:, 1]))
-        self.questions = questions["question"].iloc[asked].tolist()
+        self.questions = questions["question"].iloc[rows].tolist()
         self.candidates = texts_of(candidates.iloc[pool])
 
     def loss(self, encoder: Encoder) -> float:

@@ -21,12 +21,12 @@ _LAYOUT = (
     "document_tokens and document_title or, simplified, document_text and document_url"
 )
 
-#: A token that is read, its number in the document, and whether it follows the one before it without a space.
+#: A token that is read, its number in the document, and whether it follows the previous one without a space.
 _Token = tuple[int, str, bool]
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _SPACE = re.compile(r"\s")
-# The simplified format parts all tokens by spaces: these stood without one in the text.
+# The simplified format puts spaces between all tokens; the text has none before and after these.
 _NO_SPACE_BEFORE = re.compile(r"[.,;:?!%)\]}]+|''|'[a-z]{1,2}|n't")
 _NO_SPACE_AFTER = frozenset({"(", "[", "{", "``", "$"})
 
@@ -50,27 +50,27 @@ def read_natural_questions(source: Path | Sequence[Path]) -> Iterator[Passage]:
                 yield from _passages(parse(path, line, number), f"{path}, line {number}")
 
 
-def _passages(record: Any, place: str) -> Iterator[Passage]:
+def _passages(record: Any, position: str) -> Iterator[Passage]:
     marked = [
-        (field(annotation, "long_answer", dict, place, _LAYOUT), short[0])
-        for annotation in field(record, "annotations", list, place, _LAYOUT)
-        if len(short := field(annotation, "short_answers", list, place, _LAYOUT)) == 1
+        (field(annotation, "long_answer", dict, position, _LAYOUT), short[0])
+        for annotation in field(record, "annotations", list, position, _LAYOUT)
+        if len(short := field(annotation, "short_answers", list, position, _LAYOUT)) == 1
     ]
     if not marked:
         return
-    document = _Simplified(record, place) if "document_text" in record else _Original(record, place)
+    document = _Simplified(record, position) if "document_text" in record else _Original(record, position)
     answers: dict[tuple[int, int], list[int]] = {}
     for long_answer, short_answer in marked:
         first, last = document.span(long_answer)
         start, end = document.span(short_answer)
         if 0 <= first <= start < end <= last and document.is_paragraph(first):
             answers.setdefault((first, last), []).append(start)
-    question = field(record, "question_text", str, place, _LAYOUT)
+    question = field(record, "question_text", str, position, _LAYOUT)
     for (first, last), begins in answers.items():
         text, numbers, offsets = _join(document.tokens(first, last))
         starts = (bisect_left(numbers, start) for start in begins)
-        found = tuple(offsets[i] for i in starts if i < len(offsets))
-        yield Passage(document.title(), text, (Question(question, found),))
+        characters = tuple(offsets[i] for i in starts if i < len(offsets))
+        yield Passage(document.title(), text, (Question(question, characters),))
 
 
 def _join(tokens: list[_Token]) -> tuple[str, list[int], list[int]]:
@@ -84,24 +84,23 @@ def _join(tokens: list[_Token]) -> tuple[str, list[int], list[int]]:
 
 
 class _Original:
-    """A document as HTML and as tokens with their places in its bytes."""
+    """A document as HTML and as tokens with their positions in its bytes."""
 
-    def __init__(self, record: dict[str, Any], place: str) -> None:
-        self._record = record
-        self._place = place
-        self._tokens = field(record, "document_tokens", list, place, _LAYOUT)
+    def __init__(self, record: dict[str, Any], position: str) -> None:
+        self._record, self._position = record, position
+        self._tokens = field(record, "document_tokens", list, position, _LAYOUT)
 
     def title(self) -> str:
-        return field(self._record, "document_title", str, self._place, _LAYOUT)
+        return field(self._record, "document_title", str, self._position, _LAYOUT)
 
     def span(self, answer: dict[str, Any]) -> tuple[int, int]:
-        """First and last token (exclusive) of an answer; (-1, -1) where there is none."""
-        if field({"start_token": -1} | answer, "start_token", int, self._place, _LAYOUT) >= 0:
-            return answer["start_token"], field(answer, "end_token", int, self._place, _LAYOUT)
-        if field({"start_byte": -1} | answer, "start_byte", int, self._place, _LAYOUT) < 0:
+        """First and last token (exclusive) of an answer; (-1, -1) for none."""
+        if field({"start_token": -1} | answer, "start_token", int, self._position, _LAYOUT) >= 0:
+            return answer["start_token"], field(answer, "end_token", int, self._position, _LAYOUT)
+        if field({"start_byte": -1} | answer, "start_byte", int, self._position, _LAYOUT) < 0:
             return -1, -1
         first, last = (
-            bisect_left(self._tokens, field(answer, key, int, self._place, _LAYOUT), key=self._start)
+            bisect_left(self._tokens, field(answer, key, int, self._position, _LAYOUT), key=self._start)
             for key in ("start_byte", "end_byte")
         )
         return first, last
@@ -110,46 +109,45 @@ class _Original:
         return first < len(self._tokens) and bool(self._tokens[first].get("token") == "<P>")
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """The tokens of a stretch; two of them are parted if there is white space between them outside of tags."""
-        page = field(self._record, "document_html", str, self._place, _LAYOUT).encode()
+        """The tokens of a stretch; a space separates two if there is white space between them outside of tags."""
+        page = field(self._record, "document_html", str, self._position, _LAYOUT).encode()
         kept = [(i, token) for i, token in enumerate(self._tokens[first:last], first) if not token.get("html_token")]
-        texts = [(i, field(token, "token", str, self._place, _LAYOUT)) for i, token in kept]
+        texts = [(i, field(token, "token", str, self._position, _LAYOUT)) for i, token in kept]
         between = [
-            page[field(left, "end_byte", int, self._place, _LAYOUT) : self._start(right)].decode("utf-8", "replace")
+            page[field(left, "end_byte", int, self._position, _LAYOUT) : self._start(right)].decode("utf-8", "replace")
             for (_, left), (_, right) in pairwise(kept)
         ]
         glued = [True, *(_SPACE.search(_TAG.sub("", text)) is None for text in between)]
         return [(i, text, joined) for (i, text), joined in zip(texts, glued, strict=False)]
 
     def _start(self, token: Any) -> int:
-        return field(token, "start_byte", int, self._place, _LAYOUT)
+        return field(token, "start_byte", int, self._position, _LAYOUT)
 
 
 class _Simplified:
     """A document as one text of tokens, markup among them, with spaces between."""
 
-    def __init__(self, record: dict[str, Any], place: str) -> None:
-        self._record = record
-        self._place = place
-        self._words = field(record, "document_text", str, place, _LAYOUT).split(" ")
+    def __init__(self, record: dict[str, Any], position: str) -> None:
+        self._record, self._position = record, position
+        self._words = field(record, "document_text", str, position, _LAYOUT).split(" ")
 
     def title(self) -> str:
-        query = urlsplit(field(self._record, "document_url", str, self._place, _LAYOUT)).query
+        query = urlsplit(field(self._record, "document_url", str, self._position, _LAYOUT)).query
         return parse_qs(query).get("title", [""])[0].replace("_", " ")
 
     def span(self, answer: dict[str, Any]) -> tuple[int, int]:
-        """First and last token (exclusive) of an answer; (-1, -1) where there is none."""
-        first, last = (field(answer, key, int, self._place, _LAYOUT) for key in ("start_token", "end_token"))
+        """First and last token (exclusive) of an answer; (-1, -1) for none."""
+        first, last = (field(answer, key, int, self._position, _LAYOUT) for key in ("start_token", "end_token"))
         return first, last
 
     def is_paragraph(self, first: int) -> bool:
         return first < len(self._words) and self._words[first] == "<P>"
 
     def tokens(self, first: int, last: int) -> list[_Token]:
-        """The tokens of a stretch, with punctuation put back where it belongs."""
+        """The tokens of a stretch, with punctuation put back to its word."""
         kept = [(i, word) for i, word in enumerate(self._words[first:last], first) if not _TAG.fullmatch(word)]
-        before = ["", *(word for _, word in kept)]
+        previous = ["", *(word for _, word in kept)]
         return [
             (i, word, left in _NO_SPACE_AFTER or _NO_SPACE_BEFORE.fullmatch(word) is not None)
-            for left, (i, word) in zip(before, kept, strict=False)
+            for left, (i, word) in zip(previous, kept, strict=False)
         ]

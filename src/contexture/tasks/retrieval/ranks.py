@@ -1,7 +1,7 @@
 """Recall@k of retrieval question answering (two-tower paper, section 4.1), over the whole set of candidates.
 
-A candidate is a (sentence, passage) pair. A question is answered at k if its gold pair is among the first k that were
-found (the paper's footnote 3). The laxer count takes any pair whose sentence reads as that of a gold pair does.
+A candidate is a (sentence, passage) pair. A question is answered at k if its gold pair is among the first k (the
+paper's footnote 3). The laxer count takes any pair whose sentence reads as that of a gold pair does.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,75 +23,60 @@ METRICS = [f"{count}_at_{k}" for count in ("recall", "sentence_recall") for k in
 
 
 def gold_rows(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch]) -> tuple[list[Rows], Hashes]:
-    """Find every question's answers among the candidates.
+    """The rows of each question's answers among the candidates, and a hash of each candidate's sentence.
 
-    Args:
-        questions: question_id, answers (list of candidate ids).
-        candidates: candidate_id, sentence; read once, a batch at a time. Row numbers go on from batch to batch.
-
-    Returns:
-        The rows of each question's answers, and a hash of each candidate's sentence.
-
-    Raises:
-        ValueError: for no candidates, an answer that occurs twice among them, a question without an answer or with one
-            that is not among the candidates, naming it.
+    `questions` has question_id and answers (list of candidate ids); `candidates`, read once, candidate_id and sentence.
+    Raises ValueError for no candidates, an answer that occurs twice among them, a question without an answer or with
+    one that is not among the candidates, naming it.
     """
     answers = questions["answers"].reset_index(drop=True).explode()
     known = pd.Index(answers.dropna().unique())
-    places = np.full(len(known) + 1, NOTHING, np.int64)  # the last is that of what is not known
+    row_of = np.full(len(known) + 1, NOTHING, np.int64)  # the last is that of what is not known
     hashes, count = list[Hashes](), 0
     for batch in candidates:
         which = known.get_indexer(pd.Index(batch["candidate_id"].to_pandas()))
-        there = np.flatnonzero(which >= 0)
-        names, times = np.unique(which[there], return_counts=True)
-        if len(twice := names[(times > 1) | (places[names] != NOTHING)]):
+        rows = np.flatnonzero(which >= 0)
+        names, times = np.unique(which[rows], return_counts=True)
+        if len(twice := names[(times > 1) | (row_of[names] != NOTHING)]):
             raise ValueError(f"candidate {known[twice[0]]} occurs twice: give each an id of its own")
-        places[which[there]] = there + count
+        row_of[which[rows]] = rows + count
         hashes.append(hash_array(batch["sentence"].to_numpy(zero_copy_only=False), categorize=False))
         count += len(batch)
     if not count:
         raise ValueError("there are no candidates to retrieve: the table of candidates is empty")
-    rows = places[known.get_indexer(pd.Index(answers))]
+    rows = row_of[known.get_indexer(pd.Index(answers))]
     if (rows < 0).any():
-        place = int(np.argmax(rows < 0))
-        question, answer = questions["question_id"].iloc[answers.index[place]], answers.iloc[place]
-        what = "has no answer" if pd.isna(answer) else f"is answered by {answer}, which is not among the candidates"
-        raise ValueError(f"question {question} {what}: make questions and candidates from the same files")
+        first = int(np.argmax(rows < 0))
+        question, answer = questions["question_id"].iloc[answers.index[first]], answers.iloc[first]
+        problem = "has no answer" if pd.isna(answer) else f"is answered by {answer}, which is not among the candidates"
+        raise ValueError(f"question {question} {problem}: make questions and candidates from the same files")
     bounds = np.flatnonzero(np.diff(answers.index.to_numpy(), prepend=-1))
     return np.split(rows, bounds[1:]) if len(rows) else [], np.concatenate(hashes)
 
 
-def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch], found: Rows) -> pd.DataFrame:
-    """Return where the first right candidate of every question was found.
+def question_ranks(questions: pd.DataFrame, candidates: Iterable[pa.RecordBatch], ranked: Rows) -> pd.DataFrame:
+    """The rank of the first right candidate of every question among `ranked`, [Q, K] rows, best first, −1 for none.
 
-    Args:
-        questions: question_id, answers (list of candidate ids).
-        candidates: candidate_id, sentence; all that were searched, read once, a batch at a time.
-        found: [Q, K] rows of the candidates, best first, −1 where nothing was found.
-
-    Returns:
-        One row a question: question_id, rank of the gold pair and sentence_rank of the gold sentence in any passage,
-        both from 1, and 0 if it is not among the K.
-
-    Raises:
-        ValueError: for what `gold_rows` refuses, and if `found` has other questions or too few places for R@100.
+    Questions and candidates are as in `gold_rows`. Returns one row per question: question_id, rank of the gold pair
+    and sentence_rank of the gold sentence in any passage, both from 1, and 0 if it is not among the K. Raises
+    ValueError as `gold_rows`, and if `ranked` has other questions or too few columns for R@100.
     """
     gold, sentences = gold_rows(questions, candidates)
     depth = min(max(RECALL_AT), len(sentences))
-    if len(found) != len(gold) or found.shape[1] < depth:
-        raise ValueError(f"expected the {depth} best candidates of {len(gold)} questions, got an array {found.shape}")
-    there = found != NOTHING
+    if len(ranked) != len(gold) or ranked.shape[1] < depth:
+        raise ValueError(f"expected the {depth} best candidates of {len(gold)} questions, got an array {ranked.shape}")
+    is_row = ranked != NOTHING
     return pd.DataFrame(
         {
             "question_id": questions["question_id"].to_numpy(),
-            "rank": _first(found, gold, there),
-            "sentence_rank": _first(sentences[found], [sentences[rows] for rows in gold], there),
+            "rank": _first(ranked, gold, is_row),
+            "sentence_rank": _first(sentences[ranked], [sentences[rows] for rows in gold], is_row),
         }
     )
 
 
 def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
-    """Turn what `question_ranks` returns into question_id and the columns METRICS, each 0.0 or 1.0."""
+    """Turn ranks of `question_ranks` into question_id and the columns METRICS, each 0.0 or 1.0."""
     values = {
         f"{count}_at_{k}": ranks[column].between(1, k).astype("float64")
         for count, column in (("recall", "rank"), ("sentence_recall", "sentence_rank"))
@@ -100,8 +85,8 @@ def recalls(ranks: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"question_id": ranks["question_id"], **values})
 
 
-def _first(found: Rows | Hashes, gold: Sequence[Rows | Hashes], there: npt.NDArray[np.bool_]) -> Rows:
-    """Rank from 1 of the first of the gold numbers that is there in each line, 0 where there is none."""
-    right = [np.isin(line, numbers) for line, numbers in zip(found, gold, strict=True)]
-    hits = np.array(right, np.bool_).reshape(found.shape) & there
+def _first(ranked: Rows | Hashes, gold: Sequence[Rows | Hashes], is_row: npt.NDArray[np.bool_]) -> Rows:
+    """Rank from 1 of the first of the gold numbers in each line, 0 for none."""
+    right = [np.isin(line, numbers) for line, numbers in zip(ranked, gold, strict=True)]
+    hits = np.array(right, np.bool_).reshape(ranked.shape) & is_row
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, 0)

@@ -1,7 +1,7 @@
 """Retrieval question answering, ReQA (Ahmad et al., 2019): find the sentence that answers, within its passage.
 
 Every pair of a passage and one of its sentences is a candidate; a question's right ones are those whose sentence an
-answer starts in (two-tower paper, section 4.1). Readers of the published formats: `squad`, `natural_questions`.
+answer starts in (two-tower paper, section 4.1).
 """
 
 from bisect import bisect_right
@@ -28,10 +28,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of evidence and what is asked about it, as a reader yields them.
-
-    The same passage may come more than once, with other questions.
-    """
+    """A passage and the questions about it; a reader may yield it more than once, with other questions."""
 
     title: str
     text: str
@@ -39,22 +36,17 @@ class Passage:
 
 
 def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The retrieval task that passages and their questions make.
+    """The questions and candidates of a retrieval task.
 
-    Each sentence of each passage is a candidate, also where nothing is asked about it; pairs of equal text are one.
-    So are questions of equal text, and the right candidates of one are those of all places it is asked at: several
-    annotators may have pointed to several sentences. An answer belongs to the sentence that it starts in. A question
-    without an answer is left out.
-
-    Args:
-        passages: read once.
-        lang: the language that passages are split into sentences by.
+    Each sentence of each passage is a candidate, with or without questions about it. Pairs of equal text are one, and
+    questions of equal text are one with all their right candidates. An answer belongs to the sentence that it starts
+    in. A question without an answer is left out.
 
     Returns:
         questions: question_id, question, answers (its right candidate_ids) and tuples (how many tuples of question,
-            sentence and passage the files hold for it, repeated ones too), in the order in which they come.
+            sentence and passage the files hold for it, repeated ones too), in the order of the passages.
         candidates: candidate_id, passage_id, title, sentence, passage.
-        Ids depend on the texts alone: they stay when other files come on top.
+        Ids depend on the texts alone, not on other files.
 
     Raises:
         ValueError: there is no candidate, or no question with an answer.
@@ -66,14 +58,14 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
     for passage in passages:
         passage_id = stable_id(passage.text)
         if passage_id not in known:
-            found = spans(passage.text)
+            sentence_spans = spans(passage.text)
+            sentences = [passage.text[start:end] for start, end in sentence_spans]
             first: dict[str, str] = {}
-            for number, (start, end) in enumerate(found):
-                sentence = passage.text[start:end]
+            for number, sentence in enumerate(sentences):
                 if sentence not in first:
                     first[sentence] = f"{passage_id}#{number}"
                     candidates.append((first[sentence], passage_id, passage.title, sentence, passage.text))
-            known[passage_id] = [end for _, end in found], [first[passage.text[start:end]] for start, end in found]
+            known[passage_id] = [end for _, end in sentence_spans], [first[sentence] for sentence in sentences]
         ends, ids = known[passage_id]
         for question in passage.questions:
             # White space between two sentences goes to the one after it, and what follows the last one to that.
@@ -92,43 +84,32 @@ def reqa_tables(passages: Iterable[Passage], lang: str = "en") -> tuple[pd.DataF
 
 
 def reqa_counts(questions: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, float]:
-    """What Table 2 of the two-tower paper says of a task, in words between white space instead of its tokens.
+    """Table 2 of the two-tower paper for a task, in words between white space instead of its tokens.
 
-    Returns:
-        `queries`, `candidates`, `tuples` (of question, sentence and passage; as in the paper a question that the
-        files hold twice counts twice here, and once as a query), `passages`, and the mean lengths
-        `query_words` and, over all candidates, `document_words` (sentence and passage together).
+    A question that the files hold twice counts twice in `tuples` and once in `queries`, as in the paper. The mean
+    length `document_words` is that of sentence and passage together, over all candidates.
     """
-    passages = candidates.drop_duplicates("passage_id").set_index("passage_id")["passage"].map(_words)
-    documents = candidates["sentence"].map(_words) + candidates["passage_id"].map(passages)
+    passages = candidates.drop_duplicates("passage_id").set_index("passage_id")["passage"].str.split().str.len()
+    documents = candidates["sentence"].str.split().str.len() + candidates["passage_id"].map(passages)
     return {
         "queries": len(questions),
         "candidates": len(candidates),
         "tuples": int(questions["tuples"].sum()),
         "passages": len(passages),
-        "query_words": float(questions["question"].map(_words).mean()),
+        "query_words": float(questions["question"].str.split().str.len().mean()),
         "document_words": float(documents.mean()),
     }
 
 
 def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.Series:
-    """Which questions are trained on, held out or tested on (section 4.1), drawn from the seed and the ids alone.
+    """Split questions into train, dev and test (section 4.1) by the seed and the ids alone.
 
     The questions are put in one random order; the first `share` of them are trained on but for every tenth, which is
     dev, and the rest is test. So with one seed the train and dev questions of a smaller share are also those of a
-    larger one.
+    larger one. At least one question is train, one dev if two are not test, and one test.
 
-    Args:
-        question_ids: distinct ids, in any order.
-        share: part of the questions that is not test, above 0 and below 1: 0.01, 0.05 and 0.8 in the paper.
-        seed: of the order.
-
-    Returns:
-        "train", "dev" or "test" by question_id, in the order given, under the name "split". At least one question is
-        train, one dev where two are not test, and one test.
-
-    Raises:
-        ValueError: fewer than two questions, an id twice, or a share outside (0, 1).
+    Returns "train", "dev" or "test" by question_id, in the order of `question_ids`. Raises ValueError for fewer than
+    two questions, an id twice, or a share outside (0, 1).
     """
     ids = list(question_ids)
     if not 0 < share < 1:
@@ -140,18 +121,13 @@ def split_questions(question_ids: Sequence[str], share: float, seed: int) -> pd.
     order = sorted(ids, key=lambda question_id: (stable_id(f"{seed}/{question_id}"), question_id))
     trained = min(max(round(share * len(ids)), 1), len(ids) - 1)
     splits = {
-        question_id: "test" if place >= trained else "dev" if place % _HELD_OUT == 1 else "train"
-        for place, question_id in enumerate(order)
+        question_id: "test" if rank >= trained else "dev" if rank % _HELD_OUT == 1 else "train"
+        for rank, question_id in enumerate(order)
     }
-    return pd.Series(
-        [splits[question_id] for question_id in ids], index=pd.Index(ids, name="question_id"), name="split"
-    )
+    index = pd.Index(ids, name="question_id")
+    return pd.Series([splits[question_id] for question_id in ids], index=index, name="split")
 
 
 def stable_id(text: str) -> str:
     """16 hexadecimal digits that depend on the text alone."""
     return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def _words(text: str) -> int:
-    return len(text.split())

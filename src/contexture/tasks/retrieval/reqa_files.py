@@ -1,4 +1,4 @@
-"""Files of questions: found, opened, parsed, and checked with words for whoever has to mend them."""
+"""Files of questions: listed, opened, parsed, and checked with errors that say how to repair them."""
 
 import gzip
 import json
@@ -18,8 +18,7 @@ _NAMES = {str: "text", int: "whole number", list: "list", dict: "object"}
 def find(benchmark: str, source: Path | Sequence[Path], suffix: str, remedy: str) -> list[Path]:
     """The files to read: those named, or those in a folder that end in `suffix`, gzipped or not, sorted by name.
 
-    Raises:
-        BenchmarkMissing: there is none, or one that is named is absent.
+    Raises BenchmarkMissing if there is none, or one that is named is absent.
     """
     if isinstance(source, Path) and source.is_dir():
         files = sorted(path for path in source.iterdir() if path.name.endswith((suffix, f"{suffix}.gz")))
@@ -35,11 +34,7 @@ def find(benchmark: str, source: Path | Sequence[Path], suffix: str, remedy: str
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, gzipped or not, with their numbers from 1.
-
-    Raises:
-        ValueError: the compressed data is damaged or cut off.
-    """
+    """The lines of a file, gzipped or not, with their numbers from 1; ValueError for damaged compressed data."""
     number = 0
     try:
         with _open(path) as file:
@@ -50,34 +45,25 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def parse(path: Path, data: bytes, line: int = 1) -> Any:
-    """JSON text that starts in a line of a file.
-
-    Raises:
-        ValueError: it is no JSON in UTF-8.
-    """
+    """JSON text that starts in a line of a file; ValueError if it is no JSON in UTF-8."""
     try:
         return json.loads(data)
     except json.JSONDecodeError as error:
-        place = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
-        raise ValueError(f"{place}: broken JSON ({error.msg}); {AGAIN}") from error
+        position = f"{path}, line {line + error.lineno - 1}, column {error.colno}"
+        raise ValueError(f"{position}: broken JSON ({error.msg}); {AGAIN}") from error
     except UnicodeDecodeError as error:
-        before = data.count(b"\n", 0, error.start)
-        raise ValueError(
-            f"{path}, line {line + before}, byte {error.start}: no UTF-8 ({error.reason}); {AGAIN}"
-        ) from error
+        last = line + data.count(b"\n", 0, error.start)
+        position = f"{path}, line {last}, byte {error.start}"
+        raise ValueError(f"{position}: no UTF-8 ({error.reason}); {AGAIN}") from error
     except RecursionError as error:
         raise ValueError(f"{path}, line {line}: JSON nested too deep for any data set; {AGAIN}") from error
 
 
-def field(record: Any, key: str, kind: type[T], place: str, layout: str) -> T:
-    """`record[key]`, which must be of a kind.
-
-    Raises:
-        ValueError: it is not there or of another kind; the text names the place, the key and the layout wanted.
-    """
+def field(record: Any, key: str, kind: type[T], position: str, layout: str) -> T:
+    """`record[key]`; ValueError, naming position, key and layout, if it is missing or not of the kind."""
     value = record.get(key) if isinstance(record, dict) else None
     if not isinstance(value, kind):
-        raise ValueError(f"{place}: no {_NAMES[kind]} under the key {key!r}; {layout}")
+        raise ValueError(f"{position}: no {_NAMES[kind]} under the key {key!r}; {layout}")
     return value
 
 

@@ -25,13 +25,13 @@ _LAYOUT = (
 def read_squad(source: Path | Sequence[Path]) -> Iterator[Passage]:
     """Passages with their questions: one file, several, or a folder of `*.json` and `*.json.gz`, read one by one.
 
-    Both layouts may stand side by side. In a list of {context, question, answer} the answer is where its text first
-    occurs. Where the text of an answer does not stand at its `answer_start`, the nearest place that it stands at
-    counts; an answer that is nowhere in its context is left out, and a warning gives the number of these.
+    Files of both layouts may be mixed. In a list of {context, question, answer} the answer is where its text first
+    occurs. If the text of an answer is not at its `answer_start`, the nearest occurrence counts; an answer that does
+    not occur in its context is left out, and a warning gives the number of these.
 
     Raises:
         BenchmarkMissing: a file is absent, or the folder holds none.
-        ValueError: a file is damaged or has another layout; the text names file, place, key and remedy.
+        ValueError: a file is damaged or has another layout; the text names file, position, key and remedy.
     """
     for path in find("SQuAD", source, ".json", _REMEDY):
         content = parse(path, b"".join(line for _, line in lines(path)))
@@ -53,11 +53,11 @@ _Answered = tuple[str, list[tuple[str, int]]]
 
 def _nested(path: Path, content: Any) -> Iterator[tuple[str, str, list[_Answered]]]:
     for a, article in enumerate(field(content, "data", list, str(path), _LAYOUT)):
-        place = f"{path}, data[{a}]"
-        paragraphs = field(article, "paragraphs", list, place, _LAYOUT)
+        position = f"{path}, data[{a}]"
+        paragraphs = field(article, "paragraphs", list, position, _LAYOUT)
         title = str(article.get("title", "")).replace("_", " ")
         for p, paragraph in enumerate(paragraphs):
-            at = f"{place}.paragraphs[{p}]"
+            at = f"{position}.paragraphs[{p}]"
             context = field(paragraph, "context", str, at, _LAYOUT)
             questions = [
                 _answered(question, f"{at}.qas[{q}]")
@@ -66,15 +66,12 @@ def _nested(path: Path, content: Any) -> Iterator[tuple[str, str, list[_Answered
             yield title, context, questions
 
 
-def _answered(question: Any, place: str) -> _Answered:
-    answers = [
-        (
-            field(answer, "text", str, f"{place}.answers[{i}]", _LAYOUT),
-            field(answer, "answer_start", int, f"{place}.answers[{i}]", _LAYOUT),
-        )
-        for i, answer in enumerate(field(question, "answers", list, place, _LAYOUT))
-    ]
-    return field(question, "question", str, place, _LAYOUT), answers
+def _answered(question: Any, position: str) -> _Answered:
+    answers = []
+    for i, answer in enumerate(field(question, "answers", list, position, _LAYOUT)):
+        at = f"{position}.answers[{i}]"
+        answers.append((field(answer, "text", str, at, _LAYOUT), field(answer, "answer_start", int, at, _LAYOUT)))
+    return field(question, "question", str, position, _LAYOUT), answers
 
 
 def _listed(path: Path, rows: list[Any]) -> Iterator[tuple[str, str, list[_Answered]]]:
@@ -88,8 +85,8 @@ def _listed(path: Path, rows: list[Any]) -> Iterator[tuple[str, str, list[_Answe
 
 
 def _locate(context: str, answer: str, near: int) -> int | None:
-    """Where `answer` starts in `context`: at `near`, or the nearest place, the first of two; None if nowhere."""
+    """Start of `answer` in `context`: `near`, or the nearest, the first of two; None if it does not occur."""
     if 0 <= near < len(context) and context.startswith(answer, near):
         return near
-    found = (match.start() for match in re.finditer(re.escape(answer), context) if answer)
-    return min(found, key=lambda start: abs(start - near), default=None)
+    starts = (match.start() for match in re.finditer(re.escape(answer), context) if answer)
+    return min(starts, key=lambda start: abs(start - near), default=None)

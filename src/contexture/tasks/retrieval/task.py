@@ -1,4 +1,4 @@
-"""Retrieval as a task: questions whose answer is to be found among the sentences of all passages (ReQA)."""
+"""Retrieval as a task: find the answer of a question among the sentences of all passages (ReQA)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from contexture.tasks.task_folder import note_missing, read_report, write_task
 
 READERS = {"squad": read_squad, "natural_questions": read_natural_questions}
 QUESTIONS, CANDIDATES = "questions.parquet", "candidates.parquet"
-#: Of the draw of the pairs that join the candidates in the open domain.
+#: Seed of the draw of the pairs that join the candidates in the open domain.
 OPEN_SEED = 0
 
 
@@ -27,14 +27,12 @@ class RetrievalTask:
     def read(self, source: RetrievalConfig, demo: Path, place: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
 
-        `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and place, for files
-        that are not in the format.
+        `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and position, for
+        files that are not in the format.
         """
-        files: Path | list[Path]
-        if source.input == DEMO:
-            name, files = DEMO, demo / RETRIEVAL
-        else:
-            name = source.format
+        name = DEMO if source.input == DEMO else source.format
+        files: Path | list[Path] = demo / RETRIEVAL
+        if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
         with write_task(place, [name], lang=source.lang) as (work, report), note_missing(report, name):
             questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
@@ -43,13 +41,10 @@ class RetrievalTask:
             report["counts"] = reqa_counts(questions, candidates)
 
     def check(self, settings: RetrievalSettings, data: Path) -> None:
-        """Raise ValueError where a share of the questions is too few to train on and to hold some out.
-
-        For whoever wants to know before hours are spent on pre-training.
-        """
-        if (tables := _tables(data)) is None:
+        """Raise ValueError, before hours of pre-training, if a share of the questions is too few."""
+        if not (data / QUESTIONS).exists():
             return
-        ids = tables[0]["question_id"].tolist()
+        ids = pd.read_parquet(data / QUESTIONS)["question_id"].tolist()
         for share in settings.shares:
             if set(split_questions(ids, share / 100, 0)) != {"train", "dev", "test"}:
                 raise ValueError(
@@ -58,25 +53,26 @@ class RetrievalTask:
                 )
 
     def documents(self, data: Path) -> pd.DataFrame | None:
-        """All passages, as all are candidates of every question, whichever are trained on; see `DocumentTask`."""
+        """All passages, as all are candidates of every question; see `DocumentTask`."""
         if not (data / CANDIDATES).exists():
             return None
         passages = pd.read_parquet(data / CANDIDATES, columns=["passage_id", "title", "passage"])
         return passages.drop_duplicates("passage_id")[["title", "passage"]].rename(columns={"passage": "text"})
 
     def options(self, settings: RetrievalSettings, head: str | None) -> list[str]:
-        """One model a share."""
+        """One model per share."""
         return [option_name(share) for share in settings.shares]
 
     def finetune(
         self, settings: RetrievalSettings, option: str, contestant: Contestant, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_retrieval`; nothing is written where the questions are missing."""
+        """See `finetune.finetune_retrieval`; nothing is written if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
 
-        if (tables := _tables(data)) is not None:
+        if (data / QUESTIONS).exists():
+            questions, candidates = pd.read_parquet(data / QUESTIONS), pd.read_parquet(data / CANDIDATES)
             shares = {option_name(share): share for share in settings.shares}
-            finetune_retrieval(settings, shares[option], contestant, *tables, folder)
+            finetune_retrieval(settings, shares[option], contestant, questions, candidates, folder)
 
     def evaluate(
         self,
@@ -88,7 +84,7 @@ class RetrievalTask:
         *,
         passages: Path | None = None,
     ) -> Results:
-        """See `evaluation.evaluate_retrieval`; nothing where the questions are missing.
+        """See `evaluation.evaluate_retrieval`; no results if the questions are missing.
 
         `passages` is the folder of the table of passages: the open domain is left out without it.
         """
@@ -97,18 +93,10 @@ class RetrievalTask:
 
         if not (data / QUESTIONS).exists():
             return Results()
-        questions = pd.read_parquet(data / QUESTIONS)
+        questions, report = pd.read_parquet(data / QUESTIONS), read_report(data)
         closed = data / CANDIDATES
-        report = read_report(data)
         pools = [Pool(closed, place / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
             grown = grow(closed, passages, count, OPEN_SEED, report["lang"], place / "open_domain")
             pools.append(Pool(grown, place / "open", is_open=True))
         return evaluate_retrieval(settings, contestants, questions, pools, report["name"], each)
-
-
-def _tables(data: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """Questions and candidates of a folder that `read` wrote; None where they were missing."""
-    if not (data / QUESTIONS).exists():
-        return None
-    return pd.read_parquet(data / QUESTIONS), pd.read_parquet(data / CANDIDATES)

@@ -1,0 +1,15 @@
+"""What all tests of held-out documents share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from contexture.tasks.held_out import evaluation
+
+
+@pytest.fixture(scope="package", autouse=True)
+def two_questions_suffice() -> Iterator[None]:
+    """The toys have few questions of each kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "LEAST", 2)
+        yield
