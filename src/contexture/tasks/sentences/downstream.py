@@ -1,6 +1,6 @@
 """All tasks of a folder that SentEval calls `data/downstream`, read without what embeds and measures."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -43,29 +43,32 @@ class SentenceTasks:
             raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
         missing: dict[str, str] = {}
 
-        def there(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> Iterator[_Task]:
+        def read_available(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> tuple[_Task, ...]:
+            tasks = []
             for name in names:
                 try:
                     if name in only:
-                        yield read(folder, name, counts)
+                        tasks.append(read(folder, name, counts))
                 except BenchmarkMissing as error:
                     missing[name] = str(error)
+            return tuple(tasks)
 
         return cls(
-            tuple(there(CLASSIFICATION, read_classification)),
-            tuple(there(RELATEDNESS, read_relatedness)),
-            tuple(there(SIMILARITY, read_similarity)),
+            read_available(CLASSIFICATION, read_classification),
+            read_available(RELATEDNESS, read_relatedness),
+            read_available(SIMILARITY, read_similarity),
             missing,
         )
 
+    @property
+    def tasks(self) -> tuple[ClassificationTask | RelatednessTask | SimilarityTask, ...]:
+        """The tasks of all kinds."""
+        return (*self.classification, *self.relatedness, *self.similarity)
+
     def __len__(self) -> int:
-        return len(self.classification) + len(self.relatedness) + len(self.similarity)
+        return len(self.tasks)
 
     def sentences(self) -> list[str]:
         """Every sentence of every task, each once, in the order in which they come first."""
-        tables = [
-            *(task.table for task in self.classification),
-            *(task.table for task in self.relatedness),
-            *(task.table for task in self.similarity),
-        ]
+        tables = [task.table for task in self.tasks]
         return distinct(table[column] for table in tables for column in ("text", "text2") if column in table)

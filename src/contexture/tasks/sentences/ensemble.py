@@ -3,74 +3,38 @@
 A model weighs as much as its validation score; the scores are divided by their sum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
-from contexture.tasks.sentences.probe import LogProbabilities, ProbeResult, measure
-from contexture.tasks.sentences.relatedness import RelatednessResult, measure_degrees
+from contexture.tasks.sentences.probe import ProbeResult
+from contexture.tasks.sentences.relatedness import RelatednessResult
+
+_Result = TypeVar("_Result", ProbeResult, RelatednessResult)
 
 
-def ensemble(results: Sequence[ProbeResult]) -> ProbeResult:
-    """The ensemble of one task's probes; its validation score is the mean of theirs, weighted likewise.
+def ensemble(results: Sequence[_Result]) -> _Result:
+    """The ensemble of the results of several models for the same task.
+
+    Its validation score is the mean of theirs, weighted likewise.
 
     Raises:
-        ValueError: if there is none, they are not of the same test rows, or no validation score is above 0.
+        ValueError: if no validation score is above 0.
     """
-    weights = _weights(results)
-    first = results[0]
-    if any(not np.array_equal(first.folds, other.folds) for other in results):
-        raise ValueError(f"{first.task}: an ensemble's models must be tested on the same folds")
-    found = _averaged(results, weights)
-    return replace(
-        first,
-        metrics=measure(first.labels, first.folds, found, "f1" in first.metrics),
-        chosen=(),
-        validation=_validation(results, weights),
-        log_probabilities=found,
-    )
-
-
-def relatedness_ensemble(results: Sequence[RelatednessResult]) -> RelatednessResult:
-    """The ensemble of one task's regressions. Raises ValueError as `ensemble` does."""
-    weights = _weights(results)
-    first = results[0]
-    found = _averaged(results, weights)
-    return replace(
-        first,
-        metrics=measure_degrees(found, first.levels, first.scores),
-        chosen=(),
-        validation=_validation(results, weights),
-        log_probabilities=found,
-    )
-
-
-Results = Sequence[ProbeResult | RelatednessResult]
-
-
-def _weights(results: Results) -> list[float]:
-    if not results:
-        raise ValueError("an ensemble needs a model")
-    first = results[0]
-    for other in results:
-        same = (other.task, other.protocol) == (first.task, first.protocol)
-        if not same or not np.array_equal(other.rows, first.rows):
-            raise ValueError(
-                f"an ensemble of {first.task} ({first.protocol}, {len(first.rows)} rows) and {other.task} "
-                f"({other.protocol}, {len(other.rows)} rows): its models must be tested on the same rows"
-            )
     # A model that is worse than chance has no say.
     scores = [max(result.validation, 0.0) for result in results]
     if not sum(scores):
-        raise ValueError(f"{first.task}: no model of the ensemble has a validation score above 0")
-    return [score / sum(scores) for score in scores]
+        raise ValueError(f"{results[0].task}: no model of the ensemble has a validation score above 0")
+    weights = [score / sum(scores) for score in scores]
 
+    def average(values: Iterable[Any]) -> Any:
+        return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
-def _averaged(results: Results, weights: Sequence[float]) -> LogProbabilities:
-    total = sum(weight * result.log_probabilities for weight, result in zip(weights, results, strict=True))
-    return np.asarray(total, np.float32)
-
-
-def _validation(results: Results, weights: Sequence[float]) -> float:
-    return float(sum(weight * result.validation for weight, result in zip(weights, results, strict=True)))
+    return replace(
+        results[0],
+        chosen=(),
+        validation=float(average(result.validation for result in results)),
+        log_probabilities=np.asarray(average(result.log_probabilities for result in results), np.float32),
+    )
