@@ -43,7 +43,7 @@ def test_one_language_is_learned_from_and_each_is_tested(tmp_path: Path) -> None
     for language in ("en", "de", "qaa"):
         put(tmp_path, f"test-{language}.tsv.gz", 20)
     found = read_languages("xnli", SetInLanguages(str(tmp_path)))
-    assert asked_in(found.rows) == {"de": 20, "en": 20, "qaa": 20} and found.said == ""
+    assert asked_in(found.rows) == {"de": 20, "en": 20, "qaa": 20} and found.note == ""
     own = found.rows[found.rows["part"] != "test"]
     assert own.groupby("part").size().to_dict() == {"train": 40, "dev": 40}
     assert not own["first"].str.contains("-de").any() and set(own["genres"]) == {""}
@@ -61,7 +61,7 @@ def test_without_a_part_to_train_on_the_dev_part_is_learned_from(tmp_path: Path)
     assert asked_in(found.rows) == {"de": 20, "en": 20}
     own = found.rows[found.rows["part"] != "test"]
     assert len(own) == 400 and own["first"].str.contains("dev-en").all() and 5 < own["part"].eq("dev").sum() < 40
-    assert found.said == "learned from the dev part (en), as there is none to train on, 5% of it held out"
+    assert found.note == "learned from the dev part (en), as there is none to train on, 5% of it held out"
 
 
 def test_without_labels_of_the_test_parts_the_dev_parts_are_tested(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_without_labels_of_the_test_parts_the_dev_parts_are_tested(tmp_path: Pat
         put(tmp_path, f"test-{language}.tsv", 20, ())
     put(tmp_path, "dev-fr.tsv", 30)
     found = read_languages("xnli", SetInLanguages(str(tmp_path)))
-    assert asked_in(found.rows) == {"de": 30, "en": 30} and "no labels of a test part" in found.said
+    assert asked_in(found.rows) == {"de": 30, "en": 30} and "no labels of a test part" in found.note
     assert found.rows["part"].eq("dev").sum() > 5  # held out of what is trained on
 
 
@@ -83,7 +83,7 @@ def test_rows_that_are_learned_from_are_tested_in_no_language(tmp_path: Path) ->
     test = found.rows["part"].eq("test")
     asked = {language: set(rows["first"]) for language, rows in found.rows[test].groupby("genres")}
     assert asked["en"] == asked["de"] and 50 < len(asked["en"]) < 110
-    assert not asked["de"] & set(found.rows.loc[~test, "first"]) and "the same in every language" in found.said
+    assert not asked["de"] & set(found.rows.loc[~test, "first"]) and "the same in every language" in found.note
     put(tmp_path, "dev-de.tsv", 399)
     with pytest.raises(ValueError, match=r"dev-de\.tsv has 399 rows, .* learned from 400: they must be translations"):
         read_languages("pawsx", SetInLanguages(str(tmp_path)))

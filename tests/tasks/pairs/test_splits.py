@@ -30,7 +30,7 @@ def test_published_parts_stay_as_they_are() -> None:
     given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
     found = split_set("snli", given)
     assert_frame_equal(found.rows, given)
-    assert found.said == "" and found.dropped == {"without_label": 0, "without_text": 0}
+    assert found.note == "" and found.dropped == {"without_label": 0, "without_text": 0}
 
 
 def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
@@ -38,7 +38,7 @@ def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
     given = table(("train", "", 3000), ("dev", "matched", 30), ("dev", "mismatched", 30), ("test", "matched", 9))
     given.loc[given["part"] == "test", "label"] = ""
     found = split_set("mnli", given)
-    assert "tested on the dev part" in found.said and found.dropped["without_label"] == 9
+    assert "tested on the dev part" in found.note and found.dropped["without_label"] == 9
     test = found.rows[found.rows["part"] == "test"]
     keys = ["genres", "first", "second", "label"]
     assert test[keys].to_numpy().tolist() == given.loc[given["part"] == "dev", keys].to_numpy().tolist()
@@ -52,7 +52,7 @@ def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
 def test_a_set_without_parts_is_split_by_its_texts(parts: list[str]) -> None:
     given = table(*((part, "", 3000 // len(parts)) for part in parts))
     found = split_set("snli", given)
-    assert "20% of all rows, by a hash of the texts, are tested" in found.said
+    assert "20% of all rows, by a hash of the texts, are tested" in found.note
     counts = sizes(found.rows)
     assert 450 < counts["test"] < 750 and 60 < counts["dev"] < 180 and sum(counts.values()) == 3000
     sides = {part: set(found.rows.loc[found.rows["part"] == part, "first"]) for part in counts}
@@ -111,7 +111,7 @@ def test_real_sets_have_the_published_rows(
     read = read_set(folder, str(shared_data / "pairs" / folder))
     assert sizes(read) == parts and read.groupby("label").size().to_dict() == labels
     found = split_set(folder, read)
-    assert found.said and sum(found.dropped.values()) == 0
+    assert found.note and sum(found.dropped.values()) == 0
     test = found.rows["part"].eq("test")
     assert 0.18 < test.mean() < 0.22
     assert not set(found.rows.loc[test, "first"]) & set(found.rows.loc[~test, "first"])
