@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contexture.tasks.sentences.ensemble import ensemble
+from contexture.tasks.sentences.evaluation import average_results
 from contexture.tasks.sentences.probe import ProbeResult
 from contexture.tasks.sentences.relatedness import RelatednessResult
 
@@ -16,16 +16,16 @@ def probed(first: list[float], validation: float) -> ProbeResult:
 
 def test_log_probabilities_weighted_by_validation_scores() -> None:
     one, other = probed([0.4, 0.9, 0.1], 0.6), probed([0.9, 0.5, 0.6], 0.2)  # weights 3/4 and 1/4
-    found = ensemble([one, other])
+    found = average_results([one, other])
     expected = 0.75 * np.log([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]]) + 0.25 * np.log([[0.9, 0.1], [0.5, 0.5], [0.6, 0.4]])
     np.testing.assert_allclose(found.log_probabilities, expected, rtol=1e-5)
     # Predicted: 0.49 against 0.38 → 0, 0, 1; labels 1, 0, 0.
     assert found.metrics == {"accuracy": pytest.approx(1 / 3), "f1": 0}
     assert (found.validation, found.chosen) == (pytest.approx(0.5), ())
-    assert ensemble([one]).metrics == {"accuracy": pytest.approx(2 / 3), "f1": pytest.approx(2 / 3)}
-    assert ensemble([one, replace(other, validation=-0.5)]).metrics == ensemble([one]).metrics
+    assert average_results([one]).metrics == {"accuracy": pytest.approx(2 / 3), "f1": pytest.approx(2 / 3)}
+    assert average_results([one, replace(other, validation=-0.5)]).metrics == average_results([one]).metrics
     with pytest.raises(ValueError, match="mrpc: no model of the ensemble has a validation score above 0"):
-        ensemble([replace(one, validation=0.0)])
+        average_results([replace(one, validation=0.0)])
 
 
 def test_degrees() -> None:
@@ -36,4 +36,4 @@ def test_degrees() -> None:
     )
     # The geometric means, normalised, give class 2 the masses 1/2 and 3/4: degrees 1.5 and 1.75.
     expected = {"pearson": 1, "spearman": 1, "mse": (0.25 + 0.0625) / 2}
-    assert ensemble([one, other]).metrics == pytest.approx(expected, rel=1e-5)
+    assert average_results([one, other]).metrics == pytest.approx(expected, rel=1e-5)

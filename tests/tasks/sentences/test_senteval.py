@@ -20,69 +20,73 @@ from contexture.tasks.sentences.senteval import (
 
 from .senteval_files import FILES, MRPC_HEADER, SICK_HEADER, write
 
-POLARITY = ("negative", "positive")
-#: Classes in SentEval's order, rows of the invented files with positions of classes, and dropped lines.
-CLASSIFIED: dict[str, tuple[tuple[str, ...], list[tuple[Any, ...]], int]] = {
-    "mr": (POLARITY, [("all", "dull and grey", 0), ("all", "slow .", 0), ("all", "a joy", 1)], 0),
-    "cr": (POLARITY, [("all", "it broke", 0), ("all", "it works", 1), ("all", "light and quick", 1)], 2),
-    "subj": (
-        ("subjective", "objective"),
-        [("all", "it sings", 0), ("all", "it soars", 0), ("all", "a boy leaves home", 1)],
-        0,
-    ),
-    "mpqa": (POLARITY, [("all", "fear", 0), ("all", "welcomed", 1)], 0),
-    "sst2": (
-        POLARITY,
-        [("train", "a fine day", 1), ("train", "a poor day", 0), ("dev", "fine", 1), ("test", "poor", 0)],
-        0,
-    ),
-    "sst5": (
-        ("very negative", "negative", "neutral", "positive", "very positive"),
-        [("train", "awful", 0), ("train", "superb", 4), ("dev", "so so", 2), ("test", "good", 3)],
-        0,
-    ),
-    "trec": (
-        ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"),
-        [("train", "When is noon ?", 5), ("train", "What is A : B ?", 0), ("test", "Where is Ash ?", 4)],
-        0,
-    ),
-    "mrpc": (
-        ("different", "paraphrase"),
-        [
-            ("train", 'He said "no.', "He refused.", 1),
-            ("train", "It rained.", 'It "snowed".', 0),
-            ("test", "One.", "1.", 1),
-        ],
-        0,
-    ),
-    "sick_e": (
-        ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
-        [
-            ("train", "A dog runs", "A dog is running", 2),
-            ("dev", "A dog runs", "No dog runs", 0),
-            ("test", "A dog runs", "A man sings", 1),
-        ],
-        0,
-    ),
-}
-SCORED = {
-    "sick_r": [
-        ("train", "A dog runs", "A dog is running", 4.9),
-        ("dev", "A dog runs", "No dog runs", 3.5),
-        ("test", "A dog runs", "A man sings", 1.0),
-    ],
-    "stsb": [("train", 'He said "go.', "He went.", 2.5), ("dev", "Up.", "Down.", 0.0), ("test", "One.", "1.", 5.0)],
-}
-SIMILAR = {
-    "sts12": ([("MSRvid", "A man sings.", "A man is singing.", 5.0), ("MSRvid", "A cat.", "A car.", 0.2)], 0),
-    "sts13": ([("OnWN", "to go", "to leave", 3.0)], 0),
-    "sts14": ([("OnWN", "d", "e", 2.0), ("deft-forum", "b", "c", 1.5)], 0),
-    "sts15": ([("belief", "x", "y", 4.0)], 2),
-    "sts16": ([("headlines", "r", "s", 3.0)], 1),
-    "stsb": ([("test", "One.", "1.", 5.0)], 0),
-    "sick_r": ([("test", "A dog runs", "A man sings", 1.0)], 0),
-}
 READERS = {read_classification: CLASSIFICATION, read_relatedness: RELATEDNESS, read_similarity: SIMILARITY}
+POLARITY = ("negative", "positive")
+#: In SentEval's order.
+CLASSES = {
+    "mr": POLARITY,
+    "cr": POLARITY,
+    "subj": ("subjective", "objective"),
+    "mpqa": POLARITY,
+    "sst2": POLARITY,
+    "sst5": ("very negative", "negative", "neutral", "positive", "very positive"),
+    "trec": ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"),
+    "mrpc": ("different", "paraphrase"),
+    "sick_e": ("CONTRADICTION", "NEUTRAL", "ENTAILMENT"),
+}
+RANGES = {"sick_r": (1, 5), "stsb": (0, 5)}
+DROPPED = {"cr": 2, "sts15": 2, "sts16": 1}
+#: Rows of the invented files: task; split or subset; sentences; class or score.
+ROWS = """
+mr; all; dull and grey; negative
+mr; all; slow .; negative
+mr; all; a joy; positive
+cr; all; it broke; negative
+cr; all; it works; positive
+cr; all; light and quick; positive
+subj; all; it sings; subjective
+subj; all; it soars; subjective
+subj; all; a boy leaves home; objective
+mpqa; all; fear; negative
+mpqa; all; welcomed; positive
+sst2; train; a fine day; positive
+sst2; train; a poor day; negative
+sst2; dev; fine; positive
+sst2; test; poor; negative
+sst5; train; awful; very negative
+sst5; train; superb; very positive
+sst5; dev; so so; neutral
+sst5; test; good; positive
+trec; train; When is noon ?; NUM
+trec; train; What is A : B ?; ABBR
+trec; test; Where is Ash ?; LOC
+mrpc; train; He said "no.; He refused.; paraphrase
+mrpc; train; It rained.; It "snowed".; different
+mrpc; test; One.; 1.; paraphrase
+sick_e; train; A dog runs; A dog is running; ENTAILMENT
+sick_e; dev; A dog runs; No dog runs; CONTRADICTION
+sick_e; test; A dog runs; A man sings; NEUTRAL
+sick_r; train; A dog runs; A dog is running; 4.9
+sick_r; dev; A dog runs; No dog runs; 3.5
+sick_r; test; A dog runs; A man sings; 1.0
+stsb; train; He said "go.; He went.; 2.5
+stsb; dev; Up.; Down.; 0.0
+stsb; test; One.; 1.; 5.0
+sts12; MSRvid; A man sings.; A man is singing.; 5.0
+sts12; MSRvid; A cat.; A car.; 0.2
+sts13; OnWN; to go; to leave; 3.0
+sts14; OnWN; d; e; 2.0
+sts14; deft-forum; b; c; 1.5
+sts15; belief; x; y; 4.0
+sts16; headlines; r; s; 3.0
+"""
+
+
+def rows(name: str) -> list[tuple[Any, ...]]:
+    """The expected rows of a task."""
+    lines = [line.split("; ")[1:] for line in ROWS.strip().splitlines() if line.split("; ")[0] == name]
+    classes = CLASSES.get(name)
+    return [(*texts, classes.index(value) if classes else float(value)) for *texts, value in lines]
 
 
 def read(folder: Path, name: str, *counts: Any) -> Any:
@@ -90,42 +94,29 @@ def read(folder: Path, name: str, *counts: Any) -> Any:
     return reader(folder, name, *counts)
 
 
-def rows(table: pd.DataFrame) -> list[tuple[Any, ...]]:
-    return list(table.itertuples(index=False, name=None))
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return write(tmp_path)
 
 
-def test_the_names_are_those_of_the_records():
-    assert set(CLASSIFICATION) == set(CLASSIFIED) and set(RELATEDNESS) == set(SCORED)
-    assert set(SIMILARITY) == set(SIMILAR)
-
-
-@pytest.mark.parametrize("name", CLASSIFICATION)
-def test_classification(folder: Path, name: str):
-    task = read_classification(folder, name, "any")
-    assert (task.name, (task.classes, rows(task.table), task.dropped)) == (name, CLASSIFIED[name])
-    assert task.pairs == (name in ("mrpc", "sick_e")) and task.table["label"].dtype == "int64"
-    assert task.table.columns.tolist() == ["split", "text", *(["text2"] if task.pairs else []), "label"]
-
-
-@pytest.mark.parametrize("name", RELATEDNESS)
-def test_relatedness(folder: Path, name: str):
-    task = read_relatedness(folder, name, "any")
-    assert (task.name, rows(task.table)) == (name, SCORED[name])
-    assert (task.low, task.high) == {"sick_r": (1, 5), "stsb": (0, 5)}[name]
-    assert task.table.columns.tolist() == ["split", "text", "text2", "score"]
-    assert task.table["score"].dtype == "float64"
-
-
-@pytest.mark.parametrize("name", SIMILARITY)
-def test_similarity(folder: Path, name: str):
-    task = read_similarity(folder, name, "any")
-    assert (task.name, (rows(task.table), task.dropped)) == (name, SIMILAR[name])
-    assert task.table.columns.tolist() == ["subset", "text", "text2", "score"]
+@pytest.mark.parametrize(("reader", "name"), [(reader, name) for reader, names in READERS.items() for name in names])
+def test_a_line_becomes_a_row(folder: Path, reader: Any, name: str):
+    task = reader(folder, name, "any")
+    expected = rows(name)
+    if reader is read_similarity and name in RELATEDNESS:
+        expected = [row for row in expected if row[0] == "test"]
+    part, value = {
+        read_classification: ("split", "label"),
+        read_relatedness: ("split", "score"),
+        read_similarity: ("subset", "score"),
+    }[reader]
+    columns = [part, *["text", "text2"][: len(expected[0]) - 2], value]
+    pd.testing.assert_frame_equal(task.table, pd.DataFrame(expected, columns=columns))
+    assert task.name == name and getattr(task, "dropped", 0) == DROPPED.get(name, 0)
+    if reader is read_classification:
+        assert (task.classes, task.pairs) == (CLASSES[name], "text2" in columns)
+    if reader is read_relatedness:
+        assert (task.low, task.high) == RANGES[name]
 
 
 def test_gzip_beside_plain_files(folder: Path):
@@ -133,10 +124,8 @@ def test_gzip_beside_plain_files(folder: Path):
         path = folder / name
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    for name in ("mr", "mrpc"):
-        test_classification(folder, name)
-    test_similarity(folder, "sts14")
-    test_relatedness(folder, "stsb")
+    for reader, name in ((read_classification, "mr"), (read_classification, "mrpc"), (read_similarity, "sts14")):
+        test_a_line_becomes_a_row(folder, reader, name)
 
 
 def test_latin_1_where_a_file_is_no_utf_8_and_only_line_feeds_end_lines(folder: Path):
@@ -157,7 +146,7 @@ def test_latin_1_where_a_file_is_no_utf_8_and_only_line_feeds_end_lines(folder: 
 )
 def test_an_empty_sentence_of_classification_is_counted(tmp_path: Path, name: str, file: str, line: str):
     task = read_classification(write(tmp_path, {file: FILES[file] + line}), name, "any")
-    assert (rows(task.table), task.dropped) == (CLASSIFIED[name][1], 1)
+    assert ([*task.table.itertuples(index=False, name=None)], task.dropped) == (rows(name), 1)
 
 
 MRPC, SICK, STSB = "MRPC/msr_paraphrase_test.txt", "SICK/SICK_trial.txt", "STS/STSBenchmark/sts-dev.csv"
@@ -227,12 +216,13 @@ def test_a_wrong_row_count_is_named_with_the_way_out(folder: Path, name: str, me
         read(folder, name)
 
 
-@pytest.mark.parametrize("name", [*CLASSIFICATION, *RELATEDNESS, *SIMILARITY])
-def test_absent_files_are_named_with_a_remedy(tmp_path: Path, name: str):
-    for reader, names in READERS.items():
-        if name in names:
-            with pytest.raises(BenchmarkMissing, match=rf"looked for {tmp_path}.*\. Name the folder that SentEval"):
-                reader(tmp_path, name, "any")
+@pytest.mark.parametrize("reader", READERS)
+def test_absent_files_and_unknown_tasks_are_named(tmp_path: Path, reader: Any):
+    for name in READERS[reader]:
+        with pytest.raises(BenchmarkMissing, match=rf"looked for {tmp_path}.*\. Name the folder that SentEval"):
+            reader(tmp_path, name, "any")
+    with pytest.raises(ValueError, match=r"task is called 'sts17'; there are \w+"):
+        reader(tmp_path, "sts17")
 
 
 def test_the_published_subsets_must_all_be_there(folder: Path):
@@ -242,12 +232,6 @@ def test_the_published_subsets_must_all_be_there(folder: Path):
     (folder / "STS/STS12-en-test/STS.gs.MSRpar.txt").write_text("1\n")
     with pytest.raises(ValueError, match=r"STS\.input\.MSRpar\.txt has 1 rows where the published file has 750"):
         read_similarity(folder, "sts12")
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_unknown_tasks_are_rejected(tmp_path: Path, reader: Any):
-    with pytest.raises(ValueError, match=r"task is called 'sts17'; there are \w+"):
-        reader(tmp_path, "sts17")
 
 
 #: Rows of the real files, by split and label; the two empty lines of each file of CR are not among them.

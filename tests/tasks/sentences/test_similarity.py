@@ -1,9 +1,7 @@
 """Similarity by cosine: figures by hand and by loops of another kind."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer
 
-from contexture.tasks.sentences.senteval import read_similarity
 from contexture.tasks.sentences.similarity import cosine, similarity
 from contexture.tasks.sentences.tables import SimilarityTask
 
@@ -133,22 +129,3 @@ def test_against_loops(seed: int, pairs: int):
     # Cosines are rounded to 10 digits, and a correlation of some that hardly differ makes more of it.
     assert result.aggregates["pearson_pooled"] == pytest.approx(pearson(cosines, scores.tolist()), abs=1e-6)
     assert result.aggregates["spearman_pooled"] == pytest.approx(spearman(cosines, scores.tolist()), abs=1e-9)
-
-
-def test_bags_of_words_on_the_benchmark_by_two_routes(shared_data: Path):
-    """A dense matrix of counts, and counters compared word by word."""
-    benchmark = read_similarity(shared_data / "senteval" / "data" / "downstream", "stsb")
-    columns = CountVectorizer().fit([*benchmark.table["text"], *benchmark.table["text2"]])
-    found = similarity(benchmark, lambda texts: columns.transform(texts).toarray().astype(np.float32)).aggregates
-
-    tokens = columns.build_analyzer()
-    cosines = []
-    for row in benchmark.table.itertuples():
-        bags = Counter(tokens(str(row.text))), Counter(tokens(str(row.text2)))
-        product = sum(n * bags[1][word] for word, n in bags[0].items())
-        lengths = [math.sqrt(sum(n * n for n in bag.values())) for bag in bags]
-        cosines.append(round(product / math.prod(lengths), 10) if all(lengths) else 0.0)
-    scores = benchmark.table["score"].tolist()
-    assert found["pearson_pooled"] == pytest.approx(pearson(cosines, scores), abs=1e-9)
-    assert found["spearman_pooled"] == pytest.approx(spearman(cosines, scores), abs=1e-9)
-    assert found["pearson_mean"] == found["pearson_weighted_mean"] == found["pearson_pooled"]

@@ -36,15 +36,9 @@ def evaluate_pairs(
 ) -> Results:
     """The accuracy of all contestants and of the baselines on the test part of every set.
 
-    Fine-tuned models remember their features. The seeds of the baselines are the contestants'. The fact `notes` names
-    the features.
-
-    Args:
-        settings: the features of frozen vectors, and how many pairs are learned from.
-        contestants: of all seeds.
-        files: set → its table, as `splits.PairSet.rows` has it.
-        place: vectors of the sentences are kept here.
-        each: how encoders are measured, side by side or one by one.
+    `files` has the table of each set, see `splits.PairSet.rows`; vectors of sentences are kept in `place`. Fine-tuned
+    models remember their features. The seeds of the baselines are the contestants'. The fact `notes` names the
+    features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():

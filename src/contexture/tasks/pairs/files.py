@@ -44,13 +44,9 @@ _REMEDY = (
 def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
     """Read all files of a set: those of a folder, a file, or several.
 
-    Returns:
-        One row a pair, in the order of the files: `part` (train, dev, test or whole), `genres` (matched or
-        mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" if there is none.
-
-    Raises:
-        BenchmarkMissing: there are no such files.
-        ValueError: a file is not in a format; the text names file, line and remedy.
+    Returns one row a pair, in the order of the files: `part` (train, dev, test or whole), `genres` (matched or
+    mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" if there is none. Raises BenchmarkMissing if
+    there are no such files, and ValueError, naming file, line and remedy, for a file in another format.
     """
     files = sorted(_find(name, source).items())
     tables = [read_rows(path).assign(part=part, genres=genres) for (part, genres), path in files]

@@ -38,11 +38,8 @@ def read_languages(name: str, source: SetInLanguages) -> PairSet:
 
     Learned from are the pairs to train on or, without such, those of the dev part. Tested are the test parts or, if
     these have no labels, the dev parts. If that leaves dev parts for both, a share of their rows is tested, the same
-    rows in every language: these are translations of one another.
-
-    Raises:
-        BenchmarkMissing: there are no such files.
-        ValueError: a file is missing or unlike the others, naming it.
+    rows in every language: these are translations of one another. Raises BenchmarkMissing if there are no such files,
+    and ValueError for a file that is missing or unlike the others, naming it.
     """
     folder, language = Path(source.folder), source.learn_from
     files = language_files(folder)

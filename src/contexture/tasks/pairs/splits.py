@@ -30,10 +30,8 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     With a part to train on, the test part is tested, or, if its labels are hidden, the dev part. A dev part that is not
     tested chooses; without one, `HELD_OUT` of the training part does. Without parts to train and to test on, all rows
     are split. Rows are split by a hash of their texts: those with the same first text stay together, and so do a pair
-    and its reverse.
-
-    Raises:
-        ValueError: a part has no row, the training part one label, or another part a label that it lacks.
+    and its reverse. ValueError if a part has no row, the training part one label, or another part a label that is not
+    among the training part's.
     """
     without_label = table["label"].eq("")
     without_text = table["first"].eq("") | table["second"].eq("")

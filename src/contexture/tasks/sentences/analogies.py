@@ -30,14 +30,9 @@ _REMEDY = (
 
 
 def read_analogies(path: Path) -> pd.DataFrame:
-    """Tuples of four sentences and the category of their relation (as `family`), in the file's order.
+    """Read tuples of four sentences: one row a line, columns category (of their relation, as `family`), a, b, c, d.
 
-    Returns:
-        One row a line with the columns category, a, b, c, d.
-
-    Raises:
-        BenchmarkMissing: the file is absent.
-        ValueError: a line has not five fields or an empty one; the text names the line.
+    Raises BenchmarkMissing if the file is absent, and ValueError, naming the line, for one without five fields of text.
     """
     if not path.is_file():
         raise BenchmarkMissing("The set of sentence analogies", path, _REMEDY)
@@ -52,14 +47,7 @@ def read_analogies(path: Path) -> pd.DataFrame:
 
 
 def questions(tuples: pd.DataFrame) -> pd.DataFrame:
-    """The four questions of each tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A.
-
-    Args:
-        tuples: columns category, a, b, c, d.
-
-    Returns:
-        The same columns, four rows a tuple; d is the answer.
-    """
+    """The four questions of each tuple: A:B::C:D, B:A::D:C, C:D::A:B and D:C::B:A; d is the answer."""
     rows = [
         [row["category"], *(row[name] for name in order)] for row in tuples.to_dict("records") for order in _QUESTIONS
     ]
@@ -73,13 +61,8 @@ def analogies(tuples: pd.DataFrame, vectors: Lookup, others: Iterable[Block] = (
     where finding C itself is the common failure, no candidate is excluded for `accuracy`; A, B and C are for
     `accuracy_excluding`. An answer as near as another candidate is wrong.
 
-    Args:
-        tuples: columns category, a, b, c, d; one row at least.
-        vectors: of sentences, finite.
-        others: more candidates and their vectors (the paper: a million), read once.
-
-    Returns:
-        One row a category, sorted, then one of `ALL`: category, questions, accuracy and accuracy_excluding (0 … 1).
+    `tuples` are as `read_analogies` has them, `others` more candidates (the paper: a million), read once. Returns one
+    row a category, sorted, then one of `ALL`: category, questions, accuracy and accuracy_excluding (0 … 1).
     """
     table = questions(tuples)
     sentences = list(dict.fromkeys(tuples[_SENTENCES].to_numpy().ravel().tolist()))

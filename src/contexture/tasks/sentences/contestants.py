@@ -18,8 +18,7 @@ from contexture.tasks.base import Contestant, Each, make_record, one_by_one
 from contexture.tasks.sentences.analogies import ALL, analogies, read_analogies
 from contexture.tasks.sentences.config import ENSEMBLE, Neighbours, SentenceSettings
 from contexture.tasks.sentences.downstream import SentenceTasks
-from contexture.tasks.sentences.ensemble import ensemble
-from contexture.tasks.sentences.evaluation import Evaluation, evaluate_sentences
+from contexture.tasks.sentences.evaluation import Evaluation, ensemble, evaluate_sentences
 from contexture.tasks.sentences.image_captions import (
     SPLITS,
     CaptionedImages,
@@ -53,9 +52,8 @@ def measure_tasks(
 ) -> tuple[Records, Records, dict[str, int]]:
     """Probes, relatedness and similarity of every contestant, and of the ensemble of each seed.
 
-    Returns:
-        Records; the strengths C that were chosen, with variant, seed, task and protocol; and by variant how many
-        sentences have the zero vector.
+    Returns records; the strengths C that were chosen, with variant, seed, task and protocol; and by variant how many
+    sentences have the zero vector.
     """
     protocol = PROTOCOLS[settings.protocol]
     encoders = dict.fromkeys(encoder for contestant in contestants for encoder in contestant.encoders)
@@ -92,16 +90,14 @@ def _measure(
 def _ensembles(
     members: Sequence[str], evaluations: Mapping[tuple[str, int], Evaluation]
 ) -> dict[tuple[str, int], Evaluation]:
-    """The ensemble of each seed on every task with a classifier; a member of one seed is part of all."""
+    """The ensemble of each seed; a member of one seed is part of all."""
     by_member = [
         {seed: evaluation for (variant, seed), evaluation in evaluations.items() if variant == name} for name in members
     ]
     found = {}
     for seed in sorted({seed for by_seed in by_member for seed in by_seed}):
         of_seed = [by_seed[seed] if len(by_seed) > 1 else next(iter(by_seed.values())) for by_seed in by_member]
-        probes = {task: ensemble([member.probes[task] for member in of_seed]) for task in of_seed[0].probes}
-        degrees = {task: ensemble([member.relatedness[task] for member in of_seed]) for task in of_seed[0].relatedness}
-        found[ENSEMBLE, seed] = Evaluation(of_seed[0].protocol, probes, degrees, {})
+        found[ENSEMBLE, seed] = ensemble(of_seed)
     return found
 
 
@@ -114,15 +110,8 @@ def search_corpus(
 ) -> tuple[Records, Records]:
     """Nearest neighbours of sentences of the corpus (section 4.4.4), and sentence analogies (appendix A).
 
-    Args:
-        settings: whose, and among how many.
-        contestants: those of each variant's lowest seed are searched.
-        corpus: folder of the table of paragraphs.
-        analogy_set: `name` and `path` of the analogies; None: none.
-        store: of the vectors.
-
-    Returns:
-        Records of the analogies; and the neighbours: model, query, neighbour and cosine.
+    Of each variant the lowest seed is searched. `corpus` is the folder of the table of paragraphs, `analogy_set` has
+    `name` and `path`. Returns records of the analogies; and the neighbours: model, query, neighbour and cosine.
     """
     pool = list(dict.fromkeys(islice(paragraph_texts(corpus, "sentences"), settings.pool)))
     queries = draw_queries(pool, settings.queries)
@@ -141,11 +130,10 @@ def search_corpus(
             continue
         for row in analogies(tuples, vectors, embedded(pool, vectors)).to_dict("records"):
             data = analogy_set["name"] if row["category"] == ALL else f"{analogy_set['name']}/{row['category']}"
-            for metric in ("accuracy", "accuracy_excluding"):
-                value = row[metric]
-                records.append(
-                    make_record(variant, contestant.seed, "analogies", data, value, "nearest", metric=metric)
-                )
+            records += [
+                make_record(variant, contestant.seed, "analogies", data, row[metric], "nearest", metric=metric)
+                for metric in ("accuracy", "accuracy_excluding")
+            ]
     return records, neighbours
 
 
@@ -194,8 +182,7 @@ def measure_over_time(
 ) -> Records:
     """Figures of the snapshots of contestants of one encoder, f alone (appendix C, Figure 2).
 
-    Returns:
-        run (the variant), seed, step, seconds of training, task, metric and value.
+    Returns run (the variant), seed, step, seconds of training, task, metric and value.
     """
     records: Records = []
     sentences = tasks.sentences()

@@ -36,8 +36,7 @@ class SentenceTasks:
     def read(cls, folder: Path, counts: Counts = "published", only: Collection[str] = NAMES) -> "SentenceTasks":
         """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
 
-        Raises:
-            ValueError: a name in `only` is no task's, or a file is not as published, naming it.
+        ValueError if `only` has an unknown name, or a file is not as published, naming it.
         """
         if unknown := [name for name in only if name not in NAMES]:
             raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")

@@ -1,8 +1,10 @@
 """A frozen encoder on all tasks: probes, relatedness, similarity (Quick-Thoughts, sections 4.4 and B)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
 
 from contexture.progress import progress
 from contexture.tasks.base import Row
@@ -17,6 +19,8 @@ from contexture.tasks.sentences.vectors import Lookup
 COSINE = "cosine"
 #: The subset of similarity tasks that have but one.
 ONLY = "test"
+
+_Trained = TypeVar("_Trained", ProbeResult, RelatednessResult)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +63,7 @@ class Evaluation:
 def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol) -> Evaluation:
     """Run every task on the vectors of its sentences; a progress bar names the current one.
 
-    Raises:
-        ValueError: a vector is not finite, or a task cannot be split or correlated, naming the task.
+    ValueError, naming the task, if a vector is not finite, or the task cannot be split or correlated.
     """
     with progress(len(tasks), "evaluate", "task") as bar:
 
@@ -78,3 +81,33 @@ def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol
             results("relatedness", tasks.relatedness, relatedness, protocol),
             results("similarity", tasks.similarity, similarity),
         )
+
+
+def ensemble(members: Sequence[Evaluation]) -> Evaluation:
+    """The ensemble of several variants of a seed on every task with a classifier."""
+    first = members[0]
+    probes = {task: average_results([member.probes[task] for member in members]) for task in first.probes}
+    degrees = {task: average_results([member.relatedness[task] for member in members]) for task in first.relatedness}
+    return Evaluation(first.protocol, probes, degrees, {})
+
+
+def average_results(results: Sequence[_Trained]) -> _Trained:
+    """Average the log-probabilities of several models for a task (Quick-Thoughts, section 4.4.2).
+
+    A model weighs as much as its validation score; one that is worse than chance has no say. ValueError if no
+    validation score is above 0.
+    """
+    scores = [max(result.validation, 0.0) for result in results]
+    if not sum(scores):
+        raise ValueError(f"{results[0].task}: no model of the ensemble has a validation score above 0")
+    weights = [score / sum(scores) for score in scores]
+
+    def average(values: Iterable[Any]) -> Any:
+        return sum(weight * value for weight, value in zip(weights, values, strict=True))
+
+    return replace(
+        results[0],
+        chosen=(),
+        validation=float(average(result.validation for result in results)),
+        log_probabilities=np.asarray(average(result.log_probabilities for result in results), np.float32),
+    )

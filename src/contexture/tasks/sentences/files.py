@@ -31,15 +31,9 @@ def find(benchmark: str, folder: Path, relative: str) -> Path:
 
 
 def read_lines(path: Path, published: int | None = None, header: int = 0) -> list[str]:
-    """The lines of a file without their ends; line n is item n − 1.
+    """The lines of a file, gzipped or not, without their ends; line n is item n − 1.
 
-    Args:
-        path: a file, gzipped or not.
-        published: the rows that the file must have; None: as many as there are.
-        header: lines at the top that are no rows.
-
-    Raises:
-        ValueError: the file is damaged, empty, or has another number of rows.
+    ValueError for a file that is damaged, empty, or has another number of rows below its header lines than published.
     """
     data = b"".join(line for _, line in lines(path))
     try:
@@ -65,8 +59,7 @@ def check_rows(path: Path, count: int, published: int | None, noun: str = "rows"
 def read_columns(path: Path, columns: Sequence[str], published: int | None) -> list[list[str]]:
     """The named columns of a tab-separated file with a header; row n stands in line n + 2.
 
-    Raises:
-        ValueError: a column is missing, a line has not as many fields as the header, or `read_lines` complains.
+    ValueError, see `read_lines`, and for a missing column or a line with more or fewer fields than the header.
     """
     header, *rows = (line.split("\t") for line in read_lines(path, published, header=1))
     names = [name.strip() for name in header]

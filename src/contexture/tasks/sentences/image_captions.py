@@ -48,10 +48,8 @@ class ImageCaptions:
 def read_image_captions(folder: Path, split: str) -> ImageCaptions:
     """Read one of `SPLITS`. The features are read through once, to see that they are finite and repeat as they should.
 
-    Raises:
-        BenchmarkMissing: one of the two files is absent.
-        ValueError: the files' rows do not fit together, a caption is empty, or the features are no float32 matrix of
-            finite numbers; the text names the file.
+    Raises BenchmarkMissing for absent files, and ValueError, naming the file, for rows that do not fit together, an
+    empty caption, or features that are no float32 matrix of finite numbers.
     """
     features, captions = folder / f"{split}_ims.npy", folder / f"{split}_caps.txt"
     for path in (features, captions):
@@ -120,17 +118,13 @@ class ImageCaptionConfig:
 
 @dataclass(frozen=True)
 class CaptionedImages:
-    """Vectors of the images and captions of a split; either may be mapped from a file."""
+    """Vectors (N, X) and (c·N, Y) of the images and captions of a split: those of the first image, then the second, …
 
-    #: (N, X)
+    Either may be mapped from a file.
+    """
+
     images: Array
-    #: (c·N, Y), c captions an image: those of the first image, then those of the second, …
     captions: Array
-
-    @property
-    def captions_per_image(self) -> int:
-        """How many captions each image has."""
-        return len(self.captions) // len(self.images)
 
 
 class JointSpace(nn.Module):
@@ -147,17 +141,11 @@ class JointSpace(nn.Module):
 
 
 def margin_loss(scores: Tensor, images: Tensor, margin: float) -> Tensor:
-    """Equation 3 over the mismatches of a batch.
+    """Equation 3 over the mismatches of a batch: the sum over all pairs, of both directions; `margin` is α.
 
     The paper's print has C′ under the sum over I′ and I′ under that over C′; the two sums are the same either way.
-
-    Args:
-        scores: (B, B), f of the image of pair i and the caption of pair j.
-        images: (B,), the image of each pair; captions of the same image are no mismatches.
-        margin: α.
-
-    Returns:
-        The sum over all pairs, of both directions.
+    `scores` (B, B) are f of the image of pair i and the caption of pair j, `images` (B,) the image of each pair;
+    captions of the same image are no mismatches.
     """
     match = scores.diagonal()
     captions = (margin - match[:, None] + scores).clamp_min(0)
@@ -175,10 +163,7 @@ def rank_image_captions(
     Returns:
         `annotation_recall_at_{1,5,10}` and `search_recall_at_{1,5,10}` (0 … 1), `annotation_median_rank` and
         `search_median_rank` (from 1): annotation ranks captions for an image, whose best one counts; search ranks
-        images for a caption. Means over folds of `FOLD` images, where the split is a multiple of that.
-
-    Raises:
-        ValueError: for images of other dimensions than those to train on.
+        images for a caption. Means over folds of `FOLD` images, if the split is a multiple of that.
     """
     for name, split in (("dev", dev), ("test", test)):
         if split.images.shape[1] != train.images.shape[1]:
@@ -205,7 +190,7 @@ def rank_image_captions(
 @torch.no_grad()
 def evaluate(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
     """Recalls and median ranks of a split, as `rank_image_captions` returns them."""
-    count, per_image = len(split.images), split.captions_per_image
+    count, per_image = len(split.images), len(split.captions) // len(split.images)
     fold = FOLD if count % FOLD == 0 else count
     images, captions = _all(space.image, split.images), _all(space.caption, split.captions)
     metrics = []
@@ -218,10 +203,8 @@ def evaluate(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
 def annotation_ranks(scores: Tensor) -> Tensor:
     """Rank, from 1, of the best of each image's own captions among the captions of all images.
 
-    Captions of other images that score alike, but for rounding, rank before it.
-
-    Args:
-        scores: (N, c·N), f of each image with each caption, captions in the order of their images.
+    Captions of other images that score alike, but for rounding, rank before it. `scores` (N, c·N) are f of each image
+    with each caption, captions in the order of their images.
     """
     count = len(scores)
     per_image = scores.view(count, count, -1)
@@ -231,13 +214,9 @@ def annotation_ranks(scores: Tensor) -> Tensor:
 
 
 def search_ranks(scores: Tensor) -> Tensor:
-    """Rank, from 1, of each caption's image among all images; images that score alike, but for rounding, rank before.
+    """Rank (c·N,), from 1, of each caption's image among all images, of `scores` as in `annotation_ranks`.
 
-    Args:
-        scores: (N, c·N), as in `annotation_ranks`.
-
-    Returns:
-        (c·N,)
+    Images that score alike, but for rounding, rank before it.
     """
     count = len(scores)
     captions = torch.arange(scores.shape[1], device=scores.device)
@@ -256,10 +235,11 @@ def _train(
     space: JointSpace, optimizer: torch.optim.Optimizer, split: CaptionedImages, config: ImageCaptionConfig, seed: int
 ) -> None:
     order = np.random.default_rng(seed).permutation(len(split.captions))
+    per_image = len(split.captions) // len(split.images)
     for start in range(0, len(order), config.batch):
         # Files are read faster from front to back, and the loss has no order.
         captions = np.sort(order[start : start + config.batch])
-        images = captions // split.captions_per_image
+        images = captions // per_image
         scores = space(_tensor(space.image, split.images[images]), _tensor(space.caption, split.captions[captions]))
         loss = margin_loss(scores, torch.from_numpy(images).to(scores.device), config.margin)
         optimizer.zero_grad()

@@ -31,16 +31,10 @@ def embedded(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
 
 
 def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Block], k: int = 1) -> pd.DataFrame:
-    """Find the sentences of a pool that are nearest to each query.
+    """Find the k sentences of a pool, as `embedded` gives it, that are nearest to each query.
 
     A sentence that occurs again in the pool counts once, and a query's own text is never its neighbour; texts that
-    differ in white space alone are the same.
-
-    Args:
-        queries: Q sentences.
-        vectors: (Q, D), theirs, finite.
-        pool: such as `embedded` gives; read once.
-        k: how many neighbours of each query.
+    differ in white space alone are the same. `vectors` (Q, D) are the queries', finite.
 
     Returns:
         Columns query, neighbour, cosine (−1 … 1; 0 for a vector of zeros), queries in the order given, each with its k
@@ -55,15 +49,10 @@ def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Bl
 
 
 def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, Rows, list[str]]:
-    """Find the k distinct sentences of a pool with the highest cosines.
+    """Find the k distinct sentences of a pool with the highest cosines with each query (Q, D); the pool is read once.
 
-    Args:
-        queries: (Q, D), finite.
-        pool: read once.
-        k: how many to find.
-
-    Returns:
-        Cosines and row numbers (Q, at most k), best first, and the pool's distinct sentences, which the rows refer to.
+    Returns cosines and row numbers (Q, at most k), best first, and the pool's distinct sentences, which the rows refer
+    to.
     """
     queries = unit(np.ascontiguousarray(queries, np.float32))
     texts: dict[str, str] = {}

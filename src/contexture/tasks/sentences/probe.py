@@ -57,8 +57,7 @@ class ProbeResult:
 def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
     """Classify sentences, or pairs of them by [|u−v|, u∗v], and measure it as the protocol says.
 
-    Raises:
-        ValueError: if a vector is not finite, or the rows cannot be split or lack a class, naming the task.
+    ValueError, naming the task, if a vector is not finite, or the rows cannot be split or lack a class.
     """
     has_f1 = task.pairs and len(task.classes) == 2
     with naming(task.name):
@@ -93,11 +92,7 @@ def naming(task: str) -> Iterator[None]:
 
 
 def task_features(table: pd.DataFrame, vectors: Lookup) -> Tensor:
-    """The features [N, D], or of pairs [N, 2D], of a table's rows, on the GPU if there is one.
-
-    Raises:
-        ValueError: if a vector is not finite; it names the sentence.
-    """
+    """The features [N, D], or of pairs [N, 2D], of a table's rows, on the GPU if there is one."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     columns = [table[column].tolist() for column in ("text", "text2") if column in table]
     sides = [torch.from_numpy(finite_vectors(vectors, texts)).to(device) for texts in columns]

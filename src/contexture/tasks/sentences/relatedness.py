@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
-from torch import Tensor
 
 from contexture.metrics.logistic import Design, fit_path, log_probabilities
 from contexture.tasks.sentences.probe import LogProbabilities, naming, task_features
@@ -72,7 +71,7 @@ def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> R
         path = fit_path(design, targets[train].to(features), weights, protocol.nested)
         best, best_strength, best_test = -np.inf, 0.0, np.empty((0, 0), np.float32)
         for strength, parameters in zip(protocol.nested, path, strict=True):
-            of_dev, of_test = (_numpy(log_probabilities(rows, parameters)[0]) for rows in placed)
+            of_dev, of_test = (log_probabilities(rows, parameters)[0].float().cpu().numpy() for rows in placed)
             pearson = correlation(pearsonr, expected(of_dev, levels), scores[dev])
             if pearson > best:
                 best, best_strength, best_test = pearson, strength, of_test
@@ -108,8 +107,3 @@ def _part(task: RelatednessTask, name: str) -> Rows:
     if task.table["score"].iloc[rows].nunique() < 2:
         raise ValueError(f"the part {name} has {len(rows)} rows, fewer than two different scores")
     return rows
-
-
-def _numpy(tensor: Tensor) -> LogProbabilities:
-    array: LogProbabilities = tensor.float().cpu().numpy()
-    return array

@@ -44,13 +44,8 @@ def read_classification(folder: Path, name: str, counts: Counts = "published") -
     Lines with an empty sentence are left out and counted in `dropped` (the published CR has four). The tables of MR,
     CR, SUBJ and MPQA hold the rows of label 0 before those of label 1: whoever makes folds must shuffle or stratify.
 
-    Args:
-        folder: what SentEval calls `data/downstream`.
-        name: of the task.
-        counts: whether the files must have the published numbers of rows.
-
     Raises:
-        BenchmarkMissing: a file of the task is absent.
+        BenchmarkMissing: a file of the task is absent from `folder`, which SentEval calls `data/downstream`.
         ValueError: no such task; a file is not in the format, has a label that was not published or a wrong number of
             rows. The text names file, line and remedy.
     """

@@ -35,8 +35,7 @@ class SimilarityResult:
 def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
     """Correlate the cosines of a task's pairs with their scores. A constant cosine has a correlation of 0.
 
-    Raises:
-        ValueError: a vector is not finite, or a subset has fewer than two different scores.
+    ValueError if a vector is not finite, or a subset has fewer than two different scores.
     """
     table = task.table
     codes, texts = pd.factorize(pd.concat([table["text"], table["text2"]]))

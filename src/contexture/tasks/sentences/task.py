@@ -72,13 +72,9 @@ class Sentences(FrozenTask):
         `paragraphs` is the folder of the table in which neighbours are searched, `words` that of a vocabulary of words
         with vectors: the variant `word_average`, and for expansion.
 
-        Returns:
-            Records, those in another language of `<name>_<code>`; and as facts: `counts` and `dropped` rows by task,
-            `missing` tasks and why, the strengths that were `chosen`, `zero_vectors` by variant (neither of other
-            languages), `neighbours`, and `quality_over_time`.
-
-        Raises:
-            ValueError: a variant that the settings name, or an input that they need, is missing.
+        Records in another language are of `<name>_<code>`. The facts are `counts` and `dropped` rows by task, `missing`
+        tasks and why, the strengths that were `chosen`, `zero_vectors` by variant (neither of other languages),
+        `neighbours`, and `quality_over_time`. ValueError if a variant or an input that the settings need is missing.
         """
         from contexture.tasks.sentences.contestants import (
             measure_over_time,

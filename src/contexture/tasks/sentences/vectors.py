@@ -42,10 +42,7 @@ class SentenceVectors:
         return np.concatenate([part.take(rows) for part in self.parts], axis=1)
 
     def zeros(self) -> int:
-        """How many of the sentences have the zero vector: what a model makes of words that it does not know.
-
-        Of several models, the fewest of any.
-        """
+        """How many of the sentences have the zero vector, for want of a known word; of several models the fewest."""
         return min(sum(int((~block.any(axis=1)).sum()) for _, block in vectors.blocks(8192)) for vectors in self.parts)
 
 
@@ -90,10 +87,8 @@ def embed_sentences(
 ) -> SentenceVectors:
     """Embed distinct sentences into `folder`; vectors of the same model and sentences are kept.
 
-    See `write_vectors`: after a kill the finished shards are kept, too.
-
-    Raises:
-        ValueError: for no sentences, or sentences that occur twice; if a vector is not finite.
+    See `write_vectors`: after a kill the finished shards are kept, too. ValueError for no sentences, sentences that
+    occur twice, and vectors that are not finite.
     """
     identity: dict[str, Any] = {"model": model.identity, "sentences": sentences_checksum(sentences)}
 
