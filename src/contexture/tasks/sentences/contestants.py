@@ -125,7 +125,10 @@ def search_corpus(
         contestant = min(candidates, key=lambda candidate: candidate.seed)
         vectors = store(contestant.encoders, sentences, "corpus")
         table = nearest_neighbours(queries, vectors(queries), embedded(pool, vectors))
-        neighbours += table.assign(model=variant)[["model", *table]].to_dict("records")
+        neighbours += [
+            {"model": variant, "query": query, "neighbour": neighbour, "cosine": cosine}
+            for query, neighbour, cosine in table.itertuples(index=False)
+        ]
         if tuples is None or analogy_set is None:
             continue
         for row in analogies(tuples, vectors, embedded(pool, vectors)).to_dict("records"):
