@@ -19,20 +19,20 @@ NAME = "bitext_retrieval"
 def evaluate_bitext(
     contestants: Sequence[Contestant],
     files: dict[str, Path],
-    place: Path,
+    vectors_dir: Path,
     each: Each,
     sentences: Mapping[str, Sequence[str]],
 ) -> Results:
     """The accuracy of all contestants on every set (its table, as `files.read_set` has it), frozen.
 
     `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
-    paper's languages, if all are there. Vectors are kept in `place`. PCR is fitted on `sentences` of each language of
-    the corpus; without sentences it is not measured. The fact `missing` names languages without text.
+    paper's languages, if all are there. PCR is fitted on `sentences` of each language of the
+    corpus; without sentences it is not measured. The fact `missing` names languages without text.
     """
     records: list[dict[str, Any]] = []
     missing = {}
     for name, file in files.items():
-        records += measure_rows(measure, contestants, each, name, file, place, sentences)
+        records += measure_rows(measure, contestants, each, name, file, vectors_dir, sentences)
         if sentences:
             rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
             languages = {*rows["source_lang"], *rows["target_lang"]}
@@ -42,15 +42,15 @@ def evaluate_bitext(
 
 
 def measure(
-    encoders: Sequence[str], name: str, file: Path, place: Path, sentences: Mapping[str, Sequence[str]]
+    encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, sentences: Mapping[str, Sequence[str]]
 ) -> list[Row]:
     """The accuracy of each protocol and direction on a set, whose sentences are each embedded once."""
     rows = pd.read_parquet(file)
-    lookup = VectorStore(place)(encoders, sorted({*rows["source"], *rows["target"]}), name)
+    lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
     accuracies = {FROZEN: _both_ways(rows, lookup, {})}
     if sentences:
         languages = known({*rows["source_lang"], *rows["target_lang"]}, sentences)
-        common = components(encoders, languages, sentences, place)
+        common = components(encoders, languages, sentences, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
         accuracies[PCR] = _both_ways(with_text, lookup, common)
     return [

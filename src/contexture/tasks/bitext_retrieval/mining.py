@@ -19,12 +19,12 @@ NEIGHBOURS = 4
 Mined = list[tuple[float, int, int]]
 
 
-def measure(encoders: Sequence[str], name: str, folder: Path, place: Path) -> list[Row]:
+def measure(encoders: Sequence[str], name: str, folder: Path, vectors_dir: Path) -> list[Row]:
     """Precision, recall and F1 of the mined pairs of each pair of languages, by each score of `mine`.
 
-    The threshold is chosen on another part. Vectors are kept in `place`.
+    The threshold is chosen on another part. Vectors are kept in `vectors_dir`.
     """
-    store = VectorStore(place)
+    store = VectorStore(vectors_dir)
     rows: list[Row] = []
     for pair, names in mining_pairs(folder).items():
         parts = [read_part(folder / pair, part) for part in names]

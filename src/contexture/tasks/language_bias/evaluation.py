@@ -31,7 +31,7 @@ def evaluate_bias(
     contestants: Sequence[Contestant],
     files: Mapping[str, Path],
     paragraphs: Path,
-    place: Path,
+    vectors_dir: Path,
     each: Each,
 ) -> Results:
     """Of each set and contestant, the share of neighbours in the sentence's own language: of each, and their mean.
@@ -57,7 +57,7 @@ def evaluate_bias(
         sizes = table["lang"].value_counts()[[*languages]]
         facts["languages"][name] = [*languages]
         facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
-        measured = measure_encoders(measure, contestants, each, name, file, languages, sentences, place, drawn)
+        measured = measure_encoders(measure, contestants, each, name, file, languages, sentences, vectors_dir, drawn)
         for contestant in contestants:
             for protocol, result in measured[contestant.encoders].items():
                 shares = np.diag(result["neighbours"]).tolist()
@@ -67,7 +67,10 @@ def evaluate_bias(
                     make_record(contestant.variant, contestant.seed, NAME, data, value, protocol, metric="own_language")
                     for data, value in values.items()
                 ]
-        for fact, variants in (("neighbours", [one.variant for one in first_seed]), ("points", settings.drawn)):
+        for fact, variants in (
+            ("neighbours", {contestant.variant for contestant in first_seed}),
+            ("points", settings.drawn),
+        ):
             facts[fact][name] = {
                 contestant.variant: {
                     protocol: result[fact] for protocol, result in measured[contestant.encoders].items()
@@ -84,14 +87,14 @@ def measure(
     file: Path,
     languages: Mapping[str, str],
     sentences: Mapping[str, Sequence[str]],
-    place: Path,
+    vectors_dir: Path,
     drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
     """Protocol → `neighbours`, rows of shares, and, of encoders that are among `drawn`, `points`."""
     table = pd.read_parquet(file)
     texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
-    lookup = VectorStore(place)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
-    common = components(encoders, languages, sentences, place)
+    lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
+    common = components(encoders, languages, sentences, vectors_dir)
     results: dict[str, dict[str, Any]] = {}
     for protocol in PROTOCOLS:
         sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]

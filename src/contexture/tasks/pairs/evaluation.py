@@ -31,26 +31,27 @@ def evaluate_pairs(
     settings: PairSettings,
     contestants: Sequence[Contestant],
     files: dict[str, Path],
-    place: Path,
+    vectors_dir: Path,
     each: Each = one_by_one,
 ) -> Results:
     """The accuracy of all contestants and of the baselines on the test part of every set.
 
-    `files` has the table of each set, see `splits.PairSet.rows`; vectors of sentences are kept in `place`. Fine-tuned
-    models remember their features. The seeds of the baselines are the contestants'. The fact `notes` names the
-    features.
+    `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models remember their features. The
+    seeds of the baselines are the contestants'. The fact `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
-        frozen = measure_encoders(measure_frozen, contestants, each, name, file, settings, place)
-        accuracies += [(name, one.variant, one.seed, "frozen", frozen[one.encoders]) for one in contestants]
-        folders = [(one, one.finetuned / name) for one in contestants if one.finetuned is not None]
-        tuned = [(one, folder) for one, folder in folders if folder.exists()]
-        measured = each(measure_finetuned, [(folder, file) for _, folder in tuned])
-        for (one, _), found in zip(tuned, measured, strict=True):
-            accuracies.append((name, one.variant, one.seed, "finetuned", found))
-        for variant, found in measure_baselines(file, settings.train_rows).items():
-            accuracies += [(name, variant, seed, "frozen", found) for seed in seeds_of(contestants)]
+        frozen = measure_encoders(measure_frozen, contestants, each, name, file, settings, vectors_dir)
+        folders = [contestant.finetuned / name if contestant.finetuned else None for contestant in contestants]
+        tuned = [folder for folder in folders if folder and folder.exists()]
+        finetuned = dict(zip(tuned, each(measure_finetuned, [(folder, file) for folder in tuned]), strict=True))
+        for contestant in contestants:
+            accuracies.append((name, contestant.variant, contestant.seed, "frozen", frozen[contestant.encoders]))
+        for contestant, folder in zip(contestants, folders, strict=True):
+            if folder and folder in finetuned:
+                accuracies.append((name, contestant.variant, contestant.seed, "finetuned", finetuned[folder]))
+        for variant, by_genres in measure_baselines(file, settings.train_rows).items():
+            accuracies += [(name, variant, seed, "frozen", by_genres) for seed in seeds_of(contestants)]
     records = [
         make_record(variant, seed, NAME, f"{name}_{genres}" if genres else name, value, protocol)
         for name, variant, seed, protocol, by_genres in accuracies
@@ -59,11 +60,13 @@ def evaluate_pairs(
     return Results(records, {"notes": [FEATURE_NOTES[settings.features]]} if records else {})
 
 
-def measure_frozen(encoders: Sequence[str], name: str, file: Path, settings: PairSettings, place: Path) -> Accuracies:
+def measure_frozen(
+    encoders: Sequence[str], name: str, file: Path, settings: PairSettings, vectors_dir: Path
+) -> Accuracies:
     """Embed every sentence of a set once, as one of no role, and classify its pairs by `frozen_features`."""
     parts, labels, classes = _parts(file, settings.train_rows)
     texts = sorted({text for rows in parts.values() for side in ("first", "second") for text in rows[side]})
-    store, cross = VectorStore(place), None
+    store, cross = VectorStore(vectors_dir), None
     if len(encoders) == 1:
         model = store.load(encoders[0])
         cross = select_cross_layers(model, settings.features) if isinstance(model, Encoder) else None

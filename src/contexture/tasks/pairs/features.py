@@ -60,10 +60,10 @@ def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], class
     design = Design.of(train)
     targets = torch.nn.functional.one_hot(torch.from_numpy(labels["train"]), classes).to(train)
     weights = torch.ones(1, len(train), device=train.device)
-    placed = {part: design.place(rows) for part, rows in features.items() if part != "train"}
+    inputs = {part: design.place(rows) for part, rows in features.items() if part != "train"}
     best, best_labels = -1.0, dict[str, Labels]()
     for parameters in fit_path(design, targets, weights, STRENGTHS):
-        log_probs = {part: log_probabilities(rows, parameters)[0] for part, rows in placed.items()}
+        log_probs = {part: log_probabilities(rows, parameters)[0] for part, rows in inputs.items()}
         predicted = {part: scores.argmax(1).cpu().numpy() for part, scores in log_probs.items()}
         accuracy = float((predicted["dev"] == labels["dev"]).mean())
         if accuracy > best:

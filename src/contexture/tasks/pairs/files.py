@@ -44,7 +44,7 @@ _REMEDY = (
 def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
     """Read all files of a set: those of a folder, a file, or several.
 
-    Returns one row a pair, in the order of the files: `part` (train, dev, test or whole), `genres` (matched or
+    Returns one row a pair, in the files' order: `part` (train, dev, test or whole), `genres` (matched or
     mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" if there is none. Raises BenchmarkMissing if
     there are no such files, and ValueError, naming file, line and remedy, for a file in another format.
     """
@@ -77,11 +77,11 @@ def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
             by_part.setdefault(key, file)
     if by_part:
         return by_part
-    # A set without parts is one file; a text file beside it, such as a README, is not read.
-    alone = [file for file in known if file in paths or _ending(file) != ".txt"]
-    if len(alone) != 1:
+    # A set without parts is one file; a text file, such as a README, is none of it.
+    whole = [file for file in known if file in paths or _ending(file) != ".txt"]
+    if len(whole) != 1:
         raise BenchmarkMissing(name, paths[0], _REMEDY)
-    return {(WHOLE, ""): alone[0]}
+    return {(WHOLE, ""): whole[0]}
 
 
 def part_of(file: Path) -> str:

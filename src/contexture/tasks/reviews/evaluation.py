@@ -14,10 +14,10 @@ from contexture.tasks.sentences.vectors import VectorStore
 NAME = "reviews"
 
 
-def measure(encoders: Sequence[str], file: Path, place: Path) -> list[Row]:
+def measure(encoders: Sequence[str], file: Path, vectors_dir: Path) -> list[Row]:
     """The accuracy in each language of one logistic regression on the vectors; every review is embedded once."""
     rows = pd.read_parquet(file)
-    lookup = VectorStore(place)(encoders, sorted(set(rows["text"])), NAME)
+    lookup = VectorStore(vectors_dir)(encoders, sorted(set(rows["text"])), NAME)
     parts = {str(part): table for part, table in rows.groupby("part")}
     device = "cuda" if torch.cuda.is_available() else "cpu"
     features = {part: torch.from_numpy(lookup(table["text"].tolist())).to(device) for part, table in parts.items()}

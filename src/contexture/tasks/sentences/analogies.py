@@ -54,14 +54,14 @@ def questions(tuples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def analogies(tuples: pd.DataFrame, vectors: Lookup, others: Iterable[Block] = ()) -> pd.DataFrame:
+def analogies(tuples: pd.DataFrame, vectors: Lookup, more: Iterable[Block] = ()) -> pd.DataFrame:
     """Share of the questions whose answer is the sentence nearest to v(C) + v(B) − v(A), by cosine.
 
-    Vectors are added as they are, and the candidates are all sentences of the tuples and `others`. As in the paper,
+    Vectors are added as they are, and the candidates are all sentences of the tuples and `more`. As in the paper,
     where finding C itself is the common failure, no candidate is excluded for `accuracy`; A, B and C are for
     `accuracy_excluding`. An answer as near as another candidate is wrong.
 
-    `tuples` are as `read_analogies` has them, `others` more candidates (the paper: a million), read once. Returns one
+    `tuples` are as `read_analogies` has them, `more` other candidates (the paper: a million), read once. Returns one
     row a category, sorted, then one of `ALL`: category, questions, accuracy and accuracy_excluding (0 … 1).
     """
     table = questions(tuples)
@@ -69,7 +69,7 @@ def analogies(tuples: pd.DataFrame, vectors: Lookup, others: Iterable[Block] = (
     known = vectors(sentences)
     row_of = {sentence: row for row, sentence in enumerate(sentences)}
     a, b, c = (known[table[column].map(row_of).to_numpy()] for column in "abc")
-    pool = chain(embedded(sentences, lambda block: known[[row_of[sentence] for sentence in block]]), others)
+    pool = chain(embedded(sentences, lambda block: known[[row_of[sentence] for sentence in block]]), more)
     cosines, nearest, texts = search_pool(c + b - a, pool, _NEAREST)
     right = []
     for (_, *premises, answer), scores, rows in zip(table.to_numpy().tolist(), cosines.tolist(), nearest, strict=True):

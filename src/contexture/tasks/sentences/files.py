@@ -40,9 +40,9 @@ def read_lines(path: Path, published: int | None = None, header: int = 0) -> lis
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    found = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-    check_rows(path, len(found) - header, published)
-    return found
+    rows = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+    check_rows(path, len(rows) - header, published)
+    return rows
 
 
 def check_rows(path: Path, count: int, published: int | None, noun: str = "rows") -> None:
@@ -88,12 +88,12 @@ def label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
 def score(path: Path, number: int, value: str, low: float, high: float) -> float:
     """A score; ValueError if the value is no number from `low` to `high`."""
     try:
-        found = float(value)
+        points = float(value)
     except ValueError:
-        found = math.nan
-    if not low <= found <= high:
+        points = math.nan
+    if not low <= points <= high:
         raise ValueError(f"{path}, line {number}: the score is {value!r}; it must be a number from {low:g} to {high:g}")
-    return found
+    return points
 
 
 def scored_sentence(path: Path, number: int, text: str) -> str:

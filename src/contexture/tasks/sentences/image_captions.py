@@ -148,9 +148,9 @@ def margin_loss(scores: Tensor, images: Tensor, margin: float) -> Tensor:
     captions of the same image are no mismatches.
     """
     match = scores.diagonal()
-    captions = (margin - match[:, None] + scores).clamp_min(0)
-    others = (margin - match[None, :] + scores).clamp_min(0)
-    return (captions + others).masked_fill(images[:, None] == images[None, :], 0).sum()
+    mismatched_captions = (margin - match[:, None] + scores).clamp_min(0)
+    mismatched_images = (margin - match[None, :] + scores).clamp_min(0)
+    return (mismatched_captions + mismatched_images).masked_fill(images[:, None] == images[None, :], 0).sum()
 
 
 def rank_image_captions(
@@ -208,8 +208,8 @@ def annotation_ranks(scores: Tensor) -> Tensor:
     """
     count = len(scores)
     per_image = scores.view(count, count, -1)
-    own = per_image.diagonal().amax(dim=0)
-    rivals = (per_image >= own[:, None, None] - ROUNDING).sum(dim=2)
+    best = per_image.diagonal().amax(dim=0)
+    rivals = (per_image >= best[:, None, None] - ROUNDING).sum(dim=2)
     return 1 + rivals.sum(dim=1) - rivals.diagonal()
 
 
@@ -220,9 +220,9 @@ def search_ranks(scores: Tensor) -> Tensor:
     """
     count = len(scores)
     captions = torch.arange(scores.shape[1], device=scores.device)
-    own = scores[captions // (scores.shape[1] // count), captions]
+    matches = scores[captions // (scores.shape[1] // count), captions]
     # The image itself is as high as itself: the 1 from which ranks count.
-    return (scores >= own - ROUNDING).sum(dim=0)
+    return (scores >= matches - ROUNDING).sum(dim=0)
 
 
 def _metrics(task: str, ranks: Tensor) -> dict[str, float]:

@@ -67,11 +67,11 @@ def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> R
         features = task_features(task.table, vectors)
         design = Design.of(features[torch.from_numpy(train)])
         weights = torch.ones(1, len(train), device=features.device)
-        placed = [design.place(features[torch.from_numpy(rows)]) for rows in (dev, test)]
+        inputs = [design.place(features[torch.from_numpy(rows)]) for rows in (dev, test)]
         path = fit_path(design, targets[train].to(features), weights, protocol.nested)
         best, best_strength, best_test = -np.inf, 0.0, np.empty((0, 0), np.float32)
         for strength, parameters in zip(protocol.nested, path, strict=True):
-            of_dev, of_test = (log_probabilities(rows, parameters)[0].float().cpu().numpy() for rows in placed)
+            of_dev, of_test = (log_probabilities(rows, parameters)[0].float().cpu().numpy() for rows in inputs)
             pearson = correlation(pearsonr, expected(of_dev, levels), scores[dev])
             if pearson > best:
                 best, best_strength, best_test = pearson, strength, of_test

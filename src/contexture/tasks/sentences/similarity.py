@@ -40,9 +40,9 @@ def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
     table = task.table
     codes, texts = pd.factorize(pd.concat([table["text"], table["text2"]]))
     with naming(task.name):
-        found = finite_vectors(vectors, texts.tolist())
+        embedded = finite_vectors(vectors, texts.tolist())
     left, right = np.split(codes, 2)
-    cosines = cosine(found[left], found[right]).round(_DECIMALS)
+    cosines = cosine(embedded[left], embedded[right]).round(_DECIMALS)
     scores = table["score"].to_numpy(np.float64)
     rows = []
     for subset in table["subset"].unique():

@@ -93,13 +93,13 @@ class Sentences(FrozenTask):
         languages: dict[str, Any] = report["languages"]
         results = Results(facts={"missing": report["missing"]})
         for key in ("counts", "dropped"):
-            results.facts[key] = report[key] | {code: found[key] for code, found in languages.items() if found[key]}
+            results.facts[key] = report[key] | {code: counts[key] for code, counts in languages.items() if counts[key]}
         results.facts.update(chosen=[], zero_vectors={}, neighbours=[], quality_over_time=[])
 
         def read_tasks(folder: str, names: Sequence[str]) -> SentenceTasks:
             return SentenceTasks.read(Path(folder), report["row_counts"], names)
 
-        sets = {report["name"]: report} | {f"{report['name']}_{code}": found for code, found in languages.items()}
+        sets = {report["name"]: report} | {f"{report['name']}_{code}": counts for code, counts in languages.items()}
         for name, tasks_of_set in sets.items():
             if tasks_of_set["counts"]:
                 tasks = read_tasks(tasks_of_set["folder"], [*tasks_of_set["counts"]])

@@ -49,9 +49,9 @@ class SentenceVectors:
 class VectorStore:
     """A folder of the vectors of several encoders: each embeds a set of sentences once."""
 
-    def __init__(self, place: Path, words: Path | None = None) -> None:
+    def __init__(self, folder: Path, words: Path | None = None) -> None:
         """`words`: word vectors by which our encoders get embeddings of words that were not trained; None: none."""
-        self.place, self.words = place, words
+        self.folder, self.words = folder, words
 
     def __call__(self, encoders: Sequence[str], sentences: Sequence[str], purpose: str) -> SentenceVectors:
         """The vectors of distinct sentences by encoders (folders or names), concatenated if there are several.
@@ -73,7 +73,7 @@ class VectorStore:
 
     def embed(self, model: TextEncoder, name: str, sentences: Sequence[str], purpose: str) -> SentenceVectors:
         """The vectors by a model that goes by this name."""
-        return embed_sentences(model, sentences, self.place / purpose / folder_name(name))
+        return embed_sentences(model, sentences, self.folder / purpose / folder_name(name))
 
 
 def folder_name(model: str) -> str:
@@ -103,11 +103,11 @@ def embed_sentences(
 
 def finite_vectors(vectors: Lookup, texts: Sequence[str]) -> Array:
     """The vectors of texts; ValueError, quoting a text, for one that is not finite."""
-    found = np.ascontiguousarray(vectors(texts))
-    finite = np.isfinite(found).all(axis=1)
+    rows = np.ascontiguousarray(vectors(texts))
+    finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
         raise ValueError(f"the vector of {texts[int(finite.argmin())]!r} is not finite: did the training diverge?")
-    return found
+    return rows
 
 
 def sentences_checksum(sentences: Iterable[str]) -> str:
