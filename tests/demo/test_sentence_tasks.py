@@ -16,7 +16,7 @@ from contexture.demo.retrieval import telling
 from contexture.demo.sentence_pairs import SUBSETS, contrary
 from contexture.demo.sentence_tasks import rows_of, task_files
 from contexture.demo.world import facts, page
-from contexture.tasks.sentences.analogy_files import read_analogies
+from contexture.tasks.sentences.analogies import read_analogies
 from contexture.tasks.sentences.senteval import read_classification, read_relatedness, read_similarity
 
 from .words import words

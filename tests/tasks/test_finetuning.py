@@ -280,7 +280,7 @@ CASES = {
         MultiHopConfig("none"), ReaderModel,
     ),
     "pairs": Case(
-        PairsTask(), pairs.settings(dropout=0.1, **FEW), "toys", "plain",
+        PairsTask(), pairs.settings(**FEW), "toys", "plain",
         lambda folder: pairs.write_data(folder, toys=PAIRS), score_pairs, PairsConfig({"toys": "none"}), PairModel,
     ),
     "ranking": Case(

@@ -69,6 +69,18 @@ def measure_encoders(
     return dict(zip(encoders, each(measure, [(names, *arguments) for names in encoders]), strict=True))
 
 
+def measure_rows(
+    measure: Callable[..., Sequence[Row]], contestants: Sequence[Contestant], each: Each, *arguments: Any
+) -> list[dict[str, Any]]:
+    """Records of the rows that `measure(encoders, *arguments)` gives, see `measure_encoders`."""
+    rows = measure_encoders(measure, contestants, each, *arguments)
+    return [
+        {"variant": contestant.variant, "seed": contestant.seed, **row}
+        for contestant in contestants
+        for row in rows[contestant.encoders]
+    ]
+
+
 def seeds_of(contestants: Sequence[Contestant]) -> list[int]:
     """The seeds of all contestants, which their baselines have, too."""
     return sorted({contestant.seed for contestant in contestants})

@@ -1,6 +1,5 @@
 """Bitext retrieval as a task, from the files to the records."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.metrics.language_components import first_component
 from contexture.reporting.published import read_published
 from contexture.retrieval.search_index import nearest
-from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.base import Results
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.evaluation import accuracy
 from contexture.tasks.bitext_retrieval.files import PAPERS, read_set
@@ -25,7 +24,7 @@ TASK = BitextRetrievalTask()
 
 
 def put(folder: Path, lang: str, lines: list[tuple[str, str]]) -> None:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for side, name in enumerate((lang, "eng")):
         text = "".join(f"{line[side]}\n" for line in lines)
         (folder / f"tatoeba.{lang}-eng.{name}").write_text(text, encoding="utf-8")
@@ -43,7 +42,7 @@ def test_the_direction_is_who_asks() -> None:
     assert accuracy((lookup, ["t1", "t2"]), (lookup, ["s1", "s2"])) == 1.0
 
 
-def test_what_a_model_cannot_tell_apart_is_not_found() -> None:
+def test_equal_vectors_are_not_found() -> None:
     """But one sentence that two pairs have is right for both."""
     nothing = looked_up({"s1": [0, 0], "s2": [0, 0], "t1": [0, 0], "t2": [0, 0]})
     assert accuracy((nothing, ["s1", "s2"]), (nothing, ["t1", "t2"])) == 0
@@ -62,36 +61,32 @@ def test_the_search_is_that_of_all_cosines() -> None:
 
 
 def test_from_files_to_records(tmp_path: Path) -> None:
-    """An encoder of words finds what has the same words; the mean is that of the paper's languages alone."""
-    words = toys.vocabulary(tmp_path / "words")
-    toys.new_encoder(tmp_path / "encoder", words, toys.BAG)
-    texts = [text for text in dict.fromkeys(toys.rows()["first"]) if text][:6]
+    """An encoder of words finds the same words; the mean is that of the paper's languages alone."""
+    texts = toys.texts(6)
     for lang in [*sorted(PAPERS), "xho"]:
-        put(tmp_path / "v1", lang, [(text, text) for text in texts])
-    put(tmp_path / "v1", "afr", [(text, text) for text in texts[::-1]])
+        put(tmp_path / "v1", lang, [(text, text) for text in texts[:: -1 if lang == "afr" else 1]])
     source = BitextRetrievalConfig(input={"tatoeba": str(tmp_path / "v1"), "none": str(tmp_path / "none")})
-    TASK.read(source, tmp_path, tmp_path / "data")
-    report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
+    report = toys.read_report(TASK, source, tmp_path, tmp_path / "data")
     assert report["counts"]["tatoeba"]["deu-eng"] == 6 and len(report["counts"]["tatoeba"]) == 37
     assert "none is not here: looked for" in report["missing"]["none"]
-    who = [Contestant("bag", 0, (str(tmp_path / "encoder"),))]
+    contestants = toys.bag(tmp_path)
     for lang in ("de", "en"):
         toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", texts[:4])
-    told: dict[str, Any] = {"paragraphs": tmp_path / "paragraphs"}
-    found = TASK.evaluate(BitextRetrievalSettings(), who, tmp_path / "data", tmp_path / "vectors", **told)
-    table = pd.DataFrame(found.records)
-    assert set(table["protocol"]) == {"frozen"} and len(table) == 2 * 37 + 2
-    values = table.set_index("data")["value"]
+
+    def evaluate(settings: BitextRetrievalSettings) -> Results:
+        corpus = {"paragraphs": tmp_path / "paragraphs"}
+        return TASK.evaluate(settings, contestants, tmp_path / "data", tmp_path / "vectors", **corpus)
+
+    frozen = pd.DataFrame(evaluate(BitextRetrievalSettings()).records)
+    assert set(frozen["protocol"]) == {"frozen"} and len(frozen) == 2 * 37 + 2
+    values = frozen.set_index("data")["value"]
     assert values["tatoeba/xho-eng"] == values["tatoeba/eng-deu"] == values["tatoeba/36-eng"] == 1
-    settings = BitextRetrievalSettings(pcr_sentences=3)
-    both = TASK.evaluate(settings, who, tmp_path / "data", tmp_path / "vectors", **told)
-    table = pd.DataFrame(both.records)
-    removed = table[table["protocol"] == "pcr"]
-    assert sorted(removed["data"]) == ["tatoeba/deu-eng", "tatoeba/eng-deu"]
-    (said,) = (name for name in both.facts["missing"] if name.startswith("PCR on tatoeba in afr, ara"))
-    assert "deu" not in said and "xho" in said and "none" in both.facts["missing"]
-    table = table[table["protocol"] == "frozen"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(table, pd.DataFrame(found.records))
+    with_pcr = evaluate(BitextRetrievalSettings(pcr_sentences=3))
+    table = pd.DataFrame(with_pcr.records)
+    assert sorted(table.loc[table["protocol"] == "pcr", "data"]) == ["tatoeba/deu-eng", "tatoeba/eng-deu"]
+    pd.testing.assert_frame_equal(table[table["protocol"] == "frozen"].reset_index(drop=True), frozen)
+    (message,) = (name for name in with_pcr.facts["missing"] if name.startswith("PCR on tatoeba in afr, ara"))
+    assert "deu" not in message and "xho" in message and "none" in with_pcr.facts["missing"]
 
 
 def test_every_language_of_the_paper_is_known_by_the_code_that_text_has() -> None:
@@ -101,7 +96,7 @@ def test_every_language_of_the_paper_is_known_by_the_code_that_text_has() -> Non
     assert known(PAPERS, codes) == {code: name for name, code in sorted(codes.items(), key=lambda pair: pair[1])}
 
 
-def test_what_a_language_has_in_common_is_removed() -> None:
+def test_the_component_of_a_language_is_removed() -> None:
     """Vectors that are the same in both languages but for a large constant are found by PCR alone."""
     draw = np.random.default_rng(0)
     meaning, shift = draw.normal(size=(60, 16)), 9 * np.eye(16)[:2]
@@ -116,13 +111,11 @@ def test_what_a_language_has_in_common_is_removed() -> None:
 
 def test_the_made_up_worlds_own_sentences(tmp_path: Path) -> None:
     for lang in ("qaa", "qab"):
-        put_in = tmp_path / "languages/tatoeba"
-        put_in.mkdir(parents=True, exist_ok=True)
-        put(put_in, lang, [("vuhul", "so"), ("raru", "and")])
-    TASK.read(BitextRetrievalConfig(input="demo"), tmp_path, tmp_path / "data")
-    report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
+        put(tmp_path / "languages/tatoeba", lang, [("vuhul", "so"), ("raru", "and")])
+    report = toys.read_report(TASK, BitextRetrievalConfig(input="demo"), tmp_path, tmp_path / "data")
     counts = {"demo": {"qaa-eng": 2, "qab-eng": 2}}
     assert report == {"name": "demo", "counts": counts, "missing": {}, "mining": {}}
+    assert "names no files" in str(toys.read_report(TASK, BitextRetrievalConfig(), tmp_path, tmp_path / "data"))
 
 
 def test_some_of_tatoebas_languages(tmp_path: Path) -> None:
@@ -134,16 +127,27 @@ def test_some_of_tatoebas_languages(tmp_path: Path) -> None:
         read_set("t", TatoebaSet(str(tmp_path), ["deu", "rus"]))
 
 
-def test_bad_files_are_named(tmp_path: Path) -> None:
-    put(tmp_path, "deu", [("a", "b"), ("", "c")])
-    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.eng, line 2: a side is empty"):
+@pytest.mark.parametrize(
+    ("german", "message"),
+    [
+        ("a\n\n", r"tatoeba\.deu-eng\.eng, line 2: a side is empty"),
+        ("a\n", r"deu has 1 lines, .*eng 2: each line"),
+        ("a\nü\n", r"tatoeba\.deu-eng\.eng, line 2: is not UTF-8 text"),
+    ],
+)
+def test_bad_files_are_named(german: str, message: str, tmp_path: Path) -> None:
+    put(tmp_path, "deu", [("a", "b"), ("c", "d")])
+    (tmp_path / "tatoeba.deu-eng.deu").write_bytes(german.encode("latin-1"))
+    with pytest.raises(ValueError, match=message):
         read_set("t", str(tmp_path))
-    (tmp_path / "tatoeba.deu-eng.deu").write_text("a\n")
-    with pytest.raises(ValueError, match=r"deu has 1 lines, .*eng 2: each line"):
-        read_set("t", str(tmp_path))
-    (tmp_path / "tatoeba.deu-eng.deu").write_bytes("a\nü\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"tatoeba\.deu-eng\.eng, line 2: is not UTF-8 text"):
-        read_set("t", str(tmp_path))
+
+
+def test_files_of_a_pair_of_languages(tmp_path: Path) -> None:
+    put(tmp_path, "deu", [("a", "b")])
+    files = [str(tmp_path / f"tatoeba.deu-eng.{lang}") for lang in ("deu", "eng")]
+    assert read_set("t", BitextSet(files, ("de", "en"))).to_numpy().tolist() == [["a", "b", "de", "en"]]
+    with pytest.raises(BenchmarkMissing, match="t is not here: looked for nowhere"):
+        read_set("t", BitextSet(["nowhere", files[1]], ("de", "en")))
 
 
 def test_real_files(shared_data: Path) -> None:

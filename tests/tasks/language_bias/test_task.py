@@ -13,7 +13,7 @@ from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from contexture.retrieval.vectors import unit
-from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.language_bias import evaluation
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.evaluation import in_the_plane, neighbour_languages
 from contexture.tasks.language_bias.files import read_sentences
@@ -56,35 +56,36 @@ def test_points_keep_neighbours_together() -> None:
     assert apart > 2 * max(np.linalg.norm(side - side.mean(0), axis=1).mean() for side in (one, other))
 
 
-def test_from_files_to_records(tmp_path: Path) -> None:
+def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The words of one language are those of the other: a bag of them has no bias; a language without text is named."""
-    words = toys.vocabulary(tmp_path / "words")
-    toys.new_encoder(tmp_path / "encoder", words, toys.BAG)
-    known = [text for text in dict.fromkeys(toys.rows()["first"]) if text][:12]
+    monkeypatch.setattr(evaluation, "NEIGHBOURS", 5)
+    monkeypatch.setattr(evaluation, "POINTS", 8)
+    texts = toys.texts(12)
     (tmp_path / "px").mkdir()
-    lines = "".join(f"{text}\tanother\t1\n" for text in [*known, known[0]])
+    lines = "".join(f"{text}\tanother\t1\n" for text in [*texts, texts[0]])
     for lang in ("de", "en"):
         (tmp_path / "px" / f"test-{lang}.tsv.gz").write_bytes(gzip.compress(lines.encode()))
-        toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", known[:4])
-    (tmp_path / "px" / "test-ja.tsv").write_text(lines)
-    source = LanguageBiasConfig(input={"px": str(tmp_path / "px"), "none": str(tmp_path / "none")})
-    TASK.read(source, tmp_path, tmp_path / "data")
-    report = json.loads((tmp_path / "data" / TASK_FILE).read_text())
-    assert report["counts"] == {"px": {"de": 12, "en": 12, "ja": 12}} and "none" in report["missing"]
-    who = [Contestant(name, seed, (str(tmp_path / "encoder"),)) for name in ("bag", "other") for seed in (0, 1)]
-    settings = LanguageBiasSettings(neighbours=5, drawn=["bag"], points=8)
-    found = TASK.evaluate(settings, who, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
+        toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", texts[:4])
+    for folder in ("px", "ja"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "test-ja.tsv").write_text(lines)
+    sets = {name: str(tmp_path / name) for name in ("px", "ja", "none")}
+    report = toys.read_report(TASK, LanguageBiasConfig(input=sets), tmp_path, tmp_path / "data")
+    assert report["counts"] == {"px": {"de": 12, "en": 12, "ja": 12}, "ja": {"ja": 12}} and "none" in report["missing"]
+    contestants = [*toys.bag(tmp_path, 0, 1), *toys.bag(tmp_path, 0, 1, variant="other")]
+    settings = LanguageBiasSettings(drawn=["bag"])
+    found = TASK.evaluate(settings, contestants, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
     table = pd.DataFrame(found.records)
     assert set(table["data"]) == {"px", "px/de", "px/en"} and set(table["protocol"]) == {"frozen", "pcr"}
     assert len(table) == 2 * 2 * 3 * 2 and set(table["metric"]) == {"own_language"}
     own = table[(table["data"] == "px") & (table["protocol"] == "frozen")]["value"]
     assert all(abs(value - 4 / 9) < 0.15 for value in own)
-    facts: dict[str, Any] = found.facts
+    facts: dict[str, Any] = json.loads(json.dumps(found.facts))
     assert facts["languages"] == {"px": ["de", "en"]} and facts["expected"]["px"] == pytest.approx(11 / 23)
     assert [*facts["points"]["px"]] == ["bag"] and len(facts["points"]["px"]["bag"]["pcr"]["x"]) == 16
+    assert [*facts["neighbours"]["px"]] == ["bag", "other"]
     assert np.sum(facts["neighbours"]["px"]["other"]["frozen"], axis=1) == pytest.approx([1, 1])
     assert facts["missing"]["language bias of px in ja"] == "the corpus has no text of them for PCR"
-    json.dumps(facts)
 
 
 def test_a_language_is_read_once(tmp_path: Path) -> None:
@@ -104,8 +105,12 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
         read_sentences("px", tmp_path)
     with pytest.raises(ValidationError):
         LanguageBiasConfig(input={"PX": "folder"})
+    assert "names no files" in str(toys.read_report(TASK, LanguageBiasConfig(), tmp_path, tmp_path / "data"))
+    settings = LanguageBiasSettings(drawn=["mlm", "cmlm"])
+    assert settings.restricted(["cmlm"]).drawn == ["cmlm"]
+    settings.check_variants(["cmlm", "mlm"])
     with pytest.raises(ValueError, match=r"drawn: no variant is called \['mlm'\]"):
-        LanguageBiasSettings(drawn=["mlm"]).check_variants(["cmlm"])
+        settings.check_variants(["cmlm"])
 
 
 def test_real_files(shared_data: Path) -> None:

@@ -8,14 +8,12 @@ import torch
 from pydantic import TypeAdapter
 from sklearn.linear_model import LogisticRegression
 
-from contexture.encoders.base import Encoder, build_encoder
+from contexture.encoders.base import Encoder, build_encoder, tokenized
 from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.tasks.pairs import features as module
 from contexture.tasks.pairs.features import STRENGTHS, classify, features_of, frozen_features, select_cross_layers
 from contexture.vocabulary.vocabulary import Vocabulary
 from tests.tasks.pairs import toys
-
-CROSS = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +39,7 @@ def test_layers_across_sequences_are_all_that_is_read_of_both(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C of the first, then C of the second sentence: each pair is a sample of two sequences."""
-    encoder = build(vocabulary, CROSS)
+    encoder = build(vocabulary, toys.CROSS)
     cross = select_cross_layers(encoder, "cross")
     assert cross is not None and encoder.dimension == 32
     assert select_cross_layers(encoder, "vectors") is None
@@ -59,14 +57,12 @@ def test_layers_across_sequences_are_all_that_is_read_of_both(
     torch.testing.assert_close(frozen_features(first, second, cross), found)
 
 
-@pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.BAG, CROSS | {"shared": False}])
+@pytest.mark.parametrize("config", [toys.TRANSFORMER, toys.BAG, toys.CROSS | {"shared": False}])
 def test_other_encoders_have_no_such_layers(config: dict[str, Any], vocabulary: Vocabulary) -> None:
     assert select_cross_layers(build(vocabulary, config), "cross") is None
 
 
 def test_vectors_of_no_role_are_those_that_are_embedded(vocabulary: Vocabulary) -> None:
-    from contexture.encoders.base import tokenized
-
     texts = ["kana lodi", "mipo", "sega tove kana"]
     for changes in ({}, {"shared": False}, {"shared": False, "plain": "both"}, {"plain": "both", "unit": False}):
         encoder = build(vocabulary, toys.TRANSFORMER | changes)

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from contexture.tasks.missing import BenchmarkMissing
@@ -15,139 +14,123 @@ SNLI = ["annotator_labels", "captionID", "gold_label", "pairID", "sentence1", "s
 SNLI_TEXT = (
     "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1\tsentence2\tcaptionID\tlabel1\tlabel2"
 )
-GLUE_MNLI = "index\tpromptID\tpairID\tgenre\tsentence1_parse\tsentence1\tsentence2\tlabel1\tgold_label"
+MNLI = "index\tpromptID\tpairID\tgenre\tsentence1_parse\tsentence1\tsentence2\tlabel1\tgold_label"
+MNLI_ROW = "0\t1\t1n\tfiction\t( A )\tA.\tB {}.\tneutral\tneutral"
+MNLI_JSON = '{"gold_label": "entailment", "genre": "fiction", "sentence1": "A.", "sentence2": "B."}'
 QUORA = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate"
+PARTS = ("dev", "test", "train")
 
 
-def write(path: Path, *lines: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-    return path
-
-
-def found(table: pd.DataFrame, part: str, genres: str = "") -> list[tuple[str, ...]]:
-    chosen = table[table["part"].eq(part) & table["genres"].eq(genres)]
-    return [*chosen[["first", "second", "label"]].itertuples(index=False, name=None)]
+def write(folder: Path, files: dict[str, list[str]]) -> None:
+    for name, lines in files.items():
+        path, content = folder / name, "".join(f"{line}\n" for line in lines).encode()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
 def snli(label: str, first: str, second: str) -> str:
     return json.dumps(dict(zip(SNLI, [[label], "1.jpg", label, "1.jpg#0", first, second], strict=True)))
 
 
-def test_snli_json_lines_are_preferred_to_the_text_beside_them(tmp_path: Path) -> None:
-    for part in ("train", "dev", "test"):
-        write(tmp_path / f"snli_1.0_{part}.jsonl", snli("neutral", f"A {part}.", "B\u2028b."), snli("-", "C", "D"))
-        write(tmp_path / f"snli_1.0_{part}.txt", SNLI_TEXT, "neutral\t(A)\t(B)\tother\tother\t1.jpg\tneutral\t")
-    write(tmp_path / "README.txt", "About SNLI.")
-    table = read_set("snli", str(tmp_path))
-    for part in ("train", "dev", "test"):
-        assert found(table, part) == [(f"A {part}.", "B\u2028b.", "neutral"), ("C", "D", "")]
+SNLI_JSON = [snli("neutral", "A man.", "B\u2028b."), snli("-", "C", "D")]
+#: Files of a set, and their rows, of which "" is no label.
+FORMATS: dict[str, tuple[dict[str, list[str]], list[tuple[str, ...]]]] = {
+    "SNLI: JSON lines are preferred to the text beside them": (
+        {"README.txt": ["About SNLI."]}
+        | {f"snli_1.0_{part}.txt": [SNLI_TEXT, "neutral\t(A)\t(B)\tno\tno\t1.jpg\tneutral\t"] for part in PARTS}
+        | {f"snli_1.0_{part}.jsonl": SNLI_JSON for part in PARTS},
+        [(part, "", *row) for part in PARTS for row in (("A man.", "B\u2028b.", "neutral"), ("C", "D", ""))],
+    ),
+    "SNLI, text": (
+        {"snli_1.0_dev.txt": [
+            SNLI_TEXT, 'entailment\t( A )\t( B )\tA "man" sits.\tSomebody sits.\t1.jpg\tentailment\t',
+            "-\t( A )\t( B )\tA.\tB.\t1.jpg\t\t",
+        ]},
+        [("dev", "", 'A "man" sits.', "Somebody sits.", "entailment"), ("dev", "", "A.", "B.", "")],
+    ),
+    "MultiNLI of GLUE: the labels of the test part are kept secret": (
+        {"train.tsv": [MNLI, MNLI_ROW.format("train")], "original/multinli_1.0_train.jsonl": ["not read"]}
+        | {f"dev_{genres}.tsv": [MNLI, MNLI_ROW.format(genres)] for genres in ("matched", "mismatched")}
+        | {"test_matched.tsv": [MNLI.rsplit("\t", 2)[0], "0\t1\t1n\tfiction\t( A )\tA.\tB."]},
+        [
+            ("dev", "matched", "A.", "B matched.", "neutral"), ("dev", "mismatched", "A.", "B mismatched.", "neutral"),
+            ("test", "matched", "A.", "B.", ""), ("train", "", "A.", "B train.", "neutral"),
+        ],
+    ),
+    "MultiNLI": (
+        {"multinli_1.0_train.jsonl": [MNLI_JSON], "multinli_1.0_dev_mismatched.jsonl": [MNLI_JSON]},
+        [("dev", "mismatched", "A.", "B.", "entailment"), ("train", "", "A.", "B.", "entailment")],
+    ),
+    "QQP of GLUE: rows go on in another line, quotation marks are doubled": (
+        {
+            "train.tsv": [
+                QUORA, "1\t3\t4\tWhy?\tWhy not?\t0", '2\t5\t6\t"What is ""that"" for?"\tHow is it', "read?\t1",
+                '3\t7\t8\t"A" or "B"?\tWhich?\t0',
+            ],
+            "dev.tsv": [QUORA, "1\t3\t4\tWhy?\tHow?\t1"],
+            "test.tsv": ["id\tquestion1\tquestion2", "0\tWhy", "not?\tHow?"],
+        },
+        [
+            ("dev", "", "Why?", "How?", "1"), ("test", "", "Why not?", "How?", ""),
+            ("train", "", "Why?", "Why not?", "0"), ("train", "", 'What is "that" for?', "How is it read?", "1"),
+            ("train", "", '"A" or "B"?', "Which?", "0"),
+        ],
+    ),
+    "QQP as Quora published it": (
+        {"quora.tsv": [QUORA, "0\t1\t2\tWhy?\tWhy not?\t0", "1\t3\t4\tIs it?\t\t0"], "README.txt": ["Quora."]},
+        [("whole", "", "Why?", "Why not?", "0"), ("whole", "", "Is it?", "", "0")],
+    ),
+    "QQP as Wang et al. split it": (
+        {"dev.tsv": ["1\tWhy ?\tWhat for ?\t17", "0\tWho ?\tHow ?\t18"]},
+        [("dev", "", "Why ?", "What for ?", "1"), ("dev", "", "Who ?", "How ?", "0")],
+    ),
+    "SciTail and other plain tables, gzipped": (
+        {"scitail_test.tsv.gz": ["A.\tB.\tneutral", "", "A cell.\tIs.\tentails"], "train.txt": ["\ufeffOne.\tTwo.\t1"]},
+        [("test", "", "A.", "B.", "neutral"), ("test", "", "A cell.", "Is.", "entails"),
+         ("train", "", "One.", "Two.", "1")],
+    ),
+    "null is no label and no text": (
+        {"dev.jsonl": ['{"sentence1": "a", "sentence2": "b", "label": null}', "",
+                       '{"sentence1": null, "sentence2": "b", "label": 1}']},
+        [("dev", "", "a", "b", ""), ("dev", "", "", "b", "1")],
+    ),
+}  # fmt: skip
 
 
-def test_snli_text(tmp_path: Path) -> None:
-    write(
-        tmp_path / "snli_1.0_dev.txt",
-        SNLI_TEXT,
-        'entailment\t( A )\t( B )\tA "man" sits.\tSomebody sits.\t1.jpg\tentailment\t',
-        "-\t( A )\t( B )\tA.\tB.\t1.jpg\t\t",
-    )
-    rows = [('A "man" sits.', "Somebody sits.", "entailment"), ("A.", "B.", "")]
-    assert found(read_set("snli", str(tmp_path)), "dev") == rows
+@pytest.mark.parametrize(("files", "expected"), FORMATS.values(), ids=FORMATS)
+def test_formats(files: dict[str, list[str]], expected: list[tuple[str, ...]], tmp_path: Path) -> None:
+    write(tmp_path, files)
+    table = read_set("set", str(tmp_path))
+    assert table.columns.tolist() == ["part", "genres", "first", "second", "label"]
+    assert [*table.itertuples(index=False, name=None)] == expected
 
 
-def test_mnli_of_glue_and_its_own(tmp_path: Path) -> None:
-    row = "0\t1\t1n\tfiction\t( A )\tA.\tB {}.\tneutral\tneutral"
-    write(tmp_path / "MNLI/train.tsv", GLUE_MNLI, row.format("train"))
-    for genres in ("matched", "mismatched"):
-        write(tmp_path / f"MNLI/dev_{genres}.tsv", GLUE_MNLI, row.format(genres))
-        write(tmp_path / f"MNLI/test_{genres}.tsv", GLUE_MNLI.rsplit("\t", 2)[0], "0\t1\t1n\tfiction\t( A )\tA.\tB.")
-    write(tmp_path / "MNLI/original/multinli_1.0_train.jsonl", "not read")
-    table = read_set("mnli", str(tmp_path / "MNLI"))
-    assert found(table, "train") == [("A.", "B train.", "neutral")]
-    assert [found(table, "dev", genres)[0][1] for genres in ("matched", "mismatched")] == [
-        "B matched.",
-        "B mismatched.",
-    ]
-    assert found(table, "test", "matched") == [("A.", "B.", "")]  # the labels are kept secret
-
-    own = tmp_path / "multinli_1.0"
-    row = '{"gold_label": "entailment", "genre": "fiction", "sentence1": "A.", "sentence2": "B."}'
-    write(own / "multinli_1.0_train.jsonl", row)
-    write(own / "multinli_1.0_dev_mismatched.jsonl", row)
-    table = read_set("mnli", str(own))
-    assert found(table, "dev", "mismatched") == found(table, "train") == [("A.", "B.", "entailment")]
-
-
-def test_quora_question_pairs_of_glue(tmp_path: Path) -> None:
-    """Some rows go on in another line, and quotation marks are doubled inside of others."""
-    write(
-        tmp_path / "train.tsv",
-        QUORA,
-        "1\t3\t4\tWhy?\tWhy not?\t0",
-        '2\t5\t6\t"What is ""that"" for?"\tHow is it',
-        "read?\t1",
-        '3\t7\t8\t"A" or "B"?\tWhich?\t0',
-    )
-    write(tmp_path / "dev.tsv", QUORA, "1\t3\t4\tWhy?\tHow?\t1")
-    write(tmp_path / "test.tsv", "id\tquestion1\tquestion2", "0\tWhy", "not?\tHow?")
-    table = read_set("qqp", str(tmp_path))
-    assert found(table, "train") == [
-        ("Why?", "Why not?", "0"), ('What is "that" for?', "How is it read?", "1"), ('"A" or "B"?', "Which?", "0")
-    ]  # fmt: skip
-    assert found(table, "dev") == [("Why?", "How?", "1")] and found(table, "test") == [("Why not?", "How?", "")]
-
-
-@pytest.mark.parametrize("given", ["folder", "file"])
-def test_quora_question_pairs_as_quora_gave_them(given: str, tmp_path: Path) -> None:
-    file = write(
-        tmp_path / "quora_duplicate_questions.tsv", QUORA, "0\t1\t2\tWhy?\tWhy not?\t0", "1\t3\t4\tIs it?\t\t0"
-    )
-    write(tmp_path / "README.txt", "About Quora.")
-    table = read_set("qqp", str(tmp_path if given == "folder" else file))
-    assert found(table, "whole") == [("Why?", "Why not?", "0"), ("Is it?", "", "0")]
-
-
-def test_quora_question_pairs_as_wang_split_them(tmp_path: Path) -> None:
-    for part in ("train", "dev", "test"):
-        write(tmp_path / f"{part}.tsv", f"1\tWhy {part} ?\tWhat for ?\t17", "0\tWho ?\tHow ?\t18")
-    assert found(read_set("qqp", str(tmp_path)), "dev") == [("Why dev ?", "What for ?", "1"), ("Who ?", "How ?", "0")]
-
-
-def test_scitail_and_other_plain_tables_gzipped(tmp_path: Path) -> None:
-    with gzip.open(tmp_path / "scitail_1.0_test.tsv.gz", "wt", encoding="utf-8") as file:
-        file.write("Pluto rotates.\tThe planet rotates.\tneutral\nA cell.\tA cell is.\tentails\n")
-    train = write(tmp_path / "elsewhere/train.txt", "\ufeffOne.\tTwo.\t1")
-    table = read_set("scitail", [str(tmp_path / "scitail_1.0_test.tsv.gz"), str(train)])
-    assert found(table, "test")[1] == ("A cell.", "A cell is.", "entails")
-    assert found(table, "train") == [("One.", "Two.", "1")]
-
-
-def test_null_is_no_label_and_no_text(tmp_path: Path) -> None:
-    rows = ['{"sentence1": "a", "sentence2": "b", "label": null}', '{"sentence1": null, "sentence2": "b", "label": 1}']
-    write(tmp_path / "dev.jsonl", *rows)
-    assert found(read_set("snli", str(tmp_path)), "dev") == [("a", "b", ""), ("", "b", "1")]
+def test_a_set_is_a_file_or_several(tmp_path: Path) -> None:
+    row = "A.\tB.\t1"
+    write(tmp_path, {name: [row] for name in ("all.txt", "train.tsv", "train_more.tsv", "elsewhere/dev.tsv")})
+    files = [str(tmp_path / name) for name in ("train.tsv", "elsewhere/dev.tsv", "train_more.tsv")]
+    assert read_set("snli", str(tmp_path / "all.txt"))["part"].tolist() == ["whole"]
+    assert read_set("snli", files[:2])["part"].tolist() == ["dev", "train"]
+    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both its part train; name one"):
+        read_set("snli", files)
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "said"),
+    ("name", "lines", "message"),
     [
         ("dev.tsv", ["a\tb\tneutral", "a\tneutral"], r"dev\.tsv, line 2: 2 fields where there should be 3; fetch"),
         ("dev.tsv", ["a\tb\tneutral", "a\tb\tc\tneutral"], r"line 2: 4 fields where there should be 3"),
         ("dev.tsv", ["a\tb"], r"line 1: 2 columns, and no header that names sentence1"),
-        (
-            "dev.tsv",
-            ["a\tb\tneutral", f"neutral\tb\t{'a ' * 20}"],
-            r"line 2: the label is .* must be a word or a number",
-        ),
+        ("dev.tsv", ["a\tb\tno", f"no\tb\t{'a ' * 20}"], r"line 2: the label is .* must be a word or a number"),
         ("dev.tsv", [QUORA, "0\t1\t2\tWhy?\tHow?\t0", "1\t3\t4\tWhy?"], r"line 3: 4 fields where there should be 6"),
         ("dev.jsonl", [snli("neutral", "a", "b"), '{"sentence1": "a'], r"dev\.jsonl, line 2: no JSON object with"),
         ("dev.jsonl", ['{"text": "a", "gold_label": "neutral"}'], r"line 1: no JSON object with sentence1"),
         ("dev.txt", [], r"dev\.txt is empty; fetch it again"),
     ],
 )
-def test_a_damaged_file_is_named_with_its_line(name: str, lines: list[str], said: str, tmp_path: Path) -> None:
-    write(tmp_path / name, *lines)
-    with pytest.raises(ValueError, match=said):
+def test_a_damaged_file_is_named_with_its_line(name: str, lines: list[str], message: str, tmp_path: Path) -> None:
+    write(tmp_path, {name: lines})
+    with pytest.raises(ValueError, match=message):
         read_set("snli", str(tmp_path))
 
 
@@ -162,15 +145,9 @@ def test_bytes_that_are_no_text_are_named(name: str, content: bytes, tmp_path: P
         read_set("snli", str(tmp_path))
 
 
-def test_two_files_of_one_part_are_refused(tmp_path: Path) -> None:
-    files = [str(write(tmp_path / name, "a\tb\tneutral")) for name in ("train.tsv", "train_more.tsv", "dev.tsv")]
-    with pytest.raises(ValueError, match=r"snli: .*train\.tsv and .*train_more\.tsv are both its part train; name one"):
-        read_set("snli", files)
-
-
-@pytest.mark.parametrize("given", ["nowhere", ["nowhere/dev.tsv"], "empty"])
-def test_what_is_not_there_is_missing(given: Any, tmp_path: Path) -> None:
-    write(tmp_path / "empty/README.txt", "Nothing.")
-    places = [str(tmp_path / one) for one in ([given] if isinstance(given, str) else given)]
+@pytest.mark.parametrize("source", ["nowhere", ["nowhere/dev.tsv"], "empty"])
+def test_absent_files_are_missing(source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"empty/README.txt": ["Nothing."]})
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(BenchmarkMissing, match=r"snli is not here: looked for .*\. Give the folder"):
-        read_set("snli", places[0] if isinstance(given, str) else places)
+        read_set("snli", source)

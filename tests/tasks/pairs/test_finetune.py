@@ -17,7 +17,7 @@ from contexture.tasks.finetuned import Step
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.evaluation import measure_finetuned
 from contexture.tasks.pairs.finetune import finetune_pairs
-from contexture.tasks.pairs.model import PairInputs, PairModel, PairModelSettings, load_pair_model
+from contexture.tasks.pairs.model import PairInputs, PairModel, PairModelSettings
 from tests.tasks.pairs import toys
 
 ROWS = toys.rows()
@@ -28,9 +28,9 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toys.vocabulary(tmp_path_factory.mktemp("vocabulary") / "words")
 
 
-def tune(start: Path, folder: Path, settings: PairSettings | None = None, seed: int = 0) -> float:
+def tune(start: Path, folder: Path, settings: PairSettings | None = None, rows: pd.DataFrame = ROWS) -> float:
     folder.mkdir()
-    return finetune_pairs(settings or toys.settings(), Contestant("toy", seed, (str(start),)), ROWS, folder)
+    return finetune_pairs(settings or toys.settings(), Contestant("toy", 0, (str(start),)), rows, folder)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -38,11 +38,10 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
 
 
-@pytest.mark.parametrize("kind", ["separate", "bag"])
-def test_fine_tuning_learns_the_relation(kind: str, words: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("config", [toys.TRANSFORMER | {"shared": False, "plain": "both"}, toys.BAG])
+def test_fine_tuning_learns_the_relation(config: dict[str, Any], words: Path, tmp_path: Path) -> None:
     """Half of the pairs have the same words: no sentence alone tells which."""
-    both = toys.TRANSFORMER | {"shared": False, "plain": "both"}
-    start = toys.new_encoder(tmp_path / "start", words, both if kind == "separate" else toys.BAG)
+    start = toys.new_encoder(tmp_path / "start", words, config)
     assert tune(start, tmp_path / "tuned") > 0.75
     ROWS.to_parquet(tmp_path / "toys.parquet")
     assert measure_finetuned(tmp_path / "tuned", tmp_path / "toys.parquet")[""] > 0.75
@@ -59,55 +58,46 @@ def test_cross_sequence_layers_are_fine_tuned_only_if_they_are_classified(
     halves = {"same": toys.WORDS[:15], "other": toys.WORDS[15:]}
     rows = ROWS.assign(second=[" ".join(draw.sample(halves[label], 3)) for label in ROWS["label"]])
     rows.to_parquet(tmp_path / "toys.parquet")
-    config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
-    start = toys.new_encoder(tmp_path / "start", words, config)
+    start = toys.new_encoder(tmp_path / "start", words, toys.CROSS)
     settings = toys.settings(steps=20, optimizer={"learning_rate": 5e-3, "warmup_steps": 5}, features=features)
-    (tmp_path / "tuned").mkdir()
-    finetune_pairs(settings, Contestant("toy", 0, (str(start),)), rows, tmp_path / "tuned")
+    tune(start, tmp_path / "tuned", settings, rows)
     assert measure_finetuned(tmp_path / "tuned", tmp_path / "toys.parquet")[""] > 0.8
-    assert load_pair_model(tmp_path / "tuned").task.linear.in_features == width
+    assert PairModel.load(tmp_path / "tuned").task.linear.in_features == width
     old, new = (load_encoder(folder).cross for folder in (start, tmp_path / "tuned"))
     assert old is not None and new is not None
-    for before, after in zip(old.layers, new.layers, strict=True):
-        moved = any(not torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
-        assert moved == (features == "cross")
+    for layers in zip(old.layers, new.layers, strict=True):
+        parameters = zip(*(layer.parameters() for layer in layers), strict=True)
+        assert any(not torch.equal(*pair) for pair in parameters) == (features == "cross")
 
 
 def test_a_saved_model_keeps_its_features(words: Path, tmp_path: Path) -> None:
-    config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
-    encoder = load_encoder(toys.new_encoder(tmp_path / "start", words, config))
-    for features, width in (("vectors", 4 * 32), ("cross", 2 * 32)):
-        folder = tmp_path / features
+    """Models saved without the key read their cross-sequence layers."""
+    cross = load_encoder(toys.new_encoder(tmp_path / "cross", words, toys.CROSS))
+    plain = load_encoder(toys.new_encoder(tmp_path / "plain", words))
+    folder = tmp_path / "model"
+    for encoder, features, width in ((cross, "vectors", 4 * 32), (cross, "cross", 2 * 32), (plain, "cross", 4 * 8)):
         PairModel(encoder, PairModelSettings(["no", "yes"], features)).save(folder)
         assert json.loads((folder / "pairs.json").read_text()) == {"classes": ["no", "yes"], "features": features}
-        task = load_pair_model(folder).task
-        assert (task.features, task.linear.in_features) == (features, width)
-
-
-def test_a_model_saved_without_features_read_its_cross_sequence_layers(words: Path, tmp_path: Path) -> None:
-    config = toys.TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
-    for name, size, width in (("layers", config, 2 * 32), ("none", toys.TRANSFORMER, 4 * 8)):
-        encoder = load_encoder(toys.new_encoder(tmp_path / "start", words, size))
-        PairModel(encoder, PairModelSettings(["no", "yes"])).save(tmp_path / name)
-        (tmp_path / name / "pairs.json").write_text('{"classes": ["no", "yes"]}')
-        task = load_pair_model(tmp_path / name).task
-        assert (task.features, task.linear.in_features) == ("cross", width)
-    (tmp_path / "none" / "pairs.json").write_text('{"classes": ["no", "yes"], "features": "both"}')
-    with pytest.raises(ValueError, match=r"(?s)none holds no whole pair classifier .*features.*'both'"):
-        load_pair_model(tmp_path / "none")
+        if features == "cross":
+            (folder / "pairs.json").write_text('{"classes": ["no", "yes"]}')
+        task = PairModel.load(folder).task
+        assert (task.features, task.linear.in_features, task.dropout.p) == (features, width, 0.1)
+    (folder / "pairs.json").write_text('{"classes": ["no", "yes"], "features": "both"}')
+    with pytest.raises(ValueError, match=r"(?s)model holds no whole pair classifier .*features.*'both'"):
+        PairModel.load(folder)
 
 
 def test_fewer_rows_are_learned_from(words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
-    whole = PairInputs.__init__
+    sizes: list[int] = []
+    initialize = PairInputs.__init__
 
     def watched(self: PairInputs, pairs: pd.DataFrame, *others: Any) -> None:
-        seen.append(len(pairs))
-        whole(self, pairs, *others)
+        sizes.append(len(pairs))
+        initialize(self, pairs, *others)
 
     monkeypatch.setattr(PairInputs, "__init__", watched)
     tune(toys.new_encoder(tmp_path / "start", words), tmp_path / "tuned", toys.settings(steps=2, train_rows=30))
-    assert seen == [30, 40]
+    assert sizes == [30, 40]
 
 
 def test_a_batch_holds_first_then_second_sentences_of_pairs_with_tokens(words: Path, tmp_path: Path) -> None:

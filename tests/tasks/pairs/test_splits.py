@@ -13,12 +13,12 @@ from contexture.tasks.pairs.splits import first_rows, split_set
 
 def table(*parts: tuple[str, str, int]) -> pd.DataFrame:
     """Rows by part and genres; three of a kind have the same first sentence and different labels."""
-    found = [
+    rows = [
         (part, genres, f"{part} {genres} {number // 3}", f"says {number}", ("yes", "no", "perhaps")[number % 3])
         for part, genres, count in parts
         for number in range(count)
     ]
-    return pd.DataFrame(found, columns=["part", "genres", "first", "second", "label"])
+    return pd.DataFrame(rows, columns=["part", "genres", "first", "second", "label"])
 
 
 def sizes(rows: pd.DataFrame) -> dict[str, int]:
@@ -26,22 +26,24 @@ def sizes(rows: pd.DataFrame) -> dict[str, int]:
     return found
 
 
+PUBLISHED = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
+
+
 def test_published_parts_stay_as_they_are() -> None:
-    given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
-    found = split_set("snli", given)
-    assert_frame_equal(found.rows, given)
-    assert found.said == "" and found.dropped == {"without_label": 0, "without_text": 0}
+    found = split_set("snli", PUBLISHED)
+    assert_frame_equal(found.rows, PUBLISHED)
+    assert found.note == "" and found.dropped == {"without_label": 0, "without_text": 0}
 
 
 def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
     """As the Cross-Thought paper has it for MNLI, with a twentieth of the training part held out."""
-    given = table(("train", "", 3000), ("dev", "matched", 30), ("dev", "mismatched", 30), ("test", "matched", 9))
-    given.loc[given["part"] == "test", "label"] = ""
-    found = split_set("mnli", given)
-    assert "tested on the dev part" in found.said and found.dropped["without_label"] == 9
+    mnli = table(("train", "", 3000), ("dev", "matched", 30), ("dev", "mismatched", 30), ("test", "matched", 9))
+    mnli.loc[mnli["part"] == "test", "label"] = ""
+    found = split_set("mnli", mnli)
+    assert "tested on the dev part" in found.note and found.dropped["without_label"] == 9
     test = found.rows[found.rows["part"] == "test"]
     keys = ["genres", "first", "second", "label"]
-    assert test[keys].to_numpy().tolist() == given.loc[given["part"] == "dev", keys].to_numpy().tolist()
+    assert test[keys].to_numpy().tolist() == mnli.loc[mnli["part"] == "dev", keys].to_numpy().tolist()
     counts = sizes(found.rows)
     assert 100 < counts["dev"] < 200 and counts["dev"] + counts["train"] == 3000
     train, dev = (set(found.rows.loc[found.rows["part"] == part, "first"]) for part in ("train", "dev"))
@@ -50,15 +52,15 @@ def test_hidden_labels_make_the_dev_part_the_test_part() -> None:
 
 @pytest.mark.parametrize("parts", [["whole"], ["dev", "test"], ["train"]])
 def test_a_set_without_parts_is_split_by_its_texts(parts: list[str]) -> None:
-    given = table(*((part, "", 3000 // len(parts)) for part in parts))
-    found = split_set("snli", given)
-    assert "20% of all rows, by a hash of the texts, are tested" in found.said
+    rows = table(*((part, "", 3000 // len(parts)) for part in parts))
+    found = split_set("snli", rows)
+    assert "20% of all rows, by a hash of the texts, are tested" in found.note
     counts = sizes(found.rows)
     assert 450 < counts["test"] < 750 and 60 < counts["dev"] < 180 and sum(counts.values()) == 3000
     sides = {part: set(found.rows.loc[found.rows["part"] == part, "first"]) for part in counts}
     assert not sides["train"] & sides["test"] and not sides["dev"] & (sides["train"] | sides["test"])
     # A function of the texts, whatever the order of the rows.
-    shuffled = split_set("snli", given.sample(frac=1, random_state=1)).rows
+    shuffled = split_set("snli", rows.sample(frac=1, random_state=1)).rows
     keys = ["first", "second"]
     expected = found.rows.sort_values(keys, ignore_index=True)
     assert_frame_equal(shuffled.sort_values(keys, ignore_index=True), expected)
@@ -71,10 +73,10 @@ def test_pairs_with_the_same_first_sentence_and_reversed_pairs_stay_together() -
 
 
 def test_rows_without_label_or_text_are_dropped_and_counted() -> None:
-    given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
-    given.loc[[0, 1], "label"] = ""
-    given.loc[[1, 3], "second"] = ""
-    found = split_set("snli", given)
+    published = PUBLISHED.copy()
+    published.loc[[0, 1], "label"] = ""
+    published.loc[[1, 3], "second"] = ""
+    found = split_set("snli", published)
     assert len(found.rows) == 45 and found.dropped == {"without_label": 2, "without_text": 1}
 
 
@@ -87,14 +89,20 @@ def test_fewer_rows_are_drawn_by_their_texts() -> None:
     assert first_rows(rows, None) is rows and first_rows(rows, 300) is rows
 
 
-def test_parts_that_do_not_fit_are_named() -> None:
-    given = table(("train", "", 30), ("dev", "", 9), ("test", "", 9))
-    with pytest.raises(ValueError, match=r"snli: the test part has the labels \['maybe'\], the training part has"):
-        split_set("snli", given.assign(label=given["label"].mask(given["part"].eq("test"), "maybe")))
-    with pytest.raises(ValueError, match=r"all pairs to train on have the label 'yes'"):
-        split_set("snli", given.assign(label="yes"))
-    with pytest.raises(ValueError, match=r"snli: 3 labelled pairs leave none for"):
-        split_set("snli", given[:3])
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            PUBLISHED.assign(label=PUBLISHED["label"].mask(PUBLISHED["part"].eq("test"), "maybe")),
+            r"snli: the test part has the labels \['maybe'\], the training part has",
+        ),
+        (PUBLISHED.assign(label="yes"), "all pairs to train on have the label 'yes'"),
+        (PUBLISHED[:3], "snli: 3 labelled pairs leave none for"),
+    ],
+)
+def test_parts_that_do_not_fit_are_named(rows: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        split_set("snli", rows)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +119,7 @@ def test_real_sets_have_the_published_rows(
     read = read_set(folder, str(shared_data / "pairs" / folder))
     assert sizes(read) == parts and read.groupby("label").size().to_dict() == labels
     found = split_set(folder, read)
-    assert found.said and sum(found.dropped.values()) == 0
+    assert found.note and sum(found.dropped.values()) == 0
     test = found.rows["part"].eq("test")
     assert 0.18 < test.mean() < 0.22
     assert not set(found.rows.loc[test, "first"]) & set(found.rows.loc[~test, "first"])

@@ -10,42 +10,70 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
+from contexture.tasks.base import TASK_FILE, Contestant
 from contexture.tasks.pairs.config import PairSettings
 from tests.tasks.retrieval.toys import BAG, TRANSFORMER, WORDS, new_encoder, vocabulary
 
 __all__ = [
     "BAG",
+    "CROSS",
     "TRANSFORMER",
     "WORDS",
+    "bag",
     "new_encoder",
+    "read_report",
     "rows",
     "settings",
+    "texts",
     "vocabulary",
     "write_data",
     "write_sentences",
 ]
 
+#: With layers across sequences, of vectors of 32 numbers.
+CROSS = TRANSFORMER | {"embedding_size": None, "pooling": "cls", "cross": {"tokens": 2}}
+
 
 def settings(**others: Any) -> PairSettings:
-    given = {
-        "finetune": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4, "dropout": 0.0,
+    values = {
+        "finetune": ["toys"], "batch_size": 32, "steps": 60, "evaluate_every": 20, "patience": 4,
         "tokens_at_once": 100, "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "precision": "fp32",
     }  # fmt: skip
-    return TypeAdapter(PairSettings).validate_python(given | others)
+    return TypeAdapter(PairSettings).validate_python(values | others)
+
+
+def bag(folder: Path, *seeds: int, variant: str = "bag") -> list[Contestant]:
+    """A bag of words of random vectors, the same for all seeds, whose fine-tuned models lie in `tuned`."""
+    encoder = folder / "encoder"
+    if not encoder.exists():
+        new_encoder(encoder, vocabulary(folder / "words"), BAG)
+    return [Contestant(variant, seed, (str(encoder),), folder / "tuned") for seed in seeds or (0,)]
+
+
+def texts(count: int) -> list[str]:
+    """Different sentences."""
+    return list(dict.fromkeys(rows()["first"]))[:count]
+
+
+def read_report(task: Any, source: Any, demo: Path, place: Path) -> dict[str, Any]:
+    """What the task says of its files."""
+    task.read(source, demo, place)
+    report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
+    return report
 
 
 def rows(genres: tuple[str, ...] = ("",)) -> pd.DataFrame:
     """As `splits.PairSet.rows`: 600 pairs to train on, 40 held out, 60 to test."""
     draw = random.Random(5)
-    found = []
+    pairs = []
     for part, count in (("train", 600), ("dev", 40), ("test", 60)):
         for number in range(count):
             label = ("other", "same")[number % 2]
             first = draw.sample(WORDS, 3)
             second = draw.sample(first, 3) if label == "same" else draw.sample(sorted(set(WORDS) - set(first)), 3)
             of_test = genres[number // 2 % len(genres)] if part == "test" else ""
-            found.append((part, of_test, " ".join(first), " ".join(second), label))
-    return pd.DataFrame(found, columns=["part", "genres", "first", "second", "label"])
+            pairs.append((part, of_test, " ".join(first), " ".join(second), label))
+    return pd.DataFrame(pairs, columns=["part", "genres", "first", "second", "label"])
 
 
 def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
@@ -54,7 +82,7 @@ def write_data(folder: Path, **sets: pd.DataFrame) -> Path:
     for name, table in sets.items():
         table.to_parquet(folder / f"{name}.parquet")
     report = {"name": ", ".join(sets), "counts": {name: {} for name in sets}, "missing": {"qqp": "not here"}}
-    (folder / "task.json").write_text(json.dumps(report))
+    (folder / TASK_FILE).write_text(json.dumps(report))
     return folder
 
 

@@ -1,14 +1,13 @@
 """Reviews as a task, from files in the published format to the records."""
 
-import json
 import random
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.base import Contestant
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import CATEGORIES, read_reviews
 from contexture.tasks.reviews.task import TABLE, ReviewsTask
@@ -43,32 +42,26 @@ def write(file: Path, *items: str, head: str = "") -> None:
     file.write_text(whole, encoding="utf-8")
 
 
-def read(folder: Path, place: Path) -> dict[str, Any]:
-    TASK.read(ReviewsConfig(str(folder)), folder, place)
-    report: dict[str, Any] = json.loads((place / TASK_FILE).read_text())
-    return report
-
-
 def test_from_files_to_records(tmp_path: Path) -> None:
     """German has the same words for the same, French the words for the opposite; Japanese is not there."""
     put(tmp_path / "cls", "en", "train", 120)
     for language in ("en", "de", "fr"):
         put(tmp_path / "cls", language, "test", 40, language == "fr")
     put(tmp_path / "cls", "de", "train", 40, upside_down=True)  # is not read
-    report = read(tmp_path / "cls", tmp_path / "data")
+    report = toys.read_report(TASK, ReviewsConfig(str(tmp_path / "cls")), tmp_path, tmp_path / "data")
     counts = report["counts"]
     assert counts["test"] == {language: dict.fromkeys(CATEGORIES, 40) for language in ("en", "de", "fr")}
     assert list(counts["train"]) == ["en"] and 15 < sum(counts["dev"]["en"].values()) < 60
     assert sum(counts["dev"]["en"].values()) + sum(counts["train"]["en"].values()) == 360
     assert list(report["missing"]) == ["amazon_jp"] and "jp/books/test.review" in report["missing"]["amazon_jp"]
-    toys.new_encoder(tmp_path / "encoder", toys.vocabulary(tmp_path / "words"), toys.BAG)
-    encoder = str(tmp_path / "encoder")
-    who = [Contestant("bag", 0, (encoder,)), Contestant("twice", 0, (encoder, encoder))]
-    found = pd.DataFrame(TASK.evaluate(ReviewSettings(), who, tmp_path / "data", tmp_path / "vectors").records)
-    assert set(found["task"]) == {"reviews"} and set(found["protocol"]) == {"frozen"} and len(found) == 6
-    values = found.set_index(["variant", "data"])["value"]
-    assert values["bag", "amazon_en"] == values["bag", "amazon_de"] > 0.9
-    assert values["bag", "amazon_fr"] < 0.1
+    (bag,) = toys.bag(tmp_path)
+    contestants = [bag, replace(bag, variant="twice", encoders=bag.encoders * 2)]
+    results = TASK.evaluate(ReviewSettings(), contestants, tmp_path / "data", tmp_path / "vectors")
+    table = pd.DataFrame(results.records).set_index(["task", "protocol", "variant", "data"])["value"]
+    values = table["reviews", "frozen", "bag"]
+    assert len(table) == 2 * len(values) == 6
+    assert values["amazon_en"] == values["amazon_de"] > 0.9
+    assert values["amazon_fr"] < 0.1
 
 
 def test_stars_headline_and_text(tmp_path: Path) -> None:
@@ -99,10 +92,10 @@ def test_a_damaged_file_is_named(items: list[str], head: str, said: str, tmp_pat
 
 
 def test_without_files_nothing_is_measured(tmp_path: Path) -> None:
-    report = read(tmp_path / "none", tmp_path / "data")
+    report = toys.read_report(TASK, ReviewsConfig(str(tmp_path / "none")), tmp_path, tmp_path / "data")
     assert report["counts"] == {} and "none/en/books/train.review" in report["missing"]["amazon"]
-    TASK.read(ReviewsConfig(), tmp_path, tmp_path / "data")
-    assert "reviews.input names no folder" in (tmp_path / "data" / TASK_FILE).read_text()
+    report = toys.read_report(TASK, ReviewsConfig(), tmp_path, tmp_path / "data")
+    assert "reviews.input names no folder" in report["missing"]["amazon"]
     assert not (tmp_path / "data" / TABLE).exists()
     found = TASK.evaluate(ReviewSettings(), [Contestant("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
     assert found.records == []

@@ -1,11 +1,15 @@
+import mmap
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 
+from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences import image_captions
 from contexture.tasks.sentences.image_captions import (
     CaptionedImages,
@@ -15,18 +19,88 @@ from contexture.tasks.sentences.image_captions import (
     evaluate,
     margin_loss,
     rank_image_captions,
+    read_image_captions,
     search_ranks,
 )
 
+FEATURES = np.random.default_rng(3).normal(size=(7, 4)).astype(np.float32)
+CAPTIONS = [f"picture {i // 5}, told {i % 5}" for i in range(35)]
 CONFIG = ImageCaptionConfig(size=8, batch=32, epochs=6, learning_rate=0.01)
 
 
-def planted(count: int, seed: int, each: int = 5) -> CaptionedImages:
-    """Images and captions that show the same 6 hidden numbers through two maps, with some noise."""
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several blocks, the last one short."""
+    monkeypatch.setattr(image_captions, "_BLOCK", 3)
+
+
+def write(folder: Path, features: NDArray[np.generic] = FEATURES, captions: list[str] = CAPTIONS) -> Path:
+    np.save(folder / "dev_ims.npy", features)
+    (folder / "dev_caps.txt").write_text("".join(f"{caption}\n" for caption in captions))
+    return folder
+
+
+@pytest.mark.parametrize("rows", [FEATURES, np.repeat(FEATURES, 5, axis=0)], ids=["an image", "a caption"])
+def test_a_row_an_image_or_a_caption_stays_in_its_file(tmp_path: Path, rows: NDArray[np.float32]):
+    data = read_image_captions(write(tmp_path, rows), "dev")
+    np.testing.assert_array_equal(data.images, FEATURES)
+    assert data.captions == CAPTIONS
+    base: object = data.images
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base, mmap.mmap)
+
+
+def changed(row: int, value: float, repeats: int = 1) -> NDArray[np.float32]:
+    rows = np.repeat(FEATURES, repeats, axis=0)
+    rows[row, 2] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("features", "captions", "message"),
+    [
+        (FEATURES[:6], CAPTIONS, r"dev_ims\.npy has 6 rows, but dev_caps\.txt 35 captions: .*\(7\) or .*\(35\)"),
+        (FEATURES, CAPTIONS[:-1], r"dev_caps\.txt has 34 captions, no multiple of five"),
+        (FEATURES, [*CAPTIONS[:8], " ", *CAPTIONS[9:]], r"dev_caps\.txt, line 9: an empty caption"),
+        (FEATURES, [], r"dev_caps\.txt has no rows"),
+        (changed(33, 9.0, repeats=5), CAPTIONS, r"dev_ims\.npy, rows 30 to 34: .* put the captions of an image"),
+        (changed(5, np.nan), CAPTIONS, r"dev_ims\.npy, row 5: not all features are finite"),
+        (changed(6, np.inf), CAPTIONS, r"dev_ims\.npy, row 6: not all features are finite"),
+        (FEATURES.astype(np.float64), CAPTIONS, r"holds float64 of shape \(7, 4\); save it as float32"),
+        (FEATURES[0], CAPTIONS, r"holds float32 of shape \(4,\)"),
+        (np.array([{"a": 1}]), CAPTIONS, r"dev_ims\.npy is no NumPy file of numbers"),
+    ],
+)
+def test_files_that_do_not_fit_are_named(
+    tmp_path: Path, features: NDArray[np.generic], captions: list[str], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        read_image_captions(write(tmp_path, features, captions), "dev")
+
+
+@pytest.mark.parametrize("content", [b"", b"no array", b"\x93NUMPY\x01\x00"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: bytes):
+    (write(tmp_path) / "dev_ims.npy").write_bytes(content)
+    with pytest.raises(ValueError, match=r"dev_ims\.npy is no NumPy file"):
+        read_image_captions(tmp_path, "dev")
+
+
+def test_absent_files(tmp_path: Path):
+    write(tmp_path)
+    with pytest.raises(BenchmarkMissing, match=r"captions is not here: looked for .*test_ims\.npy\. Name a folder"):
+        read_image_captions(tmp_path, "test")
+    (tmp_path / "dev_caps.txt").unlink()
+    with pytest.raises(BenchmarkMissing, match=r"dev_caps\.txt"):
+        read_image_captions(tmp_path, "dev")
+
+
+def planted(count: int, seed: int) -> CaptionedImages:
+    """Images and five captions each that show the same 6 hidden numbers through two maps, with noise."""
     maps, rng = np.random.default_rng(99), np.random.default_rng(seed)
     to_image, to_caption = maps.normal(size=(6, 20)), maps.normal(size=(6, 15))
     hidden = rng.normal(size=(count, 6))
-    noisy = np.repeat(hidden, each, axis=0) + 0.1 * rng.normal(size=(count * each, 6))
+    noisy = np.repeat(hidden, 5, axis=0) + 0.1 * rng.normal(size=(count * 5, 6))
     return CaptionedImages(
         (100 * hidden @ to_image).astype(np.float32),  # features come at all scales
         (noisy @ to_caption).astype(np.float32),
@@ -53,9 +127,7 @@ def test_ranks_by_hand() -> None:
     assert annotation_ranks(scores).tolist() == [2, 3]
     # 0.1 < 0.5; 0.8 ties with 0.8; 0.2 < 0.9; 0.4 > 0.3.
     assert search_ranks(scores).tolist() == [2, 2, 2, 1]
-
-
-def test_what_scores_everything_alike_is_last() -> None:
+    # A model that scores everything alike is last.
     assert annotation_ranks(torch.zeros(4, 12)).tolist() == [10] * 4
     assert search_ranks(torch.zeros(4, 12)).tolist() == [4] * 12
 
@@ -71,31 +143,22 @@ def test_ranks_are_those_of_a_slow_loop() -> None:
     assert search_ranks(scores).tolist() == search
 
 
-def identity(size: int) -> JointSpace:
-    space = JointSpace(size, size, size)
-    with torch.no_grad():
-        space.image.weight.copy_(torch.eye(size))
-        space.caption.weight.copy_(torch.eye(size))
-    return space
-
-
 def test_metrics_and_folds_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    images = np.eye(4, dtype=np.float32)
-    captions = images[[1, 0, 2, 3]]  # the first two are swapped
-    swapped = CaptionedImages(images, captions)
-    found = evaluate(identity(4), swapped)
+    identity, images = JointSpace(4, 4, 4), np.eye(4, dtype=np.float32)
+    for layer in (identity.image, identity.caption):
+        layer.weight.data.copy_(torch.eye(4))
+    swapped = CaptionedImages(images, images[[1, 0, 2, 3]])  # the captions of the first two
     # Ranks of both directions: 4, 4 (all else ties with the wrong one's score of 0), 1, 1.
-    assert found == {
+    assert evaluate(identity, swapped) == {
         f"{task}_{name}": value
         for task in ("annotation", "search")
         for name, value in {"recall_at_1": 0.5, "recall_at_5": 1, "recall_at_10": 1, "median_rank": 2.5}.items()
     }
-    monkeypatch.setattr(image_captions, "FOLD", 2)
-    # Folds of two: in the first both are second, in the second both are first.
-    found = evaluate(identity(4), swapped)
-    assert found["search_median_rank"] == found["annotation_median_rank"] == 1.5
-    monkeypatch.setattr(image_captions, "FOLD", 3)
-    assert evaluate(identity(4), swapped)["search_median_rank"] == 2.5
+    # Folds of two: in the first both are second, in the second both are first. Four images make no folds of three.
+    for fold, median in ((2, 1.5), (3, 2.5)):
+        monkeypatch.setattr(image_captions, "FOLD", fold)
+        found = evaluate(identity, swapped)
+        assert found["search_median_rank"] == found["annotation_median_rank"] == median
 
 
 def test_lengths_have_no_part_in_the_scores() -> None:
@@ -106,13 +169,11 @@ def test_lengths_have_no_part_in_the_scores() -> None:
     assert float(scores.detach().abs().max()) <= 1 + 1e-5
 
 
-def test_training_finds_what_images_and_captions_share() -> None:
+def test_training_finds_the_common_numbers_of_images_and_captions() -> None:
     train, dev, test = planted(80, 1), planted(40, 2), planted(40, 3)
     found = rank_image_captions(train, dev, test, CONFIG, seed=0)
-    untrained = evaluate(JointSpace(20, 15, 8), test)
-    assert untrained["search_recall_at_1"] < 0.3
-    assert found["search_recall_at_1"] > 0.7
-    assert found["annotation_recall_at_1"] > 0.7
+    assert evaluate(JointSpace(20, 15, 8), test)["search_recall_at_1"] < 0.3
+    assert min(found["search_recall_at_1"], found["annotation_recall_at_1"]) > 0.7
     assert found["search_median_rank"] == 1
     assert found == rank_image_captions(train, dev, test, CONFIG, seed=0)
     assert found != rank_image_captions(train, dev, test, CONFIG, seed=1)
@@ -134,7 +195,7 @@ def test_both_the_matrices_and_the_order_are_of_the_seed() -> None:
 
 def test_each_epoch_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
-    monkeypatch.setattr(image_captions, "_train", lambda *given: seeds.append(given[-1]))
+    monkeypatch.setattr(image_captions, "_train", lambda *args: seeds.append(args[-1]))
     small = planted(3, 1)
     for seed in (0, 1):
         rank_image_captions(small, small, small, CONFIG, seed)
@@ -143,36 +204,23 @@ def test_each_epoch_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_best_epoch_on_dev_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     train, dev, test = planted(60, 1), planted(30, 2), planted(30, 3)
-    per_epoch = []
-    whole = evaluate
+    per_epoch: list[dict[str, float]] = []
 
-    def noted(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
+    def recorded(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
         if split is dev:
-            worse = 1 if len(per_epoch) < 2 else 0  # the second epoch is made to look the best
-            per_epoch.append(whole(space, test))
-            return {"search_recall_at_1": worse * len(per_epoch)}
-        return whole(space, split)
+            factor = 1 if len(per_epoch) < 2 else 0  # the second epoch is made to look the best
+            per_epoch.append(evaluate(space, test))
+            return {"search_recall_at_1": factor * len(per_epoch)}
+        return evaluate(space, split)
 
-    monkeypatch.setattr(image_captions, "evaluate", noted)
-    found = rank_image_captions(train, dev, test, CONFIG, seed=0)
+    monkeypatch.setattr(image_captions, "evaluate", recorded)
+    found: Any = rank_image_captions(train, dev, test, CONFIG, seed=0)
     assert len(per_epoch) == CONFIG.epochs
-    assert found == per_epoch[1]
-    assert found != per_epoch[-1]
+    assert found == per_epoch[1] != per_epoch[-1]
 
 
-def broken(split: CaptionedImages, images: NDArray[np.float32]) -> CaptionedImages:
-    return replace(split, images=images)
-
-
-def test_what_does_not_fit_together() -> None:
+def test_images_of_other_features_are_named() -> None:
     good = planted(6, 0)
-    nan = good.images.copy()
-    nan[4, 2] = np.nan
-    for dev, message in (
-        (broken(good, good.images[:4]), "dev: 4 images with 30 captions"),
-        (broken(good, good.images[:0]), "dev: 0 images"),
-        (broken(good, good.images[:, :3]), r"dev: vectors of \(3, 15\) numbers"),
-        (broken(good, nan), "dev: the vector of image 5 is not finite"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            rank_image_captions(good, dev, good, CONFIG, seed=0)
+    narrow = replace(good, images=good.images[:, :3])
+    with pytest.raises(ValueError, match="dev: images have 3 features, those of the training split 20"):
+        rank_image_captions(good, narrow, good, CONFIG, seed=0)

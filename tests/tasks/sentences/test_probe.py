@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,15 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import shuffle
 
-from contexture.tasks.sentences.probe import accuracy, f1, measure, probe
-from contexture.tasks.sentences.probe_protocols import PROTOCOLS, SENTEVAL, SKIP_THOUGHTS, pair_features, rounds
+from contexture.tasks.sentences.probe import ProbeResult, accuracy, f1, probe
+from contexture.tasks.sentences.probe_protocols import (
+    PROTOCOLS,
+    SENTEVAL,
+    SKIP_THOUGHTS,
+    Protocol,
+    pair_features,
+    rounds,
+)
 from contexture.tasks.sentences.tables import ClassificationTask
 
 DIMENSION = 6
@@ -79,7 +87,7 @@ def folds(protocol: str, labels: NDArray[np.int64]) -> Folds:
 
 
 def fitted(x: NDArray[np.float64], y: NDArray[np.int64], strength: float) -> LogisticRegression:
-    return LogisticRegression(C=strength, tol=1e-8, max_iter=5000).fit(x, y)
+    return LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-8).fit(x, y)
 
 
 def best_by_folds(
@@ -97,39 +105,39 @@ def best_by_folds(
     return strengths[int(np.argmax(means))]
 
 
-@pytest.mark.parametrize("protocol", ["senteval", "skip_thoughts"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_task_without_splits_equals_the_nested_loops(protocol: str) -> None:
-    given = task({"all": 130})
-    table = ORDERS[protocol](given.table)
+    cedars = task({"all": 130})
+    table = ORDERS[protocol](cedars.table)
     x, y = features(table), table["label"].to_numpy()
     strengths = [2.0**p for p in (range(-2, 4) if protocol == "senteval" else range(9))]
-    chosen, accuracies, tested = [], [], []
-    for train, test in folds(protocol, y):
-        chosen.append(best_by_folds(protocol, x[train], y[train], strengths))
-        accuracies.append(fitted(x[train], y[train], chosen[-1]).score(x[test], y[test]))
+    result = probe(cedars, vectors, PROTOCOLS[protocol])
+    accuracies, tested = [], []
+    for number, (train, test) in enumerate(folds(protocol, y)):
+        chosen = result.chosen[number]
+        if number % 3 == 0:
+            assert chosen == best_by_folds(protocol, x[train], y[train], strengths)
+        accuracies.append(fitted(x[train], y[train], chosen).score(x[test], y[test]))
         tested += table.index[test].tolist()
-    result = probe(given, vectors, PROTOCOLS[protocol])
-    assert result.chosen == tuple(chosen)
-    assert len(set(chosen)) > 1
+    assert len(set(result.chosen[::3])) > 1
     assert result.metrics == {"accuracy": pytest.approx(np.mean(accuracies), abs=1e-12)}
-    assert result.rows.tolist() == tested
+    assert np.concatenate([part.test for part in rounds(cedars.table, PROTOCOLS[protocol])]).tolist() == tested
     assert sorted(tested) == list(range(130))
-    assert result.labels.tolist() == given.table["label"].iloc[tested].tolist()
+    assert result.labels.tolist() == cedars.table["label"].iloc[tested].tolist()
     assert np.bincount(result.folds).tolist() == [13] * 10
-    assert result.protocol == protocol
 
 
-@pytest.mark.parametrize("protocol", ["senteval", "skip_thoughts"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("classes", "pairs"), [(4, False), (2, True)])
 def test_a_task_without_a_development_part_equals_the_loop_over_folds(protocol: str, classes: int, pairs: bool) -> None:
-    given = task({"train": 140, "test": 45}, classes, pairs)
-    train, test = (given.table[given.table["split"] == part] for part in ("train", "test"))
+    cedars = task({"train": 140, "test": 45}, classes, pairs)
+    train, test = (cedars.table[cedars.table["split"] == part] for part in ("train", "test"))
     strengths = [2.0**p for p in (range(-1, 6) if protocol == "senteval" else range(9))]
     ordered = ORDERS[protocol](train)
     by_f1 = pairs and protocol == "skip_thoughts"
     c = best_by_folds(protocol, features(ordered), ordered["label"].to_numpy(), strengths, by_f1)
     model = fitted(features(train), train["label"].to_numpy(), c)
-    result = probe(given, vectors, PROTOCOLS[protocol])
+    result = probe(cedars, vectors, PROTOCOLS[protocol])
     assert result.chosen == (c,)
     expected = {"accuracy": model.score(features(test), test["label"])}
     if pairs:
@@ -139,30 +147,29 @@ def test_a_task_without_a_development_part_equals_the_loop_over_folds(protocol: 
 
 
 def test_a_development_part_chooses() -> None:
-    given = task({"train": 90, "dev": 40, "test": 50}, 3, pairs=True)
-    parts = {name: given.table[given.table["split"] == name] for name in ("train", "dev", "test")}
-    models = [fitted(features(parts["train"]), parts["train"]["label"].to_numpy(), 2.0**p) for p in range(-2, 4)]
-    scores = [model.score(features(parts["dev"]), parts["dev"]["label"]) for model in models]
+    cedars = task({"train": 90, "dev": 40, "test": 50}, 3, pairs=True)
+    tables = [cedars.table[cedars.table["split"] == name] for name in ("train", "dev", "test")]
+    train, dev, test = ((features(table), table["label"].to_numpy()) for table in tables)
+    models = [fitted(*train, 2.0**p) for p in range(-2, 4)]
+    scores = [model.score(*dev) for model in models]
     best = int(np.argmax(scores))
-    result = probe(given, vectors, SENTEVAL)
+    result = probe(cedars, vectors, SENTEVAL)
     assert result.chosen == (2.0 ** (best - 2),)
     assert result.validation == pytest.approx(scores[best])
-    expected = models[best].score(features(parts["test"]), parts["test"]["label"])
-    assert result.metrics == {"accuracy": pytest.approx(expected)}
-    assert result.rows.tolist() == list(range(130, 180))
+    assert result.metrics == {"accuracy": pytest.approx(models[best].score(*test))}
+    assert result.labels.tolist() == test[1].tolist()
 
 
-def test_folds_are_disjoint_and_inner_folds_are_of_the_training_part() -> None:
-    table = task({"all": 104}).table
-    for protocol in PROTOCOLS.values():
-        outer = rounds(table, protocol)
-        assert sorted(np.concatenate([part.test for part in outer]).tolist()) == list(range(104))
-        for part in outer:
-            assert len(part.inner) == 10
-            assert not set(part.train) & set(part.test)
-            assert sorted(np.concatenate([held for _, held in part.inner]).tolist()) == sorted(part.train.tolist())
-            for fitting, held in part.inner:
-                assert sorted([*fitting, *held]) == sorted(part.train.tolist())
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_folds_are_disjoint_and_inner_folds_are_of_the_training_part(protocol: Protocol) -> None:
+    outer = rounds(task({"all": 104}).table, protocol)
+    assert sorted(np.concatenate([part.test for part in outer]).tolist()) == list(range(104))
+    for part in outer:
+        assert len(part.inner) == 10
+        assert not set(part.train) & set(part.test)
+        assert sorted(np.concatenate([held for _, held in part.inner]).tolist()) == sorted(part.train.tolist())
+        for fitting, held in part.inner:
+            assert sorted([*fitting, *held]) == sorted(part.train.tolist())
 
 
 def test_features_of_pairs_by_hand() -> None:
@@ -177,23 +184,21 @@ def test_metrics_by_hand() -> None:
     assert f1(labels, predicted) == pytest.approx(2 / 3)  # 2 true, 1 false positive, 1 false negative
     assert f1(np.zeros(3, np.int64), np.zeros(3, np.int64)) == 0
     log_probs = np.log(np.eye(2, dtype=np.float32)[predicted] * 0.8 + 0.1)
-    metrics = measure(labels, np.array([0, 0, 0, 0, 1]), log_probs, with_f1=True)
-    assert metrics == {"accuracy": pytest.approx((0.5 + 1) / 2), "f1": pytest.approx(2 / 3)}  # a mean over the folds
-    assert measure(labels, np.zeros(5), log_probs, with_f1=False) == {"accuracy": pytest.approx(0.6)}
+    result = ProbeResult("cedars", (), 0.0, np.array([0, 0, 0, 0, 1]), labels, log_probs, has_f1=True)
+    assert result.metrics == {"accuracy": pytest.approx((0.5 + 1) / 2), "f1": pytest.approx(2 / 3)}  # a mean over folds
+    alone = replace(result, folds=np.zeros(5, np.int64), has_f1=False)
+    assert alone.metrics == {"accuracy": pytest.approx(0.6)}
 
 
 def test_bad_input_is_named() -> None:
-    given = task({"all": 40})
+    cedars = task({"all": 40})
     with pytest.raises(ValueError, match=r"cedars: the vector of '.*' is not finite"):
-        probe(given, lambda texts: np.full((len(texts), 2), np.nan, np.float32), SENTEVAL)
-    with pytest.raises(ValueError, match=r"cedars: 40 sentences have vectors of shape \(3, 2\)"):
-        probe(given, lambda texts: np.ones((3, 2), np.float32), SENTEVAL)
-    alike = ClassificationTask("cedars", ("0", "1"), given.table.assign(label=0))
-    with pytest.raises(ValueError, match=r"cedars: a training part of .* rows has but one class"):
-        probe(alike, vectors, SKIP_THOUGHTS)
-    with pytest.raises(ValueError, match=r"cedars: the splits are \['dev', 'test'\]: expected"):
-        probe(task({"dev": 20, "test": 20}), vectors, SENTEVAL)
-    with pytest.raises(ValueError, match="cedars: 7 rows cannot be cut into 10 folds"):
-        probe(task({"all": 7}), vectors, SKIP_THOUGHTS)
-    with pytest.raises(ValueError, match="cedars"):
-        probe(task({"all": 12}), vectors, SENTEVAL)  # no class has ten rows
+        probe(cedars, lambda texts: np.full((len(texts), 2), np.nan, np.float32), SENTEVAL)
+    for bad, protocol, message in (
+        (replace(cedars, table=cedars.table.assign(label=0)), SKIP_THOUGHTS, "a training part of .* has but one class"),
+        (task({"dev": 20, "test": 20}), SENTEVAL, r"the splits are \['dev', 'test'\]: expected"),
+        (task({"all": 7}), SKIP_THOUGHTS, "7 rows cannot be cut into 10 folds"),
+        (task({"all": 12}), SENTEVAL, "n_splits=10 cannot be greater than the number of members in each class"),
+    ):
+        with pytest.raises(ValueError, match=f"cedars: {message}"):
+            probe(bad, vectors, protocol)

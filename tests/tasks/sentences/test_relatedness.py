@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
 from contexture.tasks.sentences.probe_protocols import SENTEVAL
-from contexture.tasks.sentences.relatedness import correlation, distributions, expected, measure_degrees, relatedness
+from contexture.tasks.sentences.relatedness import (
+    RelatednessResult,
+    correlation,
+    distributions,
+    expected,
+    relatedness,
+)
 from contexture.tasks.sentences.tables import RelatednessTask
 
 LEVELS = np.arange(1.0, 6.0)
@@ -45,9 +51,9 @@ def slow(x: NDArray[np.float64], scores: NDArray[np.float64], strength: float) -
 
 
 def test_equals_a_slow_minimisation_for_each_strength() -> None:
-    given = task()
-    u, v = (vectors(given.table[column].tolist()).astype(np.float64) for column in ("text", "text2"))
-    x, scores = np.hstack([np.abs(u - v), u * v]), given.table["score"].to_numpy()
+    elms = task()
+    u, v = (vectors(elms.table[column].tolist()).astype(np.float64) for column in ("text", "text2"))
+    x, scores = np.hstack([np.abs(u - v), u * v]), elms.table["score"].to_numpy()
     predictions = []
     for strength in SENTEVAL.nested:
         w = slow(x[:50], scores[:50], strength)
@@ -55,10 +61,10 @@ def test_equals_a_slow_minimisation_for_each_strength() -> None:
         predictions.append(masses @ LEVELS / masses.sum(1))
     by_dev = [pearsonr(predicted[50:70], scores[50:70]).statistic for predicted in predictions]
     best = int(np.argmax(by_dev))
-    result = relatedness(given, vectors, SENTEVAL)
+    result = relatedness(elms, vectors, SENTEVAL)
     assert result.chosen == (SENTEVAL.nested[best],)
     assert result.validation == pytest.approx(by_dev[best], abs=1e-4)
-    assert result.rows.tolist() == list(range(70, 90))
+    assert result.scores.tolist() == scores[70:].tolist()
     np.testing.assert_allclose(expected(result.log_probabilities, LEVELS), predictions[best][70:], atol=5e-3)
     ranks = [pd.Series(numbers).rank() for numbers in (predictions[best][70:], scores[70:])]
     assert result.metrics == {
@@ -73,18 +79,17 @@ def test_targets_and_predictions_by_hand() -> None:
     np.testing.assert_allclose(targets, [[1, 0, 0, 0, 0], [0, 0, 0.3, 0.7, 0], [0, 0, 0, 0, 1]], atol=1e-12)
     log_probs = np.log(np.array([[0.1, 0.3], [0.2, 0.2]], np.float32))  # as of an ensemble: not normalised
     np.testing.assert_allclose(expected(log_probs, np.array([1.0, 2.0])), [1.75, 1.5], rtol=1e-6)
-    metrics = measure_degrees(log_probs, np.array([1.0, 2.0]), np.array([2.0, 1.0]))
-    assert metrics == pytest.approx({"pearson": 1, "spearman": 1, "mse": (0.25**2 + 0.5**2) / 2}, rel=1e-6)
+    result = RelatednessResult("elms", (), 0.0, np.array([2.0, 1.0]), np.array([1.0, 2.0]), log_probs)
+    assert result.metrics == pytest.approx({"pearson": 1, "spearman": 1, "mse": (0.25**2 + 0.5**2) / 2}, rel=1e-6)
     assert correlation(pearsonr, np.ones(3), np.arange(3.0)) == 0
 
 
 def test_bad_input_is_named() -> None:
-    given = task()
-    with pytest.raises(ValueError, match=r"elms: the score 5.5 is not between 1 and 5"):
-        relatedness(replace(given, table=given.table.assign(score=5.5 - np.arange(90) / 90)), vectors, SENTEVAL)
-    with pytest.raises(ValueError, match="elms: the part dev has 0 rows"):
-        relatedness(replace(given, table=given.table[given.table["split"] != "dev"]), vectors, SENTEVAL)
-    with pytest.raises(ValueError, match=r"elms: the score nan is not"):
-        relatedness(
-            replace(given, table=given.table.assign(score=[np.nan, *given.table["score"][1:]])), vectors, SENTEVAL
-        )
+    table = task().table
+    for changed, message in (
+        (table.assign(score=5.5 - np.arange(90) / 90), "elms: the score 5.5 is not between 1 and 5"),
+        (table[table["split"] != "dev"], "elms: the part dev has 0 rows"),
+        (table.assign(score=[np.nan, *table["score"][1:]]), "elms: the score nan is not"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            relatedness(replace(task(), table=changed), vectors, SENTEVAL)

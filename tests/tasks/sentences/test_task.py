@@ -41,93 +41,6 @@ EVERYTHING = SentenceSettings(
 PROBED = {"mr", "trec", "sick_e", "sick_r"}
 
 
-def read(source: SentenceTasksConfig, demo: Path, place: Path) -> dict[str, Any]:
-    Sentences().read(source, demo, place)
-    found: dict[str, Any] = json.loads((place / "task.json").read_text(encoding="utf-8"))
-    return found
-
-
-def test_the_files_of_the_demo(tmp_path: Path) -> None:
-    write_demo_world(DemoConfig(pages=25, novels=2), tmp_path / "demo")
-    found = read(SentenceTasksConfig(), tmp_path / "demo", tmp_path / "task")
-    assert found["name"] == "demo"
-    tasks = SentenceTasks.read(Path(found["folder"]), found["row_counts"])
-    every: list[Any] = [*tasks.classification, *tasks.relatedness, *tasks.similarity]
-    names = [task.name for task in every]
-    assert set(found["counts"]) == set(names) == {"mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb", "sts14"}
-    assert all(rows > 0 for rows in found["counts"].values())
-    assert set(found["missing"]) == {"cr", "mpqa", "sst2", "sst5", "sts12", "sts13", "sts15", "sts16"}
-    assert found["analogies"]["name"] == "demo" and Path(found["analogies"]["path"]).is_file()
-    assert found["image_captions"] is None
-    assert read(SentenceTasksConfig(analogies=None), tmp_path / "demo", tmp_path / "task")["analogies"] is None
-
-
-def test_files_are_counted_before_any_work(tmp_path: Path) -> None:
-    folder = senteval_files.write(tmp_path / "senteval")
-    with pytest.raises(ValueError, match=r"rt-polarity"):
-        read(SentenceTasksConfig(str(folder), analogies=None), tmp_path, tmp_path / "task")
-    assert not (tmp_path / "task").exists()
-    given = SentenceTasksConfig(str(folder), "any", analogies=None)
-    found = read(given, tmp_path, tmp_path / "task")
-    assert (found["name"], found["folder"], found["row_counts"]) == ("senteval", str(folder), "any")
-    assert found["counts"]["mr"] == 3
-    assert found["dropped"]["cr"] == 2  # two empty lines
-    (folder / "MR/rt-polarity.pos").unlink()
-    found = read(given, tmp_path, tmp_path / "task")
-    assert "mr" not in found["counts"] and "rt-polarity.pos" in found["missing"]["mr"]
-
-
-def test_what_is_not_there_is_named_and_nothing_is_measured(tmp_path: Path) -> None:
-    nowhere = str(tmp_path / "nowhere")
-    found = read(SentenceTasksConfig(nowhere, analogies=nowhere, image_captions=nowhere), tmp_path, tmp_path / "task")
-    assert (found["counts"], found["analogies"], found["image_captions"]) == ({}, None, None)
-    assert {"mr", "sts16", "analogies", "image_captions"} < set(found["missing"])
-    assert all("nowhere" in why for why in found["missing"].values())
-    results = Sentences().evaluate(
-        SentenceSettings(), [Contestant("x", 0, ("no/such/encoder",))], tmp_path / "task", tmp_path
-    )
-    assert results.records == [] and results.facts["missing"] == found["missing"]
-
-
-def test_other_languages_are_measured_alike(room: Path, tmp_path: Path) -> None:
-    """The same files under another name give the same figures; what a language lacks is named in one line."""
-    (write_tasks(tmp_path / "fr") / "MR/rt-polarity.pos").unlink()
-    folders = {"de": str(room / "senteval"), "fr": str(tmp_path / "fr"), "xx": str(tmp_path / "none")}
-    source = SentenceTasksConfig(str(room / "senteval"), "any", languages=folders, analogies=None)
-    found = read(source, room, tmp_path / "task")
-    assert found["languages"]["de"]["counts"] == found["counts"] and found["languages"]["xx"]["counts"] == {}
-    assert found["missing"]["senteval_fr"].startswith("mr, cr") and found["missing"]["senteval_xx"].endswith("none")
-    results = Sentences().evaluate(SentenceSettings(), contestants(room)[:2], tmp_path / "task", tmp_path / "vectors")
-    table = pd.DataFrame(results.records)
-    base = table["data"].str.partition("/")[0]
-    assert set(base) == {"senteval", "senteval_de", "senteval_fr"}
-    one, other, fewer = (
-        table[base == name].drop(columns="data") for name in ("senteval", "senteval_de", "senteval_fr")
-    )
-    assert one.values.tolist() == other.values.tolist() and set(one["task"]) - set(fewer["task"]) == {"mr"}
-    assert results.facts["counts"]["de"] == results.facts["counts"]["fr"] | {"mr": results.facts["counts"]["mr"]}
-    assert len(results.facts["chosen"]) == 2 * len(PROBED)  # of the main set alone
-
-
-def test_the_demo_s_other_languages_are_those_that_lie_there(room: Path, tmp_path: Path) -> None:
-    shutil.copytree(room / "senteval", tmp_path / "demo/senteval")
-    assert read(SentenceTasksConfig(analogies=None), tmp_path / "demo", tmp_path / "task")["languages"] == {}
-    shutil.copytree(room / "senteval", tmp_path / "demo/languages/senteval/qaa")
-    found = read(SentenceTasksConfig(analogies=None), tmp_path / "demo", tmp_path / "task")
-    assert list(found["languages"]) == ["qaa"] and found["languages"]["qaa"]["counts"] == found["counts"]
-    results = Sentences().evaluate(SentenceSettings(), contestants(room)[:1], tmp_path / "task", tmp_path / "vectors")
-    assert {"demo", "demo_qaa"} < {record["data"] for record in results.records}
-    elsewhere = SentenceTasksConfig(str(room / "senteval"), "any", analogies=None)
-    assert read(elsewhere, tmp_path / "demo", tmp_path / "task")["languages"] == {}
-
-
-def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
-    task = Sentences()
-    assert task.options(SentenceSettings(), None) == []
-    with pytest.raises(NotImplementedError, match="nothing to fine-tune"):
-        task.finetune(SentenceSettings(), "model", Contestant("x", 0, ()), tmp_path, tmp_path)
-
-
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tasks, words with vectors, a corpus, and two encoders of two seeds, one with snapshots."""
@@ -161,60 +74,142 @@ def contestants(room: Path) -> list[Contestant]:
     ]
 
 
-def evaluate(room: Path, place: Path, settings: SentenceSettings = EVERYTHING) -> Results:
-    return Sentences().evaluate(
-        settings, contestants(room), room / "task", place, paragraphs=room / "paragraphs", words=room / "words"
-    )
-
-
 @pytest.fixture(scope="module")
-def asked() -> Counter[tuple[int, str, str | None]]:
+def embedded() -> Counter[tuple[int, str, str | None]]:
     """How often each encoder embedded each text in which role."""
     return Counter()
 
 
 @pytest.fixture(scope="module")
-def results(room: Path, asked: Counter[tuple[int, str, str | None]]) -> Results:
+def results(room: Path, embedded: Counter[tuple[int, str, str | None]]) -> Results:
     embed = Encoder.embed
 
     def counted(self: Encoder, texts: Sequence[Any], role: Any = None) -> Any:
-        asked.update((self.identity["encoder"], text, role) for text in texts)
+        embedded.update((self.identity["encoder"], text, role) for text in texts)
         return embed(self, texts, role)
+
+    def evaluate() -> Results:
+        corpus = {"paragraphs": room / "paragraphs", "words": room / "words"}
+        return Sentences().evaluate(EVERYTHING, contestants(room), room / "task", room / "vectors", **corpus)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Encoder, "embed", counted)
-        found = evaluate(room, room / "vectors")
-        before = asked.total()
-        assert evaluate(room, room / "vectors").records == found.records
-        assert asked.total() == before  # vectors are kept
+        found = evaluate()
+        total = embedded.total()
+        assert evaluate().records == found.records
+        assert embedded.total() == total  # vectors are kept
     return found
 
 
+def read(source: SentenceTasksConfig, demo: Path, place: Path) -> dict[str, Any]:
+    Sentences().read(source, demo, place)
+    report: dict[str, Any] = json.loads((place / "task.json").read_text(encoding="utf-8"))
+    return report
+
+
+def test_the_files_of_the_demo(tmp_path: Path) -> None:
+    write_demo_world(DemoConfig(pages=25, novels=2), tmp_path / "demo")
+    report = read(SentenceTasksConfig(), tmp_path / "demo", tmp_path / "task")
+    tasks = SentenceTasks.read(Path(report["folder"]), report["row_counts"])
+    assert report["counts"] == {task.name: len(task.table) for task in tasks.tasks} and all(report["counts"].values())
+    assert set(report["counts"]) == {"mr", "subj", "trec", "mrpc", "sick_e", "sick_r", "stsb", "sts14"}
+    assert set(report["missing"]) == {"cr", "mpqa", "sst2", "sst5", "sts12", "sts13", "sts15", "sts16"}
+    assert report["name"] == report["analogies"]["name"] == "demo" and Path(report["analogies"]["path"]).is_file()
+    assert report["image_captions"] is None
+    assert read(SentenceTasksConfig(analogies=None), tmp_path / "demo", tmp_path / "task")["analogies"] is None
+
+
+def test_files_are_counted_before_any_work(tmp_path: Path) -> None:
+    folder = senteval_files.write(tmp_path / "senteval")
+    with pytest.raises(ValueError, match=r"rt-polarity"):
+        read(SentenceTasksConfig(str(folder), analogies=None), tmp_path, tmp_path / "task")
+    assert not (tmp_path / "task").exists()
+    source = SentenceTasksConfig(str(folder), "any", analogies=None)
+    report = read(source, tmp_path, tmp_path / "task")
+    assert (report["name"], report["folder"], report["row_counts"]) == ("senteval", str(folder), "any")
+    assert report["counts"]["mr"] == 3
+    assert report["dropped"]["cr"] == 2  # two empty lines
+    (folder / "MR/rt-polarity.pos").unlink()
+    report = read(source, tmp_path, tmp_path / "task")
+    assert "mr" not in report["counts"] and "rt-polarity.pos" in report["missing"]["mr"]
+
+
+def test_missing_files_are_named_and_nothing_is_measured(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "nowhere")
+    report = read(SentenceTasksConfig(nowhere, analogies=nowhere, image_captions=nowhere), tmp_path, tmp_path / "task")
+    assert (report["counts"], report["analogies"], report["image_captions"]) == ({}, None, None)
+    assert {"mr", "sts16", "analogies", "image_captions"} < set(report["missing"])
+    assert all("nowhere" in why for why in report["missing"].values())
+    nobody = [Contestant("x", 0, ("no/such/encoder",))]
+    results = Sentences().evaluate(SentenceSettings(), nobody, tmp_path / "task", tmp_path)
+    assert results.records == [] and results.facts["missing"] == report["missing"]
+
+
+def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(room: Path, tmp_path: Path) -> None:
+    """The same files under another name give the same figures; one line names the tasks that a language lacks."""
+    (write_tasks(tmp_path / "fr") / "MR/rt-polarity.pos").unlink()
+    folders = {"de": str(room / "senteval"), "fr": str(tmp_path / "fr"), "xx": str(tmp_path / "none")}
+    source = SentenceTasksConfig(str(room / "senteval"), "any", languages=folders, analogies=None)
+    report = read(source, room, tmp_path / "task")
+    assert report["languages"]["de"]["counts"] == report["counts"] and report["languages"]["xx"]["counts"] == {}
+    assert report["missing"]["senteval_fr"].startswith("mr, cr") and report["missing"]["senteval_xx"].endswith("none")
+    results = Sentences().evaluate(SentenceSettings(), contestants(room)[:2], tmp_path / "task", tmp_path / "vectors")
+    table = pd.DataFrame(results.records)
+    names = table["data"].str.partition("/")[0]
+    senteval, german, french = (
+        table[names == name].drop(columns="data") for name in ("senteval", "senteval_de", "senteval_fr")
+    )
+    assert len(senteval) + len(german) + len(french) == len(table)
+    assert senteval.values.tolist() == german.values.tolist()
+    assert set(senteval["task"]) - set(french["task"]) == {"mr"}
+    assert set(table["variant"]) == {"uni", "both"} and set(table["protocol"]) == {"senteval", "cosine"}
+    facts = results.facts
+    assert facts["counts"]["de"] == facts["counts"]["fr"] | {"mr": facts["counts"]["mr"]}
+    assert len(facts["chosen"]) == 2 * len(PROBED)  # of the main set alone
+    assert facts["neighbours"] == facts["quality_over_time"] == [] and results.tables == {}
+
+
+def test_the_demo_s_other_languages_are_those_of_its_folder(room: Path, tmp_path: Path) -> None:
+    source, demo = SentenceTasksConfig(analogies=None), tmp_path / "demo"
+    shutil.copytree(room / "senteval", demo / "senteval")
+    assert read(source, demo, tmp_path / "task")["languages"] == {}
+    shutil.copytree(room / "senteval", demo / "languages/senteval/qaa")
+    report = read(source, demo, tmp_path / "task")
+    assert list(report["languages"]) == ["qaa"] and report["languages"]["qaa"]["counts"] == report["counts"]
+    elsewhere = SentenceTasksConfig(str(room / "senteval"), "any", analogies=None)
+    assert read(elsewhere, demo, tmp_path / "task")["languages"] == {}
+
+
+def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
+    task = Sentences()
+    assert task.options(SentenceSettings(), None) == []
+    with pytest.raises(NotImplementedError, match="nothing to fine-tune"):
+        task.finetune(SentenceSettings(), "model", Contestant("x", 0, ()), tmp_path, tmp_path)
+
+
 def test_every_contestant_is_on_every_task(results: Results) -> None:
-    keys = ("variant", "seed", "task", "data", "protocol", "split", "metric")
-    assert all(list(record) == [*keys, "value"] and record["split"] == "test" for record in results.records)
-    assert len({tuple(record[key] for key in keys) for record in results.records}) == len(results.records)
-    probes = [record for record in results.records if record["protocol"] == "senteval"]
-    every = {("uni", 0), ("uni", 1), ("both", 0), ("both", 1), ("ensemble", 0), ("ensemble", 1), ("word_average", 0)}
-    for variant, seed in every:
-        assert {r["task"] for r in probes if (r["variant"], r["seed"]) == (variant, seed)} == PROBED
-    cosines = {(r["variant"], r["seed"]) for r in results.records if r["protocol"] == "cosine"}
-    assert cosines == {one for one in every if one[0] != "ensemble"}
-    assert {r["data"] for r in results.records if r["task"] == "sts12"} == {
-        "senteval", "senteval/MSRpar", "senteval/surprise.OnWN",
-    }  # fmt: skip
-    figures = {(r["task"], r["metric"]): r["value"] for r in probes if r["variant"] == "word_average"}
+    table = pd.DataFrame(results.records)
+    keys = ["variant", "seed", "task", "data", "protocol", "split", "metric"]
+    assert list(table) == [*keys, "value"] and set(table["split"]) == {"test"}
+    assert not table.duplicated(keys).any()
+    trained = {("uni", 0), ("uni", 1), ("both", 0), ("both", 1), ("ensemble", 0), ("ensemble", 1), ("word_average", 0)}
+    probes, cosines = (table[table["protocol"] == protocol] for protocol in ("senteval", "cosine"))
+    found = probes.groupby(["variant", "seed"])["task"].unique()
+    assert {key: set(tasks) for key, tasks in found.items()} == dict.fromkeys(trained, PROBED)
+    assert {*zip(cosines["variant"], cosines["seed"], strict=True)} == trained - {("ensemble", 0), ("ensemble", 1)}
+    data = table.loc[table["task"] == "sts12", "data"]
+    assert set(data) == {"senteval", "senteval/MSRpar", "senteval/surprise.OnWN"}
+    figures = probes[probes["variant"] == "word_average"].set_index(["task", "metric"])["value"]
     assert figures["mr", "accuracy"] == figures["trec", "accuracy"] == 1
 
 
 def test_a_sentence_is_embedded_once_by_each_encoder(
-    room: Path, results: Results, asked: Counter[tuple[int, str, str | None]]
+    room: Path, results: Results, embedded: Counter[tuple[int, str, str | None]]
 ) -> None:
     """Both variants share an encoder; the corpus and snapshots are other sets of sentences."""
     sentences = SentenceTasks.read(room / "senteval", "any").sentences()
     encoders = {load_encoder(room / f"{name}-{seed}").identity["encoder"] for name in ("uni", "bi") for seed in (0, 1)}
-    counts = {asked[encoder, text, None] for encoder in encoders for text in sentences}
-    assert counts == {1}
+    assert {embedded[encoder, text, None] for encoder in encoders for text in sentences} == {1}
 
 
 def test_facts_for_the_page(results: Results) -> None:
@@ -228,14 +223,18 @@ def test_facts_for_the_page(results: Results) -> None:
 
 
 def test_neighbours_and_analogies(results: Results) -> None:
-    found = results.facts["neighbours"]
-    assert [row["model"] for row in found] == ["both"] * 3 + ["word_average"] * 3
-    assert [row["query"] for row in found[:3]] == [row["query"] for row in found[3:]]
-    assert all(row["neighbour"] in CORPUS[:50] and row["neighbour"] != row["query"] for row in found)
-    rows = [r for r in results.records if r["task"] == "analogies"]
-    assert {(r["variant"], r["seed"]) for r in rows} == {("both", 0), ("word_average", 0)}
-    assert {(r["data"], r["protocol"]) for r in rows} == {("relations", "nearest"), ("relations/kind", "nearest")}
-    assert {r["value"] for r in rows if r["variant"] == "word_average" and r["metric"] == "accuracy"} == {1.0}
+    rows = results.facts["neighbours"]
+    assert [row["model"] for row in rows] == ["both"] * 3 + ["word_average"] * 3
+    assert [row["query"] for row in rows[:3]] == [row["query"] for row in rows[3:]]
+    assert all(row["neighbour"] in CORPUS[:50] and row["neighbour"] != row["query"] for row in rows)
+    table = pd.DataFrame(results.records).query("task == 'analogies'")
+    assert {*table[["variant", "seed", "data", "protocol", "metric"]].itertuples(index=False, name=None)} == {
+        (variant, 0, data, "nearest", metric)
+        for variant in ("both", "word_average")
+        for data in ("relations", "relations/kind")
+        for metric in ("accuracy", "accuracy_excluding")
+    }
+    assert set(table.query("variant == 'word_average' and metric == 'accuracy'")["value"]) == {1.0}
 
 
 def test_quality_over_time_is_of_queries_alone(room: Path, results: Results) -> None:
@@ -258,7 +257,7 @@ def test_words_may_be_expanded(room: Path, tmp_path: Path) -> None:
     np.save(words / "word_vectors.npy", vectors)
     encoder = build_encoder(GruConfig("gru", 5, 6, shared=False, plain="both"), Lengths(50, 50), Vocabulary.load(words))
     save_encoder(encoder, tmp_path / "e")
-    plain, expanded = (VectorStore(tmp_path, some).load(str(tmp_path / "e")) for some in (None, words))
+    plain, expanded = (VectorStore(tmp_path, vectors_dir).load(str(tmp_path / "e")) for vectors_dir in (None, words))
     assert plain.identity != expanded.identity
     texts = ["good harbour", "good unheard-of", "a good whale"]
     np.testing.assert_allclose(plain.embed(texts)[[1, 2]], expanded.embed(texts)[[1, 2]], atol=1e-6)
@@ -280,15 +279,8 @@ def test_images_and_captions(room: Path, tmp_path: Path) -> None:
     assert len(found.records) == 8
 
 
-def test_by_default_frozen_encoders_are_measured_and_no_more(room: Path, tmp_path: Path) -> None:
-    found = Sentences().evaluate(SentenceSettings(), contestants(room)[:1], room / "task", tmp_path)
-    assert {record["variant"] for record in found.records} == {"uni"}
-    assert {record["protocol"] for record in found.records} == {"senteval", "cosine"}
-    assert found.facts["neighbours"] == found.facts["quality_over_time"] == [] and found.tables == {}
-
-
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"ensemble": ["bow"]}, r"ensemble: no variant is called bow; there are \['both', 'uni', 'word_average'\]"),
         ({"over_time": {"variants": ["word_average"], "tasks": ["mr"]}}, "over_time: no variant is called word_av"),
@@ -298,14 +290,14 @@ def test_by_default_frozen_encoders_are_measured_and_no_more(room: Path, tmp_pat
         ({"ensemble": ["uni", "word_average"]}, "expansion and word_average need word vectors"),
     ],
 )
-def test_what_the_settings_need_is_asked_for_at_once(settings: dict[str, Any], said: str, room: Path) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_missing_inputs_are_named_at_once(settings: dict[str, Any], message: str, room: Path) -> None:
+    with pytest.raises(ValueError, match=message):
         Sentences().evaluate(SentenceSettings(**settings), contestants(room), room / "task", room / "never")
     assert not (room / "never").exists()
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"protocol": "sentevil"}, "senteval"),
         ({"ensemble": ["uni", "uni"]}, "stands there twice"),
@@ -315,8 +307,8 @@ def test_what_the_settings_need_is_asked_for_at_once(settings: dict[str, Any], s
         ({"unit_vectors": True}, "unit_vectors"),
     ],
 )
-def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_impossible_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         SentenceSettings(**settings)
 
 

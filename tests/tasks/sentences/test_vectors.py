@@ -23,8 +23,9 @@ def test_each_is_embedded_once_and_found_by_its_text(tmp_path: Path) -> None:
     vectors = embed_sentences(model, SENTENCES, tmp_path / "deep" / "v", 2)
     assert model.asked == SENTENCES
     found = vectors(["dddd", "a", "a", "", "cc"])
-    np.testing.assert_array_equal(found, [[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]])
-    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.array([[4, -2], [1, -0.5], [1, -0.5], [0, 0], [2, -1]], np.float32))
+    both = SentenceVectors(SENTENCES, [*vectors.parts, *vectors.parts])
+    np.testing.assert_array_equal(both(["dddd", "a"]), [[4, -2, 4, -2], [1, -0.5, 1, -0.5]])
     assert vectors([]).shape == (0, 2)
     assert vectors.zeros() == 1
     with pytest.raises(KeyError, match="never seen"):
@@ -40,12 +41,10 @@ def test_a_second_time_embeds_nothing(tmp_path: Path) -> None:
 
 def test_other_sentences_or_another_model_are_embedded_anew(tmp_path: Path) -> None:
     embed_sentences(CountingModel("toy", [1.0]), SENTENCES, tmp_path / "v")
-    model = CountingModel("toy", [1.0])
-    embed_sentences(model, SENTENCES[::-1], tmp_path / "v")
-    assert model.asked == SENTENCES[::-1]
-    model = CountingModel("other", [1.0])
-    embed_sentences(model, SENTENCES[::-1], tmp_path / "v")
-    assert model.asked == SENTENCES[::-1]
+    for name in ("toy", "other"):
+        model = CountingModel(name, [1.0])
+        embed_sentences(model, SENTENCES[::-1], tmp_path / "v")
+        assert model.asked == SENTENCES[::-1]
 
 
 def test_a_kill_costs_one_shard(tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_sentences_must_be_distinct_and_as_many_as_vectors(tmp_path: Path) -> No
     with pytest.raises(ValueError, match="3 vectors for 3 sentences, 2 of them distinct"):
         embed_sentences(CountingModel("toy", [1.0]), ["a", "b", "a"], tmp_path / "v")
     with pytest.raises(ValueError, match="3 vectors for 2 sentences"):
-        SentenceVectors(["a", "b"], open_vectors(tmp_path / "v"))
+        SentenceVectors(["a", "b"], [open_vectors(tmp_path / "v")])
     with pytest.raises(ValueError, match="no candidates to embed"):
         embed_sentences(CountingModel("toy", [1.0]), [], tmp_path / "w")
 

@@ -1,4 +1,4 @@
-"""Where the parallel sentences come from that translations are looked for among."""
+"""Where parallel sentences come from, and how retrieval among them is measured."""
 
 from typing import Annotated, Literal
 
@@ -36,5 +36,5 @@ class BitextRetrievalConfig(SourceSettings):
 class BitextRetrievalSettings(TaskSettings):
     """Frozen vectors and their cosine."""
 
-    # Sentences of each language of the corpus by which its first component is found, for PCR; null: it is not measured.
+    # Sentences of each language of the corpus by which its first component is found, for PCR; null: not measured.
     pcr_sentences: Positive | None = None

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.retrieval.search_index import nearest
-from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders
+from contexture.tasks.base import Contestant, Each, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPERS
 from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
@@ -19,77 +19,75 @@ NAME = "bitext_retrieval"
 def evaluate_bitext(
     contestants: Sequence[Contestant],
     files: dict[str, Path],
-    place: Path,
+    vectors_dir: Path,
     each: Each,
     sentences: Mapping[str, Sequence[str]],
 ) -> Results:
     """The accuracy of all contestants on every set (its table, as `files.read_set` has it), frozen.
 
     `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
-    paper's languages, where all are there. Vectors are kept in `place`. PCR is measured beside, fitted on `sentences`
-    of each language of the corpus, if there are some; languages that it has no text of are named in the fact
-    `without_text`.
+    paper's languages, if all are there. PCR is fitted on `sentences` of each language of the
+    corpus; without sentences it is not measured. The fact `missing` names languages without text.
     """
     records: list[dict[str, Any]] = []
-    for name, file in files.items():
-        found = measure_encoders(measure, contestants, each, name, file, place, sentences)
-        records += [
-            make_record(one.variant, one.seed, NAME, f"{name}/{direction}", value, protocol)
-            for one in contestants
-            for protocol, accuracies in found[one.encoders].items()
-            for direction, value in accuracies.items()
-        ]
     missing = {}
-    for name, file in files.items() if sentences else ():
-        rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
-        every = {*rows["source_lang"], *rows["target_lang"]}
-        missing[name] = sorted(every - set(known(every, sentences)))
-    return Results(records, {"without_text": missing})
+    for name, file in files.items():
+        records += measure_rows(measure, contestants, each, name, file, vectors_dir, sentences)
+        if sentences:
+            rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
+            languages = {*rows["source_lang"], *rows["target_lang"]}
+            if without_text := sorted(languages - set(known(languages, sentences))):
+                missing[f"PCR on {name} in {', '.join(without_text)}"] = "the corpus has no text of them to fit it on"
+    return Results(records, {"missing": missing})
 
 
 def measure(
-    encoders: Sequence[str], name: str, file: Path, place: Path, sentences: Mapping[str, Sequence[str]]
-) -> dict[str, dict[str, float]]:
-    """Protocol → direction → accuracy, of a set whose sentences are each embedded once.
-
-    `sentences` are those of each language of the corpus by which PCR is fitted; none: it is not measured.
-    """
+    encoders: Sequence[str], name: str, file: Path, vectors_dir: Path, sentences: Mapping[str, Sequence[str]]
+) -> list[Row]:
+    """The accuracy of each protocol and direction on a set, whose sentences are each embedded once."""
     rows = pd.read_parquet(file)
-    lookup = VectorStore(place)(encoders, sorted({*rows["source"], *rows["target"]}), name)
-    found = {FROZEN: _both_ways(rows, lookup, {})}
+    lookup = VectorStore(vectors_dir)(encoders, sorted({*rows["source"], *rows["target"]}), name)
+    accuracies = {FROZEN: _both_ways(rows, lookup, {})}
     if sentences:
-        there = known({*rows["source_lang"], *rows["target_lang"]}, sentences)
-        common = components(encoders, there, sentences, place)
+        languages = known({*rows["source_lang"], *rows["target_lang"]}, sentences)
+        common = components(encoders, languages, sentences, vectors_dir)
         with_text = rows[rows["source_lang"].isin(common) & rows["target_lang"].isin(common)]
-        found[PCR] = _both_ways(with_text, lookup, common)
-    return found
+        accuracies[PCR] = _both_ways(with_text, lookup, common)
+    return [
+        Row(task=NAME, data=f"{name}/{direction}", protocol=protocol, split="test", metric="accuracy", value=value)
+        for protocol, by_direction in accuracies.items()
+        for direction, value in by_direction.items()
+    ]
 
 
 def _both_ways(rows: pd.DataFrame, lookup: Lookup, common: Mapping[str, Array]) -> dict[str, float]:
-    """Direction → accuracy, vectors of a language less what they have in `common`."""
-    found: dict[str, float] = {}
-    for (one, other), pairs in rows.groupby(["source_lang", "target_lang"]):
-        source, target = (without(lookup, common.get(str(lang))) for lang in (one, other))
-        sides = (source, pairs["source"].tolist()), (target, pairs["target"].tolist())
-        found[f"{one}-{other}"] = accuracy(*sides)
-        found[f"{other}-{one}"] = accuracy(*sides[::-1])
-    if {f"{lang}-eng" for lang in PAPERS} <= set(found):
-        found["36-eng"] = float(np.mean([found[f"{lang}-eng"] for lang in PAPERS]))
-        found["eng-36"] = float(np.mean([found[f"eng-{lang}"] for lang in PAPERS]))
-    return found
+    """Direction → accuracy, vectors of a language less its component in `common`."""
+    accuracies: dict[str, float] = {}
+    for languages, pairs in rows.groupby(["source_lang", "target_lang"]):
+        source_lang, target_lang = map(str, languages)
+        source = without(lookup, common.get(source_lang)), pairs["source"].tolist()
+        target = without(lookup, common.get(target_lang)), pairs["target"].tolist()
+        accuracies[f"{source_lang}-{target_lang}"] = accuracy(source, target)
+        accuracies[f"{target_lang}-{source_lang}"] = accuracy(target, source)
+    for name, directions in {
+        "36-eng": [f"{lang}-eng" for lang in PAPERS],
+        "eng-36": [f"eng-{lang}" for lang in PAPERS],
+    }.items():
+        if accuracies.keys() >= {*directions}:
+            accuracies[name] = float(np.mean([accuracies[direction] for direction in directions]))
+    return accuracies
 
 
 def accuracy(asked: tuple[Lookup, Sequence[str]], right: tuple[Lookup, Sequence[str]]) -> float:
     """The share of sentences whose translation has the largest cosine of all different sentences of the other side.
 
-    Of both sides there are the sentences, and what gives their vectors.
-
-    A translation that another sentence equals in cosine, as where a model knows no word of either, is not found.
+    Each side is a `Lookup` of its vectors and its sentences. A translation that another sentence equals in cosine, as
+    if a model knows no word of either, does not count.
     """
-    (ask, questions), (answer, translations) = asked, right
+    (query_vectors, queries), (answer_vectors, translations) = asked, right
     candidates = list(dict.fromkeys(translations))
-    place = {text: number for number, text in enumerate(candidates)}
-    scores, rows = nearest(answer(candidates), ask(questions), min(2, len(candidates)))
-    own = np.array([place[text] for text in translations])
-    alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(questions), bool)
-    return float(np.mean((rows[:, 0] == own) & alone))
+    row_of = {text: row for row, text in enumerate(candidates)}
+    scores, rows = nearest(answer_vectors(candidates), query_vectors(queries), min(2, len(candidates)))
+    is_translation = rows[:, 0] == np.array([row_of[text] for text in translations])
+    is_alone = scores[:, 0] > scores[:, 1] if scores.shape[1] > 1 else np.ones(len(queries), bool)
+    return float(np.mean(is_translation & is_alone))

@@ -1,6 +1,12 @@
-"""Files of parallel test sentences: Tatoeba's (Artetxe and Schwenk, 2019), or two sides of any other."""
+"""Files of parallel test sentences: Tatoeba's (Artetxe and Schwenk, 2019), two sides of any other, and BUCC's.
+
+BUCC (Zweigenbaum et al., 2018) has two lists of sentences, some of which are translations of one another:
+`de-en/de-en.training.de` and `.en` have lines of id and sentence, `de-en/de-en.training.gold` the ids that belong
+together. `sample` and `test` are like `training`; the gold of `test` is not public.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -17,51 +23,115 @@ PAPERS = (
     "ita", "jpn", "jav", "kat", "kaz", "kor", "mal", "mar", "nld", "por", "rus", "swh", "tam", "tel", "tha", "tgl",
     "tur", "urd", "vie", "cmn",
 )  # fmt: skip
+#: BUCC's parts: where the threshold is chosen, and where it is tested, the best first.
+PARTS = (("training", "test"), ("sample", "training"))
 _REMEDY = (
     "Tatoeba's test sets are the folder data/tatoeba/v1 of LASER's repository; BUCC's is bucc2018, with "
     "de-en/de-en.training.de, .en and .gold and the same of sample."
 )
 
 
-def read_set(name: str, given: str | TatoebaSet | BitextSet) -> pd.DataFrame:
+def read_set(name: str, source: str | TatoebaSet | BitextSet) -> pd.DataFrame:
     """One row a pair: `source_lang`, `target_lang`, `source` and `target`, none dropped.
 
-    Raises BenchmarkMissing where nothing is there, and ValueError, naming the files, where sides are of different
-    length, or one is empty or not UTF-8.
+    Raises BenchmarkMissing for files that are absent, and ValueError, naming the files, for sides of different length,
+    or one that is empty or not UTF-8.
     """
-    if isinstance(given, BitextSet):
-        sets = [given]
-    elif isinstance(given, TatoebaSet):
-        sets = tatoeba(name, Path(given.folder).expanduser(), given.languages)
+    if isinstance(source, BitextSet):
+        sets = [source]
+    elif isinstance(source, TatoebaSet):
+        sets = tatoeba(name, source.folder, source.languages)
     else:
-        sets = tatoeba(name, Path(given).expanduser())
-    return pd.concat([_rows(name, one) for one in sets], ignore_index=True)
+        sets = tatoeba(name, source)
+    return pd.concat([_rows(name, bitext) for bitext in sets], ignore_index=True)
 
 
-def tatoeba(name: str, folder: Path, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
-    """The pairs of languages in a folder, English in the second place."""
-    found = []
+def tatoeba(name: str, folder: str, languages: Sequence[str] = ("*",)) -> list[BitextSet]:
+    """The pairs of languages in a folder, English second."""
+    sets = []
     for wanted in languages:
-        files = sorted(folder.glob(f"tatoeba.{wanted}-eng.eng"))
+        pattern = Path(folder).expanduser() / f"tatoeba.{wanted}-eng.eng"
+        files = sorted(pattern.parent.glob(pattern.name))
         if not files:
-            raise BenchmarkMissing(name, folder / f"tatoeba.{wanted}-eng.eng", _REMEDY)
+            raise BenchmarkMissing(name, pattern, _REMEDY)
         for file in files:
             lang = file.name.removeprefix("tatoeba.").partition("-")[0]
-            found.append(BitextSet([str(file.with_suffix(f".{lang}")), str(file)], (lang, "eng")))
-    return found
+            sets.append(BitextSet([str(file.with_suffix(f".{lang}")), str(file)], (lang, "eng")))
+    return sets
 
 
-def _rows(name: str, one: BitextSet) -> pd.DataFrame:
-    for file in one.files:
+def _rows(name: str, bitext: BitextSet) -> pd.DataFrame:
+    for file in bitext.files:
         if not Path(file).exists():
             raise BenchmarkMissing(name, Path(file), _REMEDY)
     try:
-        pairs = [tuple(" ".join((side or "").split()) for side in pair) for pair in read_pairs(one)]
+        pairs = [tuple(" ".join((side or "").split()) for side in pair) for pair in read_pairs(bitext)]
     except SourceError as error:
         raise ValueError(f"{name}: {error}") from error
-    if empty := next((number for number, pair in enumerate(pairs, start=1) if not all(pair)), 0):
-        raise ValueError(f"{name}: {' and '.join(one.files)}, line {empty}: a side is empty")
-    if broken := next((number for number, pair in enumerate(pairs, start=1) if "\ufffd" in "".join(pair)), 0):
-        raise ValueError(f"{name}: {' and '.join(one.files)}, line {broken}: is not UTF-8 text; convert it first")
+    for number, pair in enumerate(pairs, start=1):
+        line = f"{name}: {' and '.join(bitext.files)}, line {number}"
+        if not all(pair):
+            raise ValueError(f"{line}: a side is empty")
+        if "\ufffd" in "".join(pair):
+            raise ValueError(f"{line}: is not UTF-8 text; convert it first")
     rows = pd.DataFrame(pairs, columns=["source", "target"])
-    return rows.assign(source_lang=one.languages[0], target_lang=one.languages[1])
+    return rows.assign(source_lang=bitext.languages[0], target_lang=bitext.languages[1])
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sentences of two languages to mine, and those that are translations; each sentence once."""
+
+    source: list[str]
+    target: list[str]
+    gold: set[tuple[str, str]]
+
+
+def mining_pairs(folder: Path) -> dict[str, tuple[str, str]]:
+    """Pair of languages → the parts to choose and to test on, both with gold; empty for folders other than BUCC's."""
+    usable: dict[str, tuple[str, str]] = {}
+    for pair_dir in sorted(folder.glob("*-*/")):
+        for parts in PARTS:
+            if all(_mining_file(pair_dir, f"{part}.gold").exists() for part in parts):
+                usable.setdefault(pair_dir.name, parts)
+    return usable
+
+
+def read_part(pair_dir: Path, part: str) -> Part:
+    """A part of a pair of languages.
+
+    Raises BenchmarkMissing for an absent file, ValueError, naming file and line, for one in another format.
+    """
+    files = [_mining_file(pair_dir, f"{part}.{language}") for language in pair_dir.name.split("-")]
+    sides = [dict(_lines(file)) for file in files]
+    gold = set()
+    gold_file = _mining_file(pair_dir, f"{part}.gold")
+    for number, ids in enumerate(_lines(gold_file), start=1):
+        for sentence_id, side, file in zip(ids, sides, files, strict=True):
+            if sentence_id not in side:
+                raise ValueError(f"{gold_file}, line {number}: {sentence_id} stands in no line of {file}")
+        gold.add((sides[0][ids[0]], sides[1][ids[1]]))
+    if not gold:
+        raise ValueError(f"{gold_file} is empty; fetch it again")
+    source, target = (list(dict.fromkeys(side.values())) for side in sides)
+    return Part(source, target, gold)
+
+
+def _lines(file: Path) -> list[tuple[str, str]]:
+    if not file.exists():
+        raise BenchmarkMissing(file.parent.name, file, "Unpack all of the archives of BUCC 2018 into one folder.")
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file} is not UTF-8 text ({error}); convert it first") from error
+    fields = []
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
+        first, tab, second = line.rstrip("\r").partition("\t")
+        if not (tab and first.strip() and second.strip()):
+            raise ValueError(f"{file}, line {number}: a line must be an id, a tab, and a sentence or another id")
+        fields.append((first.strip(), second.strip()))
+    return fields
+
+
+def _mining_file(pair_dir: Path, ending: str) -> Path:
+    return pair_dir / f"{pair_dir.name}.{ending}"

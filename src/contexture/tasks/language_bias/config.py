@@ -1,4 +1,4 @@
-"""Where sentences in several languages come from whose neighbours are looked at."""
+"""Where sentences in several languages come from, and what is measured of their neighbours."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -26,14 +26,10 @@ class LanguageBiasConfig(SourceSettings):
 class LanguageBiasSettings(TaskSettings):
     """What is measured of frozen encoders."""
 
-    # Neighbours whose languages are counted, of every sentence.
-    neighbours: Positive = 10
     # Sentences of each language of the corpus by which its first component is found.
     pcr_sentences: Positive = 2000
-    # Variants whose vectors are drawn …
+    # Variants whose vectors are drawn.
     drawn: list[str] = Field(default_factory=list)
-    # … and so many sentences of each language.
-    points: Positive = 100
 
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValueError for a variant that is named here and is none of `variants`."""

@@ -1,4 +1,4 @@
-"""The languages of every sentence's nearest neighbours (CMLM, section 5.2), before and after PCR."""
+"""The languages of every sentence's nearest neighbours (CMLM, section 5.2), with and without PCR."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from contexture.retrieval.search_index import nearest
@@ -16,6 +17,13 @@ from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
 
 NAME = "language_bias"
+#: Neighbours whose languages are counted, of every sentence.
+NEIGHBOURS = 10
+#: Sentences of each language that are drawn.
+POINTS = 100
+
+#: (N,) numbers of the languages of N vectors.
+Languages = NDArray[np.int64]
 
 
 def evaluate_bias(
@@ -23,40 +31,53 @@ def evaluate_bias(
     contestants: Sequence[Contestant],
     files: Mapping[str, Path],
     paragraphs: Path,
-    place: Path,
+    vectors_dir: Path,
     each: Each,
 ) -> Results:
     """Of each set and contestant, the share of neighbours in the sentence's own language: of each, and their mean.
 
-    As facts, of the first seed: `languages` of each set; `expected`, the share where language plays no part;
+    As facts, of the first seed: `languages` of each set; `expected`, the share if language plays no part;
     `neighbours`, by set, variant and protocol, of each language (row) the share of each (column); and `points`, of the
-    variants that are drawn likewise, `x`, `y` and `lang` of some sentences. Languages that the corpus has no text of
-    are left out and named in `without_text`.
+    variants that are drawn likewise, `x`, `y` and `lang` of sentences. Languages that the corpus has no text of are
+    left out and named in `missing`.
     """
     records: list[dict[str, Any]] = []
-    facts: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "without_text": {}}
-    drawn = {one.encoders for one in contestants if one.variant in settings.drawn and not one.seed}
+    facts: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
+    first_seed = [contestant for contestant in contestants if not contestant.seed]
+    drawn = {contestant.encoders for contestant in first_seed if contestant.variant in settings.drawn}
     sentences = every_languages_sentences(paragraphs, settings.pcr_sentences) if files else {}
     for name, file in files.items():
-        every = pd.read_parquet(file)
-        there = known(every["lang"], sentences)
-        facts["without_text"][name] = sorted(set(every["lang"]) - set(there))
-        if len(there) < 2:
+        table = pd.read_parquet(file)
+        languages = known(table["lang"], sentences)
+        if without_text := sorted(set(table["lang"]) - set(languages)):
+            reason = "the corpus has no text of them for PCR"
+            facts["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
+        if len(languages) < 2:
             continue
-        sizes = every["lang"].value_counts()[[*there]]
-        facts["languages"][name] = [*there]
+        sizes = table["lang"].value_counts()[[*languages]]
+        facts["languages"][name] = [*languages]
         facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
-        found = measure_encoders(measure, contestants, each, name, file, there, settings, sentences, place, drawn)
-        facts["neighbours"][name], facts["points"][name] = {}, {}
-        for one in contestants:
-            measured = found[one.encoders]
-            for protocol, of in measured.items():
-                shares = np.diag(of["neighbours"]).tolist()
-                records += _records(one, name, protocol, dict(zip(there, shares, strict=True)))
-            if one.seed:
-                continue
-            for fact in ("neighbours", *(["points"] if one.variant in settings.drawn else [])):
-                facts[fact][name][one.variant] = {protocol: of[fact] for protocol, of in measured.items()}
+        measured = measure_encoders(measure, contestants, each, name, file, languages, sentences, vectors_dir, drawn)
+        for contestant in contestants:
+            for protocol, result in measured[contestant.encoders].items():
+                shares = np.diag(result["neighbours"]).tolist()
+                values = {name: float(np.mean(shares))}
+                values |= {f"{name}/{lang}": share for lang, share in zip(languages, shares, strict=True)}
+                records += [
+                    make_record(contestant.variant, contestant.seed, NAME, data, value, protocol, metric="own_language")
+                    for data, value in values.items()
+                ]
+        for fact, variants in (
+            ("neighbours", {contestant.variant for contestant in first_seed}),
+            ("points", settings.drawn),
+        ):
+            facts[fact][name] = {
+                contestant.variant: {
+                    protocol: result[fact] for protocol, result in measured[contestant.encoders].items()
+                }
+                for contestant in first_seed
+                if contestant.variant in variants
+            }
     return Results(records, facts)
 
 
@@ -65,59 +86,47 @@ def measure(
     name: str,
     file: Path,
     languages: Mapping[str, str],
-    settings: LanguageBiasSettings,
     sentences: Mapping[str, Sequence[str]],
-    place: Path,
+    vectors_dir: Path,
     drawn: Collection[Sequence[str]],
 ) -> dict[str, dict[str, Any]]:
     """Protocol → `neighbours`, rows of shares, and, of encoders that are among `drawn`, `points`."""
-    every = pd.read_parquet(file)
-    texts = {lang: every.loc[every["lang"] == lang, "text"].tolist() for lang in languages}
-    lookup = VectorStore(place)(encoders, sorted({text for some in texts.values() for text in some}), name)
-    common = components(encoders, languages, sentences, place)
-    found = {}
+    table = pd.read_parquet(file)
+    texts = {lang: table.loc[table["lang"] == lang, "text"].tolist() for lang in languages}
+    lookup = VectorStore(vectors_dir)(encoders, sorted({text for of_lang in texts.values() for text in of_lang}), name)
+    common = components(encoders, languages, sentences, vectors_dir)
+    results: dict[str, dict[str, Any]] = {}
     for protocol in PROTOCOLS:
         sides = [without(lookup, common[lang] if protocol == PCR else None)(texts[lang]) for lang in languages]
         numbers = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
         vectors = unit(np.concatenate(sides))
-        found[protocol] = {"neighbours": neighbour_languages(vectors, numbers, settings.neighbours).tolist()}
+        results[protocol] = {"neighbours": neighbour_languages(vectors, numbers, NEIGHBOURS).tolist()}
         if encoders in drawn:
-            found[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], settings.points)
-    return found
+            results[protocol]["points"] = in_the_plane(vectors, numbers, [*languages], POINTS)
+    return results
 
 
-def neighbour_languages(vectors: Array, languages: np.ndarray, k: int) -> np.ndarray:
-    """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine.
-
-    `languages` (N,) are the numbers of the languages of the vectors (N, D).
-    """
+def neighbour_languages(vectors: Array, languages: Languages, k: int) -> NDArray[np.float64]:
+    """Of each language (row) the shares of each (column) among the k nearest others of its sentences, by cosine."""
     _, rows = nearest(vectors, vectors, min(k + 1, len(vectors)))
     # A sentence is no neighbour of itself, wherever it stands among equals.
-    own = rows == np.arange(len(vectors))[:, None]
-    own[~own.any(axis=1), -1] = True
-    others = languages[rows[~own].reshape(len(vectors), -1)]
+    is_itself = rows == np.arange(len(vectors))[:, None]
+    is_itself[~is_itself.any(axis=1), -1] = True
+    neighbours = languages[rows[~is_itself].reshape(len(vectors), -1)]
     count = languages.max() + 1
-    counts = np.stack([np.bincount(others[languages == one].ravel(), minlength=count) for one in range(count)])
-    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    counts = [np.bincount(neighbours[languages == lang].ravel(), minlength=count) for lang in range(count)]
+    shares: NDArray[np.float64] = np.stack(counts) / np.sum(counts, axis=1, keepdims=True)
     return shares
 
 
-def in_the_plane(vectors: Array, numbers: np.ndarray, languages: Sequence[str], count: int) -> dict[str, Any]:
-    """`x`, `y` and `lang` of the first sentences of each language, by t-SNE of their cosines."""
+def in_the_plane(vectors: Array, numbers: Languages, languages: Sequence[str], count: int) -> dict[str, Any]:
+    """`x`, `y` and `lang` of the first `count` sentences of each language, by t-SNE of their cosines."""
     from sklearn.manifold import TSNE
 
-    rows = np.concatenate([np.flatnonzero(numbers == one)[:count] for one in range(len(languages))])
+    rows = np.concatenate([np.flatnonzero(numbers == lang)[:count] for lang in range(len(languages))])
     perplexity = min(30.0, max(1.0, (len(rows) - 1) / 3))
     tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
     with threadpool_limits(1):  # so few points are soon done; threads wait for one another where cores are busy
-        found = tsne.fit_transform(vectors[rows])
-    x, y = found.astype(float).round(3).T.tolist()
-    return {"x": x, "y": y, "lang": [languages[one] for one in numbers[rows]]}
-
-
-def _records(one: Contestant, name: str, protocol: str, shares: Mapping[str, float]) -> list[dict[str, Any]]:
-    placed = {name: float(np.mean([*shares.values()]))} | {f"{name}/{lang}": share for lang, share in shares.items()}
-    return [
-        make_record(one.variant, one.seed, NAME, data, value, protocol, metric="own_language")
-        for data, value in placed.items()
-    ]
+        points = tsne.fit_transform(vectors[rows])
+    x, y = points.astype(float).round(3).T.tolist()
+    return {"x": x, "y": y, "lang": [languages[lang] for lang in numbers[rows]]}

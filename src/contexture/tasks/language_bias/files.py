@@ -28,6 +28,5 @@ def read_sentences(name: str, folder: Path) -> pd.DataFrame:
             )[0].str.strip()  # fmt: skip
         except (OSError, ValueError, EOFError) as error:
             raise ValueError(f"{file} cannot be read as sentences between tabs ({error}); fetch it again") from error
-        texts = first[first.ne("")].drop_duplicates()
-        tables.append(pd.DataFrame({"lang": lang, "text": texts}))
+        tables.append(pd.DataFrame({"lang": lang, "text": first[first.ne("")].drop_duplicates()}))
     return pd.concat(tables, ignore_index=True)

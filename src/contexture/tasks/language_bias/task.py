@@ -21,9 +21,9 @@ class LanguageBiasTask(FrozenTask):
         with write_task(place, sets) as (work, report):
             if not sets:
                 report["missing"]["language_bias"] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
-            for name, given in sets.items():
+            for name, folder in sets.items():
                 with note_missing(report, name):
-                    rows = read_sentences(name, Path(given).expanduser())
+                    rows = read_sentences(name, Path(folder).expanduser())
                     rows.to_parquet(work / f"{name}.parquet")
                     counts = rows["lang"].value_counts()
                     report["counts"][name] = {str(lang): int(count) for lang, count in counts.items()}
@@ -43,9 +43,5 @@ class LanguageBiasTask(FrozenTask):
 
         report = read_report(data)
         files = {name: data / f"{name}.parquet" for name in report["counts"]}
-        found = evaluate_bias(settings, contestants, files, paragraphs, place, each)
-        missing = dict(report["missing"])
-        for name, languages in found.facts["without_text"].items():
-            if languages:
-                missing[f"language bias of {name} in {', '.join(languages)}"] = "the corpus has no text of them for PCR"
-        return Results(found.records, found.facts | {"missing": missing})
+        results = evaluate_bias(settings, contestants, files, paragraphs, place, each)
+        return Results(results.records, results.facts | {"missing": report["missing"] | results.facts["missing"]})

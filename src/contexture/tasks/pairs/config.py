@@ -11,9 +11,8 @@ from contexture.strict import STRICT, Positive
 from contexture.tasks.settings import SourceSettings, StepSettings
 from contexture.training.config import OptimizerConfig
 
-#: What a set can be called; its models and its vectors have a folder of that name.
+#: Names of sets; the models and the vectors of a set have a folder of that name.
 NAME = r"[a-z0-9_]+"
-
 
 #: Features of a pair: [u, v, |u−v|, u∗v] of its vectors, or the output of the cross-sequence layers.
 FeatureKind = Literal["vectors", "cross"]
@@ -27,9 +26,9 @@ class SetInLanguages:
     """A set that comes in several languages, {train,dev,test}-xx.tsv, as XTREME lays out XNLI and PAWS-X."""
 
     folder: str
-    # The one language whose pairs are learned from.
+    # The language of the pairs to train on.
     learn_from: Code = "en"
-    # Those that are tested; none: all that are there.
+    # Those that are tested; none: all of the folder.
     languages: list[Code] = Field(default_factory=list)
 
 
@@ -55,7 +54,7 @@ class PairSettings(StepSettings):
     The defaults of fine-tuning are the Cross-Thought paper's (section 4.2).
     """
 
-    # Sets that encoders are fine-tuned on, too; none: all are measured frozen alone.
+    # Sets that encoders are fine-tuned on, too; none: encoders are only measured frozen.
     finetune: list[Annotated[str, Field(pattern=f"^{NAME}$")]] = Field(default_factory=list)
     # Input of the classifier, frozen and fine-tuned. vectors: [u, v, |u−v|, u∗v] for all encoders, so that encoders are
     # compared by the same features. cross: [C_0; C_1] for encoders with cross-sequence layers (Cross-Thought, equation
@@ -63,17 +62,13 @@ class PairSettings(StepSettings):
     features: FeatureKind = "vectors"
     # Training rows of a set at most, drawn by a hash of their texts; null: all.
     train_rows: Positive | None = None
-    # Pairs per optimizer step, over all devices.
-    batch_size: Positive = 32
     # Optimizer steps at most.
     steps: Positive = 123_873
-    # Steps between two looks at the pairs held out.
+    # Steps between two dev scores.
     evaluate_every: Positive = 2_000
-    # Looks without a better accuracy before training stops.
+    # Dev scores in a row without an improvement before training stops.
     patience: Positive = 10
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=1e-5, warmup_steps=7_432))
-    # Of what the linear layer reads; the encoder keeps its own.
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -47,11 +47,11 @@ def frozen_features(first: Tensor, second: Tensor, cross: CrossLayers | None = N
         return features_of(first, second)
     cross.eval()
     parts = zip(torch.split(first, ROWS), torch.split(second, ROWS), strict=True)
-    return torch.cat([features_of(one, two, cross).float() for one, two in parts])
+    return torch.cat([features_of(*chunk, cross).float() for chunk in parts])
 
 
 def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], classes: int) -> dict[str, Labels]:
-    """What a logistic regression on the features (N, D) of `train` predicts of those of the other parts.
+    """The labels that a logistic regression on the features (N, D) of `train` predicts for the other parts.
 
     Its strength is the one with the best accuracy on `dev`; of equal ones the smallest. ValueError for a feature that
     is not finite.
@@ -60,16 +60,15 @@ def classify(features: Mapping[str, Tensor], labels: Mapping[str, Labels], class
     design = Design.of(train)
     targets = torch.nn.functional.one_hot(torch.from_numpy(labels["train"]), classes).to(train)
     weights = torch.ones(1, len(train), device=train.device)
-    places = {part: design.place(found) for part, found in features.items() if part != "train"}
-    best, predicted = -1.0, dict[str, Labels]()
+    inputs = {part: design.place(rows) for part, rows in features.items() if part != "train"}
+    best, best_labels = -1.0, dict[str, Labels]()
     for parameters in fit_path(design, targets, weights, STRENGTHS):
-        found = {
-            part: log_probabilities(place, parameters)[0].argmax(1).cpu().numpy() for part, place in places.items()
-        }
-        accuracy = float((found["dev"] == labels["dev"]).mean())
+        log_probs = {part: log_probabilities(rows, parameters)[0] for part, rows in inputs.items()}
+        predicted = {part: scores.argmax(1).cpu().numpy() for part, scores in log_probs.items()}
+        accuracy = float((predicted["dev"] == labels["dev"]).mean())
         if accuracy > best:
-            best, predicted = accuracy, found
-    return predicted
+            best, best_labels = accuracy, predicted
+    return best_labels
 
 
 def coded(labels: Sequence[str], classes: Sequence[str]) -> Labels:

@@ -1,6 +1,6 @@
-"""Published sets of labelled sentence pairs: one reader, told by headers, keys and file names what it has before it.
+"""Published sets of labelled sentence pairs: one reader for all, by headers, keys and file names.
 
-It knows the columns and keys of SNLI, MultiNLI, QQP and SciTail, and what has none of them by its number of columns:
+It knows the columns and keys of SNLI, MultiNLI, QQP and SciTail, and other files by their number of columns:
 sentence, sentence, label (SciTail), or label, sentence, sentence, id (QQP as Wang et al., 2017, split it). Two
 columns of a test part are sentences whose label is kept secret (XTREME).
 """
@@ -17,14 +17,14 @@ import pandas as pd
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.text_files import open_text, undamaged
 
-#: What sentences and label are called in headers and as keys.
+#: Headers and keys of the two sentences and of the label.
 NAMES = (("sentence1", "question1", "premise"), ("sentence2", "question2", "hypothesis"))
 LABELS = ("gold_label", "is_duplicate", "label")
-#: Where they stand in files without a header, by the number of columns.
-PLACES: dict[int, tuple[int | None, ...]] = {3: (0, 1, 2), 4: (1, 2, 0)}
+#: Their columns in files without a header, by the number of columns; two: a test part without labels.
+POSITIONS: dict[int, tuple[int | None, ...]] = {2: (0, 1, None), 3: (0, 1, 2), 4: (1, 2, 0)}
 #: Labels that are none: nobody agreed, or they are kept secret.
 NO_LABEL = ("", "-", "-1", "hidden")
-#: What a row of a set has.
+#: Columns of a set.
 COLUMNS = ["part", "genres", "first", "second", "label"]
 #: Rows of a file without a part of its own are not split yet.
 WHOLE = "whole"
@@ -33,8 +33,8 @@ ENDINGS = (".jsonl", ".tsv", ".txt")
 
 _PART = re.compile(r"(?<![a-z])(train|dev|valid|validation|test)(?![a-z])")
 _GENRES = re.compile(r"(?<![a-z])(mismatched|matched)(?![a-z])")
-#: A label is a word or a number; what is longer is a sentence in the wrong place.
-_LONGEST_LABEL = 30
+#: A label is a word or a number; a longer one is a sentence in the wrong column.
+_MAX_LABEL_CHARS = 30
 _REMEDY = (
     "Give the folder that SNLI, MultiNLI, QQP or SciTail is unpacked into, with a file for each part "
     "(…train…, …dev…, …test…; .jsonl, .tsv or .txt, plain or .gz), or such files themselves."
@@ -44,20 +44,12 @@ _REMEDY = (
 def read_set(name: str, source: str | list[str]) -> pd.DataFrame:
     """Read all files of a set: those of a folder, a file, or several.
 
-    Returns:
-        One row a pair, in the order of the files: `part` (train, dev, test or whole), `genres` (matched or
-        mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" where there is none.
-
-    Raises:
-        BenchmarkMissing: there are no such files.
-        ValueError: a file is not in a format; the text names file, line and remedy.
+    Returns one row a pair, in the files' order: `part` (train, dev, test or whole), `genres` (matched or
+    mismatched for MultiNLI, else ""), `first`, `second`, and `label`, "" if there is none. Raises BenchmarkMissing if
+    there are no such files, and ValueError, naming file, line and remedy, for a file in another format.
     """
-    tables = []
-    for (part, genres), path in sorted(_find(name, source).items()):
-        try:
-            tables.append(read_rows(path).assign(part=part, genres=genres))
-        except FileNotFoundError as error:
-            raise BenchmarkMissing(name, path, _REMEDY) from error
+    files = sorted(_find(name, source).items())
+    tables = [read_rows(path).assign(part=part, genres=genres) for (part, genres), path in files]
     return pd.concat(tables, ignore_index=True)[COLUMNS]
 
 
@@ -69,27 +61,27 @@ def read_rows(path: Path) -> pd.DataFrame:
 
 def _find(name: str, source: str | list[str]) -> dict[tuple[str, str], Path]:
     """The file of each part."""
-    given = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
-    for path in given:
+    paths = [Path(source)] if isinstance(source, str) else [Path(path) for path in source]
+    for path in paths:
         if not path.exists():
             raise BenchmarkMissing(name, path, _REMEDY)
-    files = [file for path in given for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
     known = sorted((file for file in files if _ending(file) in ENDINGS), key=lambda file: ENDINGS.index(_ending(file)))
-    found: dict[tuple[str, str], Path] = {}
+    by_part: dict[tuple[str, str], Path] = {}
     for file in known:
         if part := part_of(file):
             genres = _GENRES.search(file.name.lower())
             key = part, genres[1] if genres else ""
-            if file in given and found.get(key) in given:
-                raise ValueError(f"{name}: {found[key]} and {file} are both its part {part}; name one")
-            found.setdefault(key, file)
-    # A set that nobody has split is one file; beside parts, a file that is none tells something else.
-    alone = [file for file in known if file in given or _ending(file) != ".txt"]
-    if not found and len(alone) == 1:
-        found[WHOLE, ""] = alone[0]
-    if not found:
-        raise BenchmarkMissing(name, given[0], _REMEDY)
-    return found
+            if file in paths and by_part.get(key) in paths:
+                raise ValueError(f"{name}: {by_part[key]} and {file} are both its part {part}; name one")
+            by_part.setdefault(key, file)
+    if by_part:
+        return by_part
+    # A set without parts is one file; a text file, such as a README, is none of it.
+    whole = [file for file in known if file in paths or _ending(file) != ".txt"]
+    if len(whole) != 1:
+        raise BenchmarkMissing(name, paths[0], _REMEDY)
+    return {(WHOLE, ""): whole[0]}
 
 
 def part_of(file: Path) -> str:
@@ -105,18 +97,18 @@ def _ending(file: Path) -> str:
 def _rows(path: Path, file: TextIO) -> Iterator[tuple[str, str, str]]:
     """First, second, label of every row."""
     lines = ((number, line.rstrip("\r\n")) for number, line in enumerate(file, start=1))
-    first = next(((number, line) for number, line in lines if line.strip()), None)
-    if first is None:
+    first_line = next(((number, line) for number, line in lines if line.strip()), None)
+    if first_line is None:
         raise ValueError(f"{path} is empty; fetch it again")
-    read = _json_rows if first[1].startswith("{") else _table_rows
-    for number, row in read(path, chain([first], lines)):
-        one, two, label = (value.strip() for value in row)
-        if len(label) > _LONGEST_LABEL:
+    read = _json_rows if first_line[1].startswith("{") else _table_rows
+    for number, row in read(path, chain([first_line], lines)):
+        first, second, label = (value.strip() for value in row)
+        if len(label) > _MAX_LABEL_CHARS:
             raise ValueError(
                 f"{path}, line {number}: the label is {label!r}; it must be a word or a number: are the columns "
                 "sentence, sentence, label, or named by a header?"
             )
-        yield one, two, "" if label in NO_LABEL else label
+        yield first, second, "" if label in NO_LABEL else label
 
 
 def _json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
@@ -139,9 +131,9 @@ def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[
     header = line.split("\t")
     columns = [next((header.index(name) for name in names if name in header), None) for names in (*NAMES, LABELS)]
     if columns[0] is not None and columns[1] is not None:
-        places, split_rows = columns, "question1" in header
-    elif len(header) in PLACES or (len(header) == 2 and part_of(path) == "test"):
-        places, split_rows = list(PLACES.get(len(header), (0, 1, None))), False
+        positions, split_rows = columns, "question1" in header
+    elif len(header) in POSITIONS and (len(header) > 2 or part_of(path) == "test"):
+        positions, split_rows = list(POSITIONS[len(header)]), False
         lines = chain([(start, line)], lines)
     else:
         raise ValueError(
@@ -149,7 +141,7 @@ def _table_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[
             "question1 and question2); name them, or leave sentence, sentence and label alone"
         )
     for number, fields in _fields(path, lines, len(header), split_rows):
-        yield number, [fields[place] if place is not None else "" for place in places]
+        yield number, ["" if position is None else fields[position] for position in positions]
 
 
 def _fields(

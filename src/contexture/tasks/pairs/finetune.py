@@ -17,7 +17,6 @@ def finetune_pairs(settings: PairSettings, contestant: Contestant, rows: pd.Data
     train, dev = (rows[rows["part"] == part] for part in ("train", "dev"))
     classes = sorted(train["label"].unique())
     model = PairModel(encoder, PairModelSettings(classes, settings.features))
-    model.task.dropout.p = settings.dropout
     examples = PairInputs(first_rows(train, settings.train_rows), classes, encoder, settings.tokens_at_once)
     held_out = PairInputs(dev, classes, encoder)
 

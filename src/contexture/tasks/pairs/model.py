@@ -19,10 +19,13 @@ from contexture.tasks.finetuned import Examples, FinetunedModel, Step, evaluatin
 from contexture.tasks.pairs.config import FeatureKind
 from contexture.tasks.pairs.features import ROWS, coded, features_of, select_cross_layers
 
+#: Of the features in training; the encoder keeps its own.
+DROPOUT = 0.1
+
 
 @dataclass(config=STRICT, frozen=True)
 class PairModelSettings:
-    """What the weights of a fine-tuned model alone do not tell."""
+    """What is saved of a fine-tuned model besides its weights."""
 
     #: The labels, in the order of the logits.
     classes: list[str]
@@ -37,7 +40,7 @@ class PairClassification(Objective):
         super().__init__(ObjectiveConfig(), encoder)
         self.features = settings.features
         width = (4 if select_cross_layers(encoder, self.features) is None else 2) * encoder.dimension
-        self.dropout = nn.Dropout(0.0)
+        self.dropout = nn.Dropout(DROPOUT)
         self.linear = nn.Linear(width, len(settings.classes))
         nn.init.normal_(self.linear.weight, std=0.02)
         nn.init.zeros_(self.linear.bias)
@@ -110,6 +113,3 @@ class PairInputs(Examples):
             predicted = [model.task.logits(encoder, *chunk).argmax(1).cpu().numpy() for chunk in chunks]
         right: npt.NDArray[np.bool_] = np.concatenate(predicted) == self.labels
         return right
-
-
-load_pair_model = PairModel.load

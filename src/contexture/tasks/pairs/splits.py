@@ -20,33 +20,31 @@ class PairSet:
     rows: pd.DataFrame
     #: Rows that were left out: `without_label`, `without_text`.
     dropped: dict[str, int]
-    #: How the parts are not the published ones; "" where they are.
-    said: str
+    #: How the parts differ from the published ones; "" if they do not.
+    note: str
 
 
 def split_set(name: str, table: pd.DataFrame) -> PairSet:
-    """Leave out what has no label or no text, and give every other row its part.
+    """Leave out rows without label or text, and give every other row its part.
 
-    Where there is a part to train on, the test part is tested on, or, where its labels are hidden, the dev part. A dev
-    part that is not tested on is what choices are made by; else `HELD_OUT` of the training part is. Without parts to
-    train and to test on, all rows are split. Rows are split by a hash of their texts: those with the same first text
-    stay together, and so do a pair and its reverse.
-
-    Raises:
-        ValueError: a part has no row, the training part one label, or another part a label that it lacks.
+    With a part to train on, the test part is tested, or, if its labels are hidden, the dev part. A dev part that is not
+    tested chooses; without one, `HELD_OUT` of the training part does. Without parts to train and to test on, all rows
+    are split. Rows are split by a hash of their texts: those with the same first text stay together, and so do a pair
+    and its reverse. ValueError if a part has no row, the training part one label, or another part a label that is not
+    among the training part's.
     """
     without_label = table["label"].eq("")
     without_text = table["first"].eq("") | table["second"].eq("")
     rows = table[~without_label & ~without_text].reset_index(drop=True)
     dropped = {"without_label": int(without_label.sum()), "without_text": int((without_text & ~without_label).sum())}
-    there = set(rows["part"])
-    said = ""
-    if "train" not in there or len(there) == 1:
-        said = f"no published parts to train and to test on: {TEST:.0%} of all rows, by a hash of the texts, are tested"
+    parts = set(rows["part"])
+    note = ""
+    if "train" not in parts or len(parts) == 1:
+        note = f"no published parts to train and to test on: {TEST:.0%} of all rows, by a hash of the texts, are tested"
         test = drawn(rows, "test", TEST)
         rows = rows.assign(part=np.where(test, "test", "train"), genres="")
-    elif "test" not in there:
-        said = "tested on the dev part, as there are no labels of a test part"
+    elif "test" not in parts:
+        note = "tested on the dev part, as there are no labels of a test part"
         rows = rows.assign(part=rows["part"].replace("dev", "test"))
     if "dev" not in set(rows["part"]):
         train = rows["part"].eq("train").to_numpy()
@@ -55,20 +53,20 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
         rows = rows.assign(part=rows["part"].mask(held_out, "dev"))
     rows.loc[rows["part"].ne("test"), "genres"] = ""
     _check(name, rows)
-    return PairSet(rows, dropped, said)
+    return PairSet(rows, dropped, note)
 
 
 def first_rows(rows: pd.DataFrame, count: int | None) -> pd.DataFrame:
-    """At most so many rows, drawn by a hash of their texts, in the order in which they stand."""
+    """At most `count` rows, drawn by a hash of their texts, in their order."""
     if count is None or len(rows) <= count:
         return rows
-    keys = [uniform("train", one, two) for one, two in zip(rows["first"], rows["second"], strict=True)]
+    keys = [uniform("train", *texts) for texts in zip(rows["first"], rows["second"], strict=True)]
     return rows.iloc[np.sort(np.argsort(keys, kind="stable")[:count])]
 
 
 def _check(name: str, rows: pd.DataFrame) -> None:
     labels = {part: set(rows.loc[rows["part"] == part, "label"]) for part in PARTS}
-    if empty := [part for part, found in labels.items() if not found]:
+    if empty := [part for part in PARTS if not labels[part]]:
         raise ValueError(f"{name}: {len(rows)} labelled pairs leave none for {' and '.join(empty)}; give more")
     if len(labels["train"]) < 2:
         raise ValueError(f"{name}: all pairs to train on have the label {labels['train'].pop()!r}; give others, too")

@@ -30,17 +30,17 @@ class PairsTask:
         """
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo))}
         with write_task(place, sets, sets=[]) as (work, report):
-            for name, given in sets.items():
+            for name, files in sets.items():
                 with note_missing(report, name):
-                    found = _read(name, given)
-                    if found.said:
-                        LOG.warning("%s: %s", name, found.said)
-                    found.rows.to_parquet(work / f"{name}.parquet")
+                    pairs = _read(name, files)
+                    if pairs.note:
+                        LOG.warning("%s: %s", name, pairs.note)
+                    pairs.rows.to_parquet(work / f"{name}.parquet")
                     report["sets"].append(name)
-                    report["counts"][name] = _counts(found)
+                    report["counts"][name] = _counts(pairs)
 
     def check(self, settings: PairSettings, data: Path) -> None:
-        """Raise ValueError where encoders shall be fine-tuned on a set that is none of the input."""
+        """Raise ValueError if encoders are to be fine-tuned on a set that the input lacks."""
         check_sets("pairs", settings.finetune, read_report(data))
 
     def options(self, settings: PairSettings, head: str | None) -> list[str]:
@@ -48,7 +48,7 @@ class PairsTask:
         return settings.finetune
 
     def finetune(self, settings: PairSettings, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
-        """See `finetune.finetune_pairs`; nothing is written where the set is missing."""
+        """See `finetune.finetune_pairs`; nothing is written if the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 
         if (file := data / f"{option}.parquet").exists():
@@ -62,19 +62,19 @@ class PairsTask:
         place: Path,
         each: Each = one_by_one,
     ) -> Results:
-        """See `evaluation.evaluate_pairs`; nothing of sets that are missing."""
+        """See `evaluation.evaluate_pairs`; sets that are missing are left out."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
         files = {name: data / f"{name}.parquet" for name in read_report(data)["counts"]}
-        return evaluate_pairs(contestants, files, settings.train_rows, place, each, settings.features)
+        return evaluate_pairs(settings, contestants, files, place, each)
 
 
-def _read(name: str, given: str | list[str] | SetInLanguages) -> PairSet:
-    if isinstance(given, str) and language_files(Path(given)):
-        given = SetInLanguages(given)
-    if isinstance(given, SetInLanguages):
-        return read_languages(name, given)
-    return split_set(name, read_set(name, given))
+def _read(name: str, files: str | list[str] | SetInLanguages) -> PairSet:
+    if isinstance(files, str) and language_files(Path(files)):
+        files = SetInLanguages(files)
+    if isinstance(files, SetInLanguages):
+        return read_languages(name, files)
+    return split_set(name, read_set(name, files))
 
 
 def _made_up(demo: Path) -> Path:
@@ -83,11 +83,11 @@ def _made_up(demo: Path) -> Path:
     return translated if translated.is_dir() else demo / PAIRS
 
 
-def _counts(found: PairSet) -> dict[str, Any]:
-    sizes = found.rows["part"].value_counts()
+def _counts(pairs: PairSet) -> dict[str, Any]:
+    sizes = pairs.rows["part"].value_counts()
     counts: dict[str, Any] = {part: int(sizes[part]) for part in PARTS}
-    genres = found.rows.loc[found.rows["part"] == "test", "genres"].value_counts().sort_index()
+    genres = pairs.rows.loc[pairs.rows["part"] == "test", "genres"].value_counts().sort_index()
     if any(genres.index):
         counts["tested"] = {str(name): int(count) for name, count in genres.items()}
-    counts |= {name: count for name, count in found.dropped.items() if count}
-    return counts | ({"parts": found.said} if found.said else {})
+    counts |= {name: count for name, count in pairs.dropped.items() if count}
+    return counts | ({"parts": pairs.note} if pairs.note else {})

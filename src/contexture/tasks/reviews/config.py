@@ -16,4 +16,4 @@ class ReviewsConfig(SourceSettings):
 
 @dataclass(config=STRICT, frozen=True)
 class ReviewSettings(TaskSettings):
-    """Frozen vectors and a logistic regression: there is nothing to turn."""
+    """Frozen vectors and a logistic regression, without settings."""

@@ -9,14 +9,14 @@ import pandas as pd
 from contexture.splits import uniform
 from contexture.tasks.missing import BenchmarkMissing
 
-#: As the folders are called; what is learned is learned in the first.
+#: Folders by language; models learn from the first.
 LANGUAGES = ("en", "de", "fr", "jp")
 CATEGORIES = ("books", "dvd", "music")
 #: Share of the reviews to learn from by which the strength is chosen.
 HELD_OUT = 0.1
 #: More stars than these are praise.
 STARS = 3
-#: What the data are called in records and reports.
+#: The data set in records and reports.
 AMAZON = "amazon"
 
 _REMEDY = (
@@ -25,15 +25,12 @@ _REMEDY = (
 
 
 def read_reviews(folder: Path) -> tuple[pd.DataFrame, dict[str, str]]:
-    """All reviews that are learned from or tested, and of each language that is missing, why.
+    """All reviews that are learned from or tested, and why a language is missing.
 
-    Returns:
-        One row a review: `part` (train, dev or test), `language`, `category`, `text` (the headline, then the review)
-        and `label` (1 for praise). A tenth of English's to learn from is of dev, drawn by a hash of the text.
-
-    Raises:
-        BenchmarkMissing: there are no English reviews to learn from.
-        ValueError: a file is not in the format, naming it.
+    Returns one row a review: `part` (train, dev or test), `language`, `category`, `text` (the headline, then the
+    review) and `label` (1 for praise). A tenth of English's to learn from is of dev, drawn by a hash of the text.
+    Raises BenchmarkMissing without English reviews to learn from, and ValueError, naming it, for a file in another
+    format.
     """
     learned = _read(folder, LANGUAGES[0], "train")
     held_out = [uniform("dev", text) < HELD_OUT for text in learned["text"]]

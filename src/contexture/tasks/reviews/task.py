@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import Contestant, Each, FrozenTask, Results, measure_rows, one_by_one
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
 from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
@@ -18,7 +18,7 @@ TABLE = "reviews.parquet"
 
 
 class ReviewsTask(FrozenTask):
-    """Is a review praise or blame? Learned in English, asked in every language."""
+    """Is a review praise or blame? Learned in English, tested in every language."""
 
     def read(self, source: ReviewsConfig, demo: Path, place: Path) -> None:
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
@@ -41,17 +41,18 @@ class ReviewsTask(FrozenTask):
         place: Path,
         each: Each = one_by_one,
     ) -> Results:
-        """See `evaluation.evaluate_reviews`; nothing where the files were missing."""
-        from contexture.tasks.reviews.evaluation import evaluate_reviews
+        """See `evaluation.measure`; no records if the files were missing."""
+        from contexture.tasks.reviews.evaluation import measure
 
-        counts = read_report(data)["counts"]
-        return evaluate_reviews(contestants, data / TABLE, place, each) if counts.get("test") else Results()
+        if not read_report(data)["counts"].get("test"):
+            return Results()
+        return Results(measure_rows(measure, contestants, each, data / TABLE, place))
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, Any]:
     """Reviews by part, language and category."""
-    found: dict[str, Any] = {}
+    counts: dict[str, Any] = {}
     sizes = rows.groupby(["part", "language", "category"]).size().reset_index()
     for part, language, category, count in sizes.itertuples(index=False):
-        found.setdefault(part, {}).setdefault(language, {})[category] = int(count)
-    return found
+        counts.setdefault(part, {}).setdefault(language, {})[category] = int(count)
+    return counts

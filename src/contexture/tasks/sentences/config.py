@@ -1,8 +1,8 @@
-"""What is measured of frozen encoders of sentences, and where the files of the tasks are."""
+"""How frozen encoders of sentences are measured, and where the files of the tasks are."""
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -47,11 +47,11 @@ class SentenceTasksConfig(SourceSettings):
 class Neighbours:
     """Nearest neighbours (Quick-Thoughts, section 4.4.4) and sentence analogies (appendix A)."""
 
-    # Whose vectors are searched.
+    # Variants whose vectors are searched.
     variants: Names
     # Sentences drawn from the corpus whose neighbour is shown.
     queries: Positive = 10
-    # Sentences of the corpus among which it, or the fourth sentence of an analogy, is looked for.
+    # Sentences of the corpus that are searched for neighbours and for the fourth sentence of an analogy.
     pool: Positive = 5000
 
 
@@ -83,8 +83,6 @@ class SentenceSettings(TaskSettings):
     over_time: OverTime | None = None
     # Vectors for words that were not trained, by a linear map from the word vectors.
     expansion: bool = False
-    # Of the draw of the sentences whose neighbours are shown.
-    seed: Annotated[int, Field(ge=0)] = 0
 
     def __post_init__(self) -> None:
         if len(set(self.ensemble)) < len(self.ensemble):
@@ -92,24 +90,31 @@ class SentenceSettings(TaskSettings):
 
     def check_variants(self, variants: Collection[str]) -> None:
         """Raise ValueError for a variant that is named here and is none of `variants`."""
-        named = {
-            "ensemble": self.ensemble,
-            "neighbours": self.neighbours.variants if self.neighbours else [],
-            "over_time": self.over_time.variants if self.over_time else [],
-        }
-        for key, names in named.items():
-            there = {*variants} if key == "over_time" else {*variants, WORD_AVERAGE}
-            if unknown := [name for name in names if name not in there]:
-                raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(there)}")
+        with_average = {*variants, WORD_AVERAGE}
+        searched = self.neighbours.variants if self.neighbours else []
+        followed = self.over_time.variants if self.over_time else []
+        for key, names, known in (
+            ("ensemble", self.ensemble, with_average),
+            ("neighbours", searched, with_average),
+            ("over_time", followed, {*variants}),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise ValueError(f"{key}: no variant is called {', '.join(unknown)}; there are {sorted(known)}")
 
     def restricted(self, variants: Collection[str]) -> Self:
         """The same for fewer variants; an ensemble that lacks a member is none."""
-        there = {*variants, WORD_AVERAGE}
-        searched = [name for name in self.neighbours.variants if name in there] if self.neighbours else []
-        followed = [name for name in self.over_time.variants if name in there] if self.over_time else []
+        known = {*variants, WORD_AVERAGE}
         return replace(
             self,
-            ensemble=self.ensemble if set(self.ensemble) <= there else [],
-            neighbours=replace(self.neighbours, variants=searched) if self.neighbours and searched else None,
-            over_time=replace(self.over_time, variants=followed) if self.over_time and followed else None,
+            ensemble=self.ensemble if set(self.ensemble) <= known else [],
+            neighbours=_restricted(self.neighbours, known),
+            over_time=_restricted(self.over_time, known),
         )
+
+
+_Settings = TypeVar("_Settings", Neighbours, OverTime)
+
+
+def _restricted(settings: _Settings | None, variants: Collection[str]) -> _Settings | None:
+    names = [name for name in settings.variants if name in variants] if settings else []
+    return replace(settings, variants=names) if settings and names else None

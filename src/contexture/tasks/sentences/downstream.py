@@ -1,6 +1,6 @@
 """All tasks of a folder that SentEval calls `data/downstream`, read without what embeds and measures."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -36,36 +36,38 @@ class SentenceTasks:
     def read(cls, folder: Path, counts: Counts = "published", only: Collection[str] = NAMES) -> "SentenceTasks":
         """Read every task of `only` whose files are in `folder`, SentEval's `data/downstream`; name the missing ones.
 
-        Raises:
-            ValueError: a name in `only` is no task's, or a file is not as published, naming it.
+        ValueError if `only` has an unknown name, or a file is not as published, naming it.
         """
         if unknown := [name for name in only if name not in NAMES]:
             raise ValueError(f"no task is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
         missing: dict[str, str] = {}
 
-        def there(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> Iterator[_Task]:
+        def read_available(names: Collection[str], read: Callable[[Path, str, Counts], _Task]) -> tuple[_Task, ...]:
+            tasks = []
             for name in names:
                 try:
                     if name in only:
-                        yield read(folder, name, counts)
+                        tasks.append(read(folder, name, counts))
                 except BenchmarkMissing as error:
                     missing[name] = str(error)
+            return tuple(tasks)
 
         return cls(
-            tuple(there(CLASSIFICATION, read_classification)),
-            tuple(there(RELATEDNESS, read_relatedness)),
-            tuple(there(SIMILARITY, read_similarity)),
+            read_available(CLASSIFICATION, read_classification),
+            read_available(RELATEDNESS, read_relatedness),
+            read_available(SIMILARITY, read_similarity),
             missing,
         )
 
+    @property
+    def tasks(self) -> tuple[ClassificationTask | RelatednessTask | SimilarityTask, ...]:
+        """The tasks of all kinds."""
+        return (*self.classification, *self.relatedness, *self.similarity)
+
     def __len__(self) -> int:
-        return len(self.classification) + len(self.relatedness) + len(self.similarity)
+        return len(self.tasks)
 
     def sentences(self) -> list[str]:
         """Every sentence of every task, each once, in the order in which they come first."""
-        tables = [
-            *(task.table for task in self.classification),
-            *(task.table for task in self.relatedness),
-            *(task.table for task in self.similarity),
-        ]
+        tables = [task.table for task in self.tasks]
         return distinct(table[column] for table in tables for column in ("text", "text2") if column in table)

@@ -1,7 +1,10 @@
-"""A frozen encoder on every task there is: probes, relatedness, similarity (Quick-Thoughts, sections 4.4 and B)."""
+"""A frozen encoder on all tasks: probes, relatedness, similarity (Quick-Thoughts, sections 4.4 and B)."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
 
 from contexture.progress import progress
 from contexture.tasks.base import Row
@@ -17,60 +20,94 @@ COSINE = "cosine"
 #: The subset of similarity tasks that have but one.
 ONLY = "test"
 
+_Trained = TypeVar("_Trained", ProbeResult, RelatednessResult)
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What was measured, by task."""
+    """Results by task."""
 
+    #: Of the probes and regressions.
     protocol: str
-    """Of the probes and regressions."""
     probes: dict[str, ProbeResult]
     relatedness: dict[str, RelatednessResult]
     similarity: dict[str, SimilarityResult]
 
+    @property
+    def trained(self) -> dict[str, ProbeResult | RelatednessResult]:
+        """The results of what is trained."""
+        return {**self.probes, **self.relatedness}
+
     def rows(self, data: str) -> list[Row]:
         """All figures, measured on the test rows of `data`, a subset of a task being `<data>/<subset>`."""
-        trained: dict[str, Any] = {**self.probes, **self.relatedness}
-        rows = [
-            _row(task, data, self.protocol, metric, value)
-            for task, result in trained.items()
+        figures = [
+            (task, data, self.protocol, metric, value)
+            for task, result in self.trained.items()
             for metric, value in result.metrics.items()
         ]
-        for task, found in self.similarity.items():
-            for row in found.subsets.to_dict("records"):
-                where = data if row["subset"] == ONLY else f"{data}/{row['subset']}"
-                rows += [_row(task, where, COSINE, metric, float(row[metric])) for metric in ("pearson", "spearman")]
-            rows += [_row(task, data, COSINE, metric, value) for metric, value in found.aggregates.items()]
-        return rows
+        for task, similar in self.similarity.items():
+            for row in similar.subsets.to_dict("records"):
+                name = data if row["subset"] == ONLY else f"{data}/{row['subset']}"
+                figures += [(task, name, COSINE, metric, float(row[metric])) for metric in ("pearson", "spearman")]
+            figures += [(task, data, COSINE, metric, value) for metric, value in similar.aggregates.items()]
+        return [
+            Row(task=task, data=name, protocol=protocol, split="test", metric=metric, value=value)
+            for task, name, protocol, metric, value in figures
+        ]
 
     def chosen(self) -> dict[str, list[float]]:
         """The strength C that each probe and regression chose, one for each outer fold."""
-        trained: dict[str, Any] = {**self.probes, **self.relatedness}
-        return {task: [float(c) for c in result.chosen] for task, result in trained.items()}
-
-
-def _row(task: str, data: str, protocol: str, metric: str, value: float) -> Row:
-    return Row(task=task, data=data, protocol=protocol, split="test", metric=metric, value=value)
+        return {task: [float(c) for c in result.chosen] for task, result in self.trained.items()}
 
 
 def evaluate_sentences(vectors: Lookup, tasks: SentenceTasks, protocol: Protocol) -> Evaluation:
-    """Run every task on the vectors of its sentences; a progress bar says which is on.
+    """Run every task on the vectors of its sentences; a progress bar names the current one.
 
-    Raises:
-        ValueError: a vector is not finite, or a task cannot be split or correlated, naming the task.
+    ValueError, naming the task, if a vector is not finite, or the task cannot be split or correlated.
     """
-    evaluation = Evaluation(protocol.name, {}, {}, {})
     with progress(len(tasks), "evaluate", "task") as bar:
-        for probed in tasks.classification:
-            bar.set_postfix_str(f"{probed.name}: probe")
-            evaluation.probes[probed.name] = probe(probed, vectors, protocol)
-            bar.update()
-        for related in tasks.relatedness:
-            bar.set_postfix_str(f"{related.name}: relatedness")
-            evaluation.relatedness[related.name] = relatedness(related, vectors, protocol)
-            bar.update()
-        for alike in tasks.similarity:
-            bar.set_postfix_str(f"{alike.name}: similarity")
-            evaluation.similarity[alike.name] = similarity(alike, vectors)
-            bar.update()
-    return evaluation
+
+        def results(kind: str, tasks_of_kind: Sequence[Any], measure: Callable[..., Any], *args: Any) -> dict[str, Any]:
+            measured = {}
+            for task in tasks_of_kind:
+                bar.set_postfix_str(f"{task.name}: {kind}")
+                measured[task.name] = measure(task, vectors, *args)
+                bar.update()
+            return measured
+
+        return Evaluation(
+            protocol.name,
+            results("probe", tasks.classification, probe, protocol),
+            results("relatedness", tasks.relatedness, relatedness, protocol),
+            results("similarity", tasks.similarity, similarity),
+        )
+
+
+def ensemble(members: Sequence[Evaluation]) -> Evaluation:
+    """The ensemble of several variants of a seed on every task with a classifier."""
+    first = members[0]
+    probes = {task: average_results([member.probes[task] for member in members]) for task in first.probes}
+    degrees = {task: average_results([member.relatedness[task] for member in members]) for task in first.relatedness}
+    return Evaluation(first.protocol, probes, degrees, {})
+
+
+def average_results(results: Sequence[_Trained]) -> _Trained:
+    """Average the log-probabilities of several models for a task (Quick-Thoughts, section 4.4.2).
+
+    A model weighs as much as its validation score; one that is worse than chance has no say. ValueError if no
+    validation score is above 0.
+    """
+    scores = [max(result.validation, 0.0) for result in results]
+    if not sum(scores):
+        raise ValueError(f"{results[0].task}: no model of the ensemble has a validation score above 0")
+    weights = [score / sum(scores) for score in scores]
+
+    def average(values: Iterable[Any]) -> Any:
+        return sum(weight * value for weight, value in zip(weights, values, strict=True))
+
+    return replace(
+        results[0],
+        chosen=(),
+        validation=float(average(result.validation for result in results)),
+        log_probabilities=np.asarray(average(result.log_probabilities for result in results), np.float32),
+    )

@@ -6,7 +6,7 @@ Python takes for line ends. Outer white space belongs to no sentence, and quotat
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -23,11 +23,7 @@ _REMEDY = (
 
 
 def find(benchmark: str, folder: Path, relative: str) -> Path:
-    """The file `relative` of a folder, or the same with `.gz` behind it.
-
-    Raises:
-        BenchmarkMissing: neither is there.
-    """
+    """The file `relative` of a folder, or the same with `.gz` behind it; BenchmarkMissing if neither is there."""
     for path in (folder / relative, folder / f"{relative}.gz"):
         if path.is_file():
             return path
@@ -35,111 +31,79 @@ def find(benchmark: str, folder: Path, relative: str) -> Path:
 
 
 def read_lines(path: Path, published: int | None = None, header: int = 0) -> list[str]:
-    """The lines of a file without their ends; line n is item n − 1.
+    """The lines of a file, gzipped or not, without their ends; line n is item n − 1.
 
-    Args:
-        path: a file, gzipped or not.
-        published: the rows that the file must have; None: as many as there are.
-        header: lines at the top that are no rows.
-
-    Raises:
-        ValueError: the file is damaged, empty, or has another number of rows.
+    ValueError for a file that is damaged, empty, or has another number of rows below its header lines than published.
     """
     data = b"".join(line for _, line in lines(path))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    found = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
-    check_rows(path, len(found) - header, published)
-    return found
+    rows = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+    check_rows(path, len(rows) - header, published)
+    return rows
 
 
-def check_rows(path: Path, found: int, published: int | None, what: str = "rows") -> None:
-    """Compare the rows of a file with the number published.
-
-    Raises:
-        ValueError: there are none, or more or fewer than published.
-    """
-    if published is not None and found != published:
+def check_rows(path: Path, count: int, published: int | None, noun: str = "rows") -> None:
+    """Raise ValueError if a file has no rows, or more or fewer than published."""
+    if published is not None and count != published:
         raise ValueError(
-            f"{path} has {max(found, 0):,} {what} where the published file has {published:,}; fetch it again, or set "
+            f"{path} has {max(count, 0):,} {noun} where the published file has {published:,}; fetch it again, or set "
             'counts to "any" if it is meant to be another set in this format'
         )
-    if found < 1:
-        raise ValueError(f"{path} has no {what}; fetch it again, or leave the task out")
+    if count < 1:
+        raise ValueError(f"{path} has no {noun}; fetch it again, or leave the task out")
 
 
 def read_columns(path: Path, columns: Sequence[str], published: int | None) -> list[list[str]]:
     """The named columns of a tab-separated file with a header; row n stands in line n + 2.
 
-    Raises:
-        ValueError: a column is missing, a line has not as many fields as the header, or `read_lines` complains.
+    ValueError, see `read_lines`, and for a missing column or a line with more or fewer fields than the header.
     """
     header, *rows = (line.split("\t") for line in read_lines(path, published, header=1))
     names = [name.strip() for name in header]
-    absent = [column for column in columns if column not in names]
-    if absent:
+    if absent := [column for column in columns if column not in names]:
         raise ValueError(
             f"{path}, line 1: no column {', '.join(absent)}; the first line must name the tab-separated columns, "
             f"{', '.join(columns)} among them"
         )
-    wanted = [names.index(column) for column in columns]
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise ValueError(
                 f"{path}, line {number}: {len(row)} fields where the header has {len(header)}; "
                 "remove tabs and line breaks inside the fields"
             )
-    return [[row[i].strip() for i in wanted] for row in rows]
+    positions = [names.index(column) for column in columns]
+    return [[row[position].strip() for position in positions] for row in rows]
 
 
 def label(path: Path, number: int, value: str, labels: Sequence[str]) -> int:
-    """The place of a value among the labels of a task.
-
-    Raises:
-        ValueError: it is none of them.
-    """
+    """The position of a value among the labels of a task; ValueError if it is none of them."""
     if value not in labels:
         raise ValueError(f"{path}, line {number}: the label is {value!r}; it must be one of {', '.join(labels)}")
     return labels.index(value)
 
 
 def score(path: Path, number: int, value: str, low: float, high: float) -> float:
-    """A score between `low` and `high`.
-
-    Raises:
-        ValueError: the value is no number, or outside.
-    """
+    """A score; ValueError if the value is no number from `low` to `high`."""
     try:
-        found = float(value)
+        points = float(value)
     except ValueError:
-        found = math.nan
-    if not low <= found <= high:
+        points = math.nan
+    if not low <= points <= high:
         raise ValueError(f"{path}, line {number}: the score is {value!r}; it must be a number from {low:g} to {high:g}")
-    return found
+    return points
 
 
 def scored_sentence(path: Path, number: int, text: str) -> str:
     """A sentence of a pair that has a score, without outer white space.
 
-    Raises:
-        ValueError: it is empty. Without the pair the correlation would be of another set.
+    ValueError if it is empty: without the pair the correlation would be of another set.
     """
-    stripped = text.strip()
-    if not stripped:
+    if not text.strip():
         raise ValueError(
             f"{path}, line {number}: an empty sentence in a pair with a score; fetch the file again, or give the line "
             "its two sentences"
         )
-    return stripped
-
-
-def known(name: str, names: Collection[str], what: str) -> None:
-    """Refuse a name that is not among the names of tasks.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if name not in names:
-        raise ValueError(f"no {what} task is called {name!r}; there are {', '.join(names)}")
+    return text.strip()

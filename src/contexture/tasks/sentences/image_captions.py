@@ -1,25 +1,102 @@
 """Ranking images by captions and captions by images (Quick-Thoughts paper, section 4.4.3; Kiros et al., 2015).
 
-Vectors of images and captions are given and stay as they are. Trained are two matrices, U for images and V for
-captions, whose products are brought to length 1, as Kiros et al. do: f(x, y) = (Ux)ᵀ(Vy) / (|Ux| |Vy|).
+Vectors of images and captions stay as they are. Trained are two matrices, U for images and V for captions, whose
+products are brought to length 1, as Kiros et al. do: f(x, y) = (Ux)ᵀ(Vy) / (|Ux| |Vy|).
+
+Files have the layout of Kiros et al. (2014) and the ranking code that followed them. A folder holds `<split>_ims.npy`,
+float32 [rows, dimension], and `<split>_caps.txt`, a caption a line, five an image. A row of features is an image, or,
+in the older files, a caption's image, so that every image stands there five times.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from contexture.progress import progress
 from contexture.seeding import mix
+from contexture.tasks.missing import BenchmarkMissing
+from contexture.tasks.sentences.files import read_lines
 from contexture.tasks.sentences.neighbours import ROUNDING
+from contexture.tasks.sentences.spec import CAPTION_RECALL_AT
+from contexture.tasks.sentences.vectors import Array
 
+SPLITS = ("train", "dev", "test")
+CAPTIONS_PER_IMAGE = 5
 #: Images among which one is searched for: the paper's test split of 5,000 makes five folds.
 FOLD = 1000
-#: R@k is measured at these k.
-TOP = (1, 5, 10)
+#: Images checked at a time: about 80 MB at five rows of 4,096 numbers each.
+_BLOCK = 1_000
 _PROJECTED = 8192
+_REMEDY = (
+    "Name a folder with train_ims.npy, train_caps.txt and the same of dev and test: float32 features, a row an image "
+    "or a row a caption, and five captions an image, one a line. Or leave the task out."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageCaptions:
+    """Images and captions of one split; captions 5i to 5i + 4 are of image i."""
+
+    images: Array
+    """[images, dimension], mapped from the file."""
+    captions: list[str]
+
+
+def read_image_captions(folder: Path, split: str) -> ImageCaptions:
+    """Read one of `SPLITS`. The features are read through once, to see that they are finite and repeat as they should.
+
+    Raises BenchmarkMissing for absent files, and ValueError, naming the file, for rows that do not fit together, an
+    empty caption, or features that are no float32 matrix of finite numbers.
+    """
+    features, captions = folder / f"{split}_ims.npy", folder / f"{split}_caps.txt"
+    for path in (features, captions):
+        if not path.is_file():
+            raise BenchmarkMissing("The set of images and captions", path, _REMEDY)
+    texts = [line.strip() for line in read_lines(captions)]
+    if "" in texts:
+        raise ValueError(f"{captions}, line {texts.index('') + 1}: an empty caption; give every image five captions")
+    if len(texts) % CAPTIONS_PER_IMAGE:
+        raise ValueError(f"{captions} has {len(texts):,} captions, no multiple of five; give every image five captions")
+    rows = _load(features)
+    num_images = len(texts) // CAPTIONS_PER_IMAGE
+    if len(rows) not in (num_images, len(texts)):
+        raise ValueError(
+            f"{features} has {len(rows):,} rows, but {captions.name} {len(texts):,} captions: it must have a row for "
+            f"each image ({num_images:,}) or for each caption ({len(texts):,})"
+        )
+    repeats = len(rows) // num_images
+    for start in range(0, len(rows), _BLOCK * repeats):
+        _check_features(features, start, rows[start : start + _BLOCK * repeats], repeats)
+    return ImageCaptions(rows[::repeats], texts)
+
+
+def _load(path: Path) -> Array:
+    try:
+        rows: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{path} is no NumPy file of numbers ({error}); save it with numpy.save as float32") from error
+    if rows.dtype != np.float32 or rows.ndim != 2:
+        raise ValueError(f"{path} holds {rows.dtype} of shape {rows.shape}; save it as float32 [rows, dimension]")
+    return rows
+
+
+def _check_features(path: Path, start: int, block: Array, repeats: int) -> None:
+    """Check rows from `start` on, each image's `repeats` together."""
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        row = start + int(finite.argmin())
+        raise ValueError(f"{path}, row {row}: not all features are finite numbers; make the file again")
+    groups = block.reshape(-1, repeats, block.shape[1])
+    differing = (groups != groups[:, :1]).any(axis=(1, 2))
+    if differing.any():
+        first = start + int(differing.argmax()) * repeats
+        raise ValueError(
+            f"{path}, rows {first} to {first + repeats - 1}: with a row for each caption, these five must be one "
+            "image's and equal; put the captions of an image together"
+        )
 
 
 @dataclass(frozen=True)
@@ -41,17 +118,13 @@ class ImageCaptionConfig:
 
 @dataclass(frozen=True)
 class CaptionedImages:
-    """Vectors of the images and captions of a split; either may be mapped from a file."""
+    """Vectors (N, X) and (c·N, Y) of the images and captions of a split: those of the first image, then the second, …
 
-    #: (N, X)
-    images: NDArray[np.float32]
-    #: (c·N, Y), c captions an image: those of the first image, then those of the second, …
-    captions: NDArray[np.float32]
+    Either may be mapped from a file.
+    """
 
-    @property
-    def captions_per_image(self) -> int:
-        """How many captions each image has."""
-        return len(self.captions) // len(self.images)
+    images: Array
+    captions: Array
 
 
 class JointSpace(nn.Module):
@@ -68,22 +141,16 @@ class JointSpace(nn.Module):
 
 
 def margin_loss(scores: Tensor, images: Tensor, margin: float) -> Tensor:
-    """Equation 3 over the mismatches of a batch.
+    """Equation 3 over the mismatches of a batch: the sum over all pairs, of both directions; `margin` is α.
 
     The paper's print has C′ under the sum over I′ and I′ under that over C′; the two sums are the same either way.
-
-    Args:
-        scores: (B, B), f of the image of pair i and the caption of pair j.
-        images: (B,), the image of each pair; captions of the same image are no mismatches.
-        margin: α.
-
-    Returns:
-        The sum over all pairs, of both directions.
+    `scores` (B, B) are f of the image of pair i and the caption of pair j, `images` (B,) the image of each pair;
+    captions of the same image are no mismatches.
     """
     match = scores.diagonal()
-    captions = (margin - match[:, None] + scores).clamp_min(0)
-    others = (margin - match[None, :] + scores).clamp_min(0)
-    return (captions + others).masked_fill(images[:, None] == images[None, :], 0).sum()
+    mismatched_captions = (margin - match[:, None] + scores).clamp_min(0)
+    mismatched_images = (margin - match[None, :] + scores).clamp_min(0)
+    return (mismatched_captions + mismatched_images).masked_fill(images[:, None] == images[None, :], 0).sum()
 
 
 def rank_image_captions(
@@ -96,88 +163,83 @@ def rank_image_captions(
     Returns:
         `annotation_recall_at_{1,5,10}` and `search_recall_at_{1,5,10}` (0 … 1), `annotation_median_rank` and
         `search_median_rank` (from 1): annotation ranks captions for an image, whose best one counts; search ranks
-        images for a caption. Means over folds of `FOLD` images, where the split is a multiple of that.
-
-    Raises:
-        ValueError: for vectors whose numbers do not fit together, or that are not finite.
+        images for a caption. Means over folds of `FOLD` images, if the split is a multiple of that.
     """
-    for name, split in (("train", train), ("dev", dev), ("test", test)):
-        _check(name, split, train)
+    for name, split in (("dev", dev), ("test", test)):
+        if split.images.shape[1] != train.images.shape[1]:
+            raise ValueError(
+                f"{name}: images have {split.images.shape[1]} features, those of the training split "
+                f"{train.images.shape[1]}; make all with the same network"
+            )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(mix(seed, 0))
         space = JointSpace(train.images.shape[1], train.captions.shape[1], config.size)
     space = space.to(device)
     optimizer = torch.optim.Adam(space.parameters(), lr=config.learning_rate)
-    best, kept = -1.0, space.state_dict()
+    best, best_weights = -1.0, space.state_dict()
     for epoch in progress(config.epochs, "image captions", "epoch", range(config.epochs)):
         _train(space, optimizer, train, config, mix(seed, 1, epoch))
-        reached = sum(value for name, value in evaluate(space, dev).items() if "recall" in name)
-        if reached > best:
-            best, kept = reached, {name: value.clone() for name, value in space.state_dict().items()}
-    space.load_state_dict(kept)
+        recalls = sum(value for name, value in evaluate(space, dev).items() if "recall" in name)
+        if recalls > best:
+            best, best_weights = recalls, {name: value.clone() for name, value in space.state_dict().items()}
+    space.load_state_dict(best_weights)
     return evaluate(space, test)
 
 
 @torch.no_grad()
 def evaluate(space: JointSpace, split: CaptionedImages) -> dict[str, float]:
     """Recalls and median ranks of a split, as `rank_image_captions` returns them."""
-    count, each = len(split.images), split.captions_per_image
+    count, per_image = len(split.images), len(split.captions) // len(split.images)
     fold = FOLD if count % FOLD == 0 else count
     images, captions = _all(space.image, split.images), _all(space.caption, split.captions)
-    folds = []
+    metrics = []
     for start in range(0, count, fold):
-        scores = images[start : start + fold] @ captions[start * each : (start + fold) * each].T
-        ranks = {"annotation": annotation_ranks(scores), "search": search_ranks(scores)}
-        folds.append({name: value for task, found in ranks.items() for name, value in _metrics(task, found).items()})
-    return {name: float(np.mean([found[name] for found in folds])) for name in folds[0]}
+        scores = images[start : start + fold] @ captions[start * per_image : (start + fold) * per_image].T
+        metrics.append(_metrics("annotation", annotation_ranks(scores)) | _metrics("search", search_ranks(scores)))
+    return {name: float(np.mean([of_fold[name] for of_fold in metrics])) for name in metrics[0]}
 
 
 def annotation_ranks(scores: Tensor) -> Tensor:
     """Rank, from 1, of the best of each image's own captions among the captions of all images.
 
-    Captions of other images that score alike, but for rounding, rank before it.
-
-    Args:
-        scores: (N, c·N), f of each image with each caption, captions in the order of their images.
+    Captions of other images that score alike, but for rounding, rank before it. `scores` (N, c·N) are f of each image
+    with each caption, captions in the order of their images.
     """
     count = len(scores)
     per_image = scores.view(count, count, -1)
-    own = per_image.diagonal().amax(dim=0)
-    rivals = (per_image >= own[:, None, None] - ROUNDING).sum(dim=2)
+    best = per_image.diagonal().amax(dim=0)
+    rivals = (per_image >= best[:, None, None] - ROUNDING).sum(dim=2)
     return 1 + rivals.sum(dim=1) - rivals.diagonal()
 
 
 def search_ranks(scores: Tensor) -> Tensor:
-    """Rank, from 1, of each caption's image among all images; images that score alike, but for rounding, rank before.
+    """Rank (c·N,), from 1, of each caption's image among all images, of `scores` as in `annotation_ranks`.
 
-    Args:
-        scores: (N, c·N), as in `annotation_ranks`.
-
-    Returns:
-        (c·N,)
+    Images that score alike, but for rounding, rank before it.
     """
     count = len(scores)
     captions = torch.arange(scores.shape[1], device=scores.device)
-    own = scores[captions // (scores.shape[1] // count), captions]
+    matches = scores[captions // (scores.shape[1] // count), captions]
     # The image itself is as high as itself: the 1 from which ranks count.
-    return (scores >= own - ROUNDING).sum(dim=0)
+    return (scores >= matches - ROUNDING).sum(dim=0)
 
 
 def _metrics(task: str, ranks: Tensor) -> dict[str, float]:
-    found = ranks.cpu().numpy()
-    recalls = {f"{task}_recall_at_{k}": float((found <= k).mean()) for k in TOP}
-    return {**recalls, f"{task}_median_rank": float(np.median(found))}
+    numbers = ranks.cpu().numpy()
+    recalls = {f"{task}_recall_at_{k}": float((numbers <= k).mean()) for k in CAPTION_RECALL_AT}
+    return {**recalls, f"{task}_median_rank": float(np.median(numbers))}
 
 
 def _train(
     space: JointSpace, optimizer: torch.optim.Optimizer, split: CaptionedImages, config: ImageCaptionConfig, seed: int
 ) -> None:
     order = np.random.default_rng(seed).permutation(len(split.captions))
+    per_image = len(split.captions) // len(split.images)
     for start in range(0, len(order), config.batch):
         # Files are read faster from front to back, and the loss has no order.
         captions = np.sort(order[start : start + config.batch])
-        images = captions // split.captions_per_image
+        images = captions // per_image
         scores = space(_tensor(space.image, split.images[images]), _tensor(space.caption, split.captions[captions]))
         loss = margin_loss(scores, torch.from_numpy(images).to(scores.device), config.margin)
         optimizer.zero_grad()
@@ -190,26 +252,10 @@ def _project(layer: nn.Linear, vectors: Tensor) -> Tensor:
     return nn.functional.normalize(layer(nn.functional.normalize(vectors, dim=-1)), dim=-1)
 
 
-def _all(layer: nn.Linear, vectors: NDArray[np.float32]) -> Tensor:
+def _all(layer: nn.Linear, vectors: Array) -> Tensor:
     blocks = range(0, len(vectors), _PROJECTED)
     return torch.cat([_project(layer, _tensor(layer, vectors[start : start + _PROJECTED])) for start in blocks])
 
 
-def _tensor(layer: nn.Linear, vectors: NDArray[np.float32]) -> Tensor:
+def _tensor(layer: nn.Linear, vectors: Array) -> Tensor:
     return torch.from_numpy(np.array(vectors, np.float32)).to(layer.weight.device)
-
-
-def _check(name: str, split: CaptionedImages, train: CaptionedImages) -> None:
-    images, captions = split.images, split.captions
-    if not len(images) or not len(captions) or len(captions) % len(images):
-        raise ValueError(
-            f"{name}: {len(images)} images with {len(captions)} captions; each image needs equally many, at least one"
-        )
-    found = images.shape[1], captions.shape[1]
-    if found != (train.images.shape[1], train.captions.shape[1]):
-        raise ValueError(f"{name}: vectors of {found} numbers (image, caption) do not fit those of the training split")
-    for what, vectors in (("image", images), ("caption", captions)):
-        for start in range(0, len(vectors), _PROJECTED):
-            finite = np.isfinite(vectors[start : start + _PROJECTED]).all(axis=1)
-            if not finite.all():
-                raise ValueError(f"{name}: the vector of {what} {start + int(np.argmin(finite)) + 1} is not finite")

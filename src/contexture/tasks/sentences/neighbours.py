@@ -9,14 +9,12 @@ from itertools import islice
 import faiss
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from contexture.retrieval.top import Rows, Scores, best
 from contexture.retrieval.vectors import unit
-from contexture.tasks.sentences.vectors import Lookup
+from contexture.tasks.sentences.vectors import Array, Lookup
 
-Array = NDArray[np.float32]
-#: Some sentences and their vectors (n, D).
+#: Sentences and their vectors (n, D).
 Block = tuple[Sequence[str], Array]
 
 #: Sentences of a block: at 2,400 numbers each, 150 MB.
@@ -33,95 +31,46 @@ def embedded(sentences: Iterable[str], vectors: Lookup) -> Iterator[Block]:
 
 
 def nearest_neighbours(queries: Sequence[str], vectors: Array, pool: Iterable[Block], k: int = 1) -> pd.DataFrame:
-    """Find the sentences of a pool that are nearest to each query.
+    """Find the k sentences of a pool, as `embedded` gives it, that are nearest to each query.
 
     A sentence that occurs again in the pool counts once, and a query's own text is never its neighbour; texts that
-    differ in white space alone are the same.
-
-    Args:
-        queries: Q sentences.
-        vectors: (Q, D), theirs.
-        pool: such as `embedded` gives; read once.
-        k: how many neighbours of each query.
+    differ in white space alone are the same. `vectors` (Q, D) are the queries', finite.
 
     Returns:
-        Columns query, rank (from 1), neighbour, cosine (−1 … 1; 0 for a vector of zeros), queries in the order given,
-        each with its k nearest, best first; of equal cosines the sentence that comes first in the pool.
-
-    Raises:
-        ValueError: for vectors that do not fit their sentences or one another, or are not finite.
+        Columns query, neighbour, cosine (−1 … 1; 0 for a vector of zeros), queries in the order given, each with its k
+        nearest, best first; of equal cosines the sentence that comes first in the pool.
     """
-    if len(queries) != len(vectors):
-        raise ValueError(f"{len(queries)} queries, but {len(vectors)} vectors: give one for each")
     scores, rows, texts = search_pool(vectors, pool, k + 1)
-    found = [
-        {"query": query, "rank": rank, "neighbour": text, "cosine": score}
-        for query, line, places in zip(queries, scores, rows, strict=True)
-        for rank, (score, text) in enumerate(_others(query, line, places, texts)[:k], start=1)
-    ]
-    return pd.DataFrame(found, columns=["query", "rank", "neighbour", "cosine"])
+    table: list[tuple[str, str, float]] = []
+    for query, query_scores, query_rows in zip(queries, scores.tolist(), rows, strict=True):
+        pairs = [(query, texts[row], score) for row, score in zip(query_rows, query_scores, strict=True)]
+        table += [pair for pair in pairs if same_text(pair[1]) != same_text(query)][:k]
+    return pd.DataFrame(table, columns=["query", "neighbour", "cosine"])
 
 
 def search_pool(queries: Array, pool: Iterable[Block], k: int) -> tuple[Scores, Rows, list[str]]:
-    """Find the k distinct sentences of a pool with the highest cosines.
+    """Find the k distinct sentences of a pool with the highest cosines with each query (Q, D); the pool is read once.
 
-    Args:
-        queries: (Q, D).
-        pool: read once.
-        k: how many to find.
-
-    Returns:
-        Cosines and places (Q, at most k), best first, and the pool's distinct sentences, to which the places refer.
-
-    Raises:
-        ValueError: as `nearest_neighbours`.
+    Returns cosines and row numbers (Q, at most k), best first, and the pool's distinct sentences, which the rows refer
+    to.
     """
-    queries = _unit(queries, "the queries")
+    queries = unit(np.ascontiguousarray(queries, np.float32))
     texts: dict[str, str] = {}
     scores, rows = np.empty((len(queries), 0), np.float32), np.empty((len(queries), 0), np.int64)
     for sentences, vectors in pool:
-        start = len(texts)
-        new = _new(sentences, vectors, texts)
-        if not new:
-            continue
-        block = _unit(vectors[new], f"the pool, from its sentence {sentences[new[0]]!r}")
-        if block.shape[1] != queries.shape[1]:
-            raise ValueError(f"the pool's vectors have {block.shape[1]} numbers, the queries' {queries.shape[1]}")
-        cosines, places = _knn(queries, block, min(k, len(block)))
-        scores, rows = best(np.hstack([scores, cosines]), np.hstack([rows, places + start]), k)
+        start, new = len(texts), []
+        for row, sentence in enumerate(sentences):
+            key = same_text(sentence)
+            if key not in texts:
+                texts[key] = sentence
+                new.append(row)
+        if new:
+            block = unit(np.ascontiguousarray(vectors[new], np.float32))
+            cosines, block_rows = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+            scores, rows = best(np.hstack([scores, cosines]), np.hstack([rows, block_rows + start]), k)
     return scores, rows, list(texts.values())
 
 
 def same_text(text: str) -> str:
     """What two texts share if they differ in white space alone."""
     return " ".join(text.split())
-
-
-def _unit(vectors: Array, whose: str) -> Array:
-    vectors = np.ascontiguousarray(vectors, np.float32)
-    if not np.isfinite(vectors).all():
-        raise ValueError(f"vectors of {whose}: not finite (did the training diverge?)")
-    return unit(vectors)
-
-
-def _new(sentences: Sequence[str], vectors: Array, texts: dict[str, str]) -> list[int]:
-    """Places of the sentences that were not there before; they are added to `texts`."""
-    if len(sentences) != len(vectors):
-        raise ValueError(f"the pool: {len(sentences)} sentences with {len(vectors)} vectors: give one for each")
-    new = []
-    for place, sentence in enumerate(sentences):
-        key = same_text(sentence)
-        if key not in texts:
-            texts[key] = sentence
-            new.append(place)
-    return new
-
-
-def _knn(queries: Array, block: Array, k: int) -> tuple[Scores, Rows]:
-    cosines, places = faiss.knn(queries, block, k, metric=faiss.METRIC_INNER_PRODUCT)
-    return cosines, places
-
-
-def _others(query: str, scores: Scores, rows: Rows, texts: list[str]) -> list[tuple[float, str]]:
-    found = [(float(score), texts[row]) for score, row in zip(scores, rows, strict=True)]
-    return [(score, text) for score, text in found if same_text(text) != same_text(query)]

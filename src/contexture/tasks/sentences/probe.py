@@ -9,6 +9,7 @@ which takes several classes one by one and penalises the intercept.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from torch import Tensor
 from contexture.metrics.logistic import Design, fit, fit_path, log_probabilities
 from contexture.tasks.sentences.probe_protocols import Protocol, Round, Rows, pair_features, rounds
 from contexture.tasks.sentences.tables import ClassificationTask
-from contexture.tasks.sentences.vectors import Lookup
+from contexture.tasks.sentences.vectors import Lookup, finite_vectors
 
 Labels = NDArray[np.int64]
 LogProbabilities = NDArray[np.float32]
@@ -28,64 +29,62 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ProbeResult:
-    """How a classifier that never saw the test rows does on them."""
+    """Predictions of classifiers for rows that they were not trained on."""
 
     task: str
-    protocol: str
-    metrics: dict[str, float]
-    """accuracy, the mean over the outer folds, and for pairs of two classes f1 of the second: fractions."""
     chosen: tuple[float, ...]
     """C, one for each outer fold, or one for the test part."""
     validation: float
     """The score by which C was chosen, at that C, the mean over the outer folds."""
-    rows: Labels
-    """[N] rows of the task's table that were tested, each once."""
     folds: Labels
-    """[N] the outer fold of each."""
+    """[N] the outer fold of each row."""
     labels: Labels
     """[N] its class."""
     log_probabilities: LogProbabilities
     """[N, classes] of each."""
+    has_f1: bool
+    """Whether the classes are two, of pairs."""
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """accuracy, the mean over folds as both protocols print it, and, if `has_f1`, f1 of class 1: fractions."""
+        predicted = self.log_probabilities.argmax(1)
+        folds = [self.folds == fold for fold in np.unique(self.folds)]
+        metrics = {"accuracy": float(np.mean([accuracy(self.labels[rows], predicted[rows]) for rows in folds]))}
+        return metrics | ({"f1": f1(self.labels, predicted)} if self.has_f1 else {})
 
 
 def probe(task: ClassificationTask, vectors: Lookup, protocol: Protocol) -> ProbeResult:
     """Classify sentences, or pairs of them by [|u−v|, u∗v], and measure it as the protocol says.
 
-    The GPU is used where there is one.
-
-    Raises:
-        ValueError: if a vector is not finite, or the rows cannot be split or lack a class, naming the task.
+    ValueError, naming the task, if a vector is not finite, or the rows cannot be split or lack a class.
     """
+    has_f1 = task.pairs and len(task.classes) == 2
     with naming(task.name):
         parts = rounds(task.table, protocol)
         by_folds = len(parts) == 1 and len(parts[0].inner) > 1
-        score = f1 if by_folds and protocol.pairs_by == "f1" and _is_paraphrase(task) else accuracy
+        score = f1 if by_folds and protocol.pairs_by == "f1" and has_f1 else accuracy
         strengths = protocol.folds if by_folds else protocol.nested
         labels = task.table["label"].to_numpy(np.int64)
         trainer = _Trainer(task_features(task.table, vectors), labels, len(task.classes), parts)
         scores = trainer.validate(strengths, score)
     compared = np.round(100 * scores, 2) if protocol.rounded else scores
     best = compared.argmax(1)
-    chosen = tuple(strengths[place] for place in best)
-    rows = np.concatenate([part.test for part in parts])
-    folds = np.repeat(np.arange(len(parts)), [len(part.test) for part in parts])
-    found = trainer.test(chosen)
+    chosen = tuple(strengths[column] for column in best)
     return ProbeResult(
         task=task.name,
-        protocol=protocol.name,
-        metrics=measure(labels[rows], folds, found, _is_paraphrase(task)),
         chosen=chosen,
         validation=float(scores[np.arange(len(parts)), best].mean()),
-        rows=rows,
-        folds=folds,
-        labels=labels[rows],
-        log_probabilities=found,
+        folds=np.repeat(np.arange(len(parts)), [len(part.test) for part in parts]),
+        labels=labels[np.concatenate([part.test for part in parts])],
+        log_probabilities=trainer.test(chosen),
+        has_f1=has_f1,
     )
 
 
 @contextmanager
 def naming(task: str) -> Iterator[None]:
-    """Put the task's name before what is wrong with it."""
+    """Add the task's name to a ValueError of the block."""
     try:
         yield
     except ValueError as error:
@@ -93,39 +92,11 @@ def naming(task: str) -> Iterator[None]:
 
 
 def task_features(table: pd.DataFrame, vectors: Lookup) -> Tensor:
-    """The features [N, D], or of pairs [N, 2D], of a table's rows, on the GPU where there is one.
-
-    Raises:
-        ValueError: if the vectors are not as many as the sentences, or not finite; it names the sentence.
-    """
+    """The features [N, D], or of pairs [N, 2D], of a table's rows, on the GPU if there is one."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    columns = [column for column in ("text", "text2") if column in table]
-    found = [torch.from_numpy(_checked(table[column].tolist(), vectors)).to(device) for column in columns]
-    return pair_features(found[0], found[1]) if len(found) == 2 else found[0]
-
-
-def _checked(texts: Sequence[str], vectors: Lookup) -> NDArray[np.float32]:
-    found = np.ascontiguousarray(vectors(texts))
-    if found.ndim != 2 or len(found) != len(texts):
-        raise ValueError(f"{len(texts)} sentences have vectors of shape {found.shape}: expected one row a sentence")
-    finite = np.isfinite(found).all(1)
-    if not finite.all():
-        raise ValueError(f"the vector of {texts[int(finite.argmin())]!r} is not finite: did the training diverge?")
-    return found
-
-
-def _is_paraphrase(task: ClassificationTask) -> bool:
-    return task.pairs and len(task.classes) == 2
-
-
-def measure(labels: Labels, folds: Labels, log_probs: LogProbabilities, with_f1: bool) -> dict[str, float]:
-    """accuracy, the mean over folds as both protocols print it, and if asked for f1: fractions."""
-    predicted = log_probs.argmax(1)
-    means = [accuracy(labels[folds == fold], predicted[folds == fold]) for fold in np.unique(folds)]
-    metrics = {"accuracy": float(np.mean(means))}
-    if with_f1:
-        metrics["f1"] = f1(labels, predicted)
-    return metrics
+    columns = [table[column].tolist() for column in ("text", "text2") if column in table]
+    sides = [torch.from_numpy(finite_vectors(vectors, texts)).to(device) for texts in columns]
+    return pair_features(sides[0], sides[1]) if len(sides) == 2 else sides[0]
 
 
 def accuracy(labels: Labels, predicted: Labels) -> float:
@@ -134,7 +105,7 @@ def accuracy(labels: Labels, predicted: Labels) -> float:
 
 
 def f1(labels: Labels, predicted: Labels) -> float:
-    """F1 of class 1; 0 where it neither occurs nor is predicted."""
+    """F1 of class 1; 0 if it neither occurs nor is predicted."""
     named = int((labels == 1).sum() + (predicted == 1).sum())
     return 2 * int(((labels == 1) & (predicted == 1)).sum()) / named if named else 0.0
 
@@ -151,7 +122,7 @@ class _Trainer:
         trained = np.zeros(len(labels), bool)
         for part in parts:
             trained[part.train] = True
-        self.place = np.cumsum(trained) - 1
+        self.trained_row = np.cumsum(trained) - 1
         inside = torch.from_numpy(trained).to(features.device)
         self.design = Design.of(features[inside])
         self.coordinates = features.new_empty(len(features), self.design.coordinates.shape[1])
@@ -176,8 +147,8 @@ class _Trainer:
         """Log-probabilities of every round's test rows, by the classifier of its whole training part."""
         weights = self._weights([part.train for part in self.parts])
         parameters = fit(self.design, self.targets, weights, torch.tensor(chosen, device=weights.device))
-        found = log_probabilities(self.coordinates, parameters).float().cpu().numpy()
-        return np.concatenate([found[row, part.test] for row, part in enumerate(self.parts)])
+        log_probs = log_probabilities(self.coordinates, parameters).float().cpu().numpy()
+        return np.concatenate([log_probs[row, part.test] for row, part in enumerate(self.parts)])
 
     def _weights(self, parts: Sequence[Rows]) -> Tensor:
         """[K, trained rows]: true where a row is in a part."""
@@ -185,5 +156,5 @@ class _Trainer:
         for row, part in enumerate(parts):
             if len(np.unique(self.labels[part])) < 2:
                 raise ValueError(f"a training part of {len(part)} rows has but one class: the task needs more rows")
-            weights[row, self.place[part]] = True
+            weights[row, self.trained_row[part]] = True
         return torch.from_numpy(weights).to(self.targets.device)

@@ -8,13 +8,13 @@ development part's Pearson correlation chooses among them: the figures are near 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
-from torch import Tensor
 
 from contexture.metrics.logistic import Design, fit_path, log_probabilities
 from contexture.tasks.sentences.probe import LogProbabilities, naming, task_features
@@ -27,24 +27,29 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RelatednessResult:
-    """How near predicted degrees are to those that people gave."""
+    """Predicted degrees of relatedness beside those that people gave."""
 
     task: str
-    protocol: str
-    metrics: dict[str, float]
-    """pearson and spearman, −1 to 1 (0 where all predictions are alike), and mse, in the task's units squared."""
     chosen: tuple[float, ...]
     """C, alone."""
     validation: float
     """The Pearson correlation on the development part."""
-    rows: Rows
-    """[N] rows of the task's table that were tested."""
     scores: Numbers
-    """[N] given to them."""
+    """[N] given to the test rows."""
     levels: Numbers
     """[L] the whole degrees."""
     log_probabilities: LogProbabilities
     """[N, L] of the degrees."""
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """pearson and spearman, −1 to 1 (0 if all predictions are alike), and mse, in the task's units squared."""
+        predicted = expected(self.log_probabilities, self.levels)
+        return {
+            "pearson": correlation(pearsonr, predicted, self.scores),
+            "spearman": correlation(spearmanr, predicted, self.scores),
+            "mse": float(np.mean((predicted - self.scores) ** 2)),
+        }
 
 
 def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> RelatednessResult:
@@ -62,33 +67,21 @@ def relatedness(task: RelatednessTask, vectors: Lookup, protocol: Protocol) -> R
         features = task_features(task.table, vectors)
         design = Design.of(features[torch.from_numpy(train)])
         weights = torch.ones(1, len(train), device=features.device)
-        places = [design.place(features[torch.from_numpy(rows)]) for rows in (dev, test)]
-        best, found = (-np.inf, 0.0), np.empty((0, 0), np.float32)
-        for strength, parameters in zip(
-            protocol.nested, fit_path(design, targets[train].to(features), weights, protocol.nested), strict=True
-        ):
-            of_dev, of_test = (_numpy(log_probabilities(place, parameters)[0]) for place in places)
+        inputs = [design.place(features[torch.from_numpy(rows)]) for rows in (dev, test)]
+        path = fit_path(design, targets[train].to(features), weights, protocol.nested)
+        best, best_strength, best_test = -np.inf, 0.0, np.empty((0, 0), np.float32)
+        for strength, parameters in zip(protocol.nested, path, strict=True):
+            of_dev, of_test = (log_probabilities(rows, parameters)[0].float().cpu().numpy() for rows in inputs)
             pearson = correlation(pearsonr, expected(of_dev, levels), scores[dev])
-            if pearson > best[0]:
-                best, found = (pearson, strength), of_test
-    return RelatednessResult(
-        task=task.name,
-        protocol=protocol.name,
-        metrics=measure_degrees(found, levels, scores[test]),
-        chosen=(best[1],),
-        validation=best[0],
-        rows=test,
-        scores=scores[test],
-        levels=levels,
-        log_probabilities=found,
-    )
+            if pearson > best:
+                best, best_strength, best_test = pearson, strength, of_test
+    return RelatednessResult(task.name, (best_strength,), best, scores[test], levels, best_test)
 
 
 def distributions(scores: Numbers, levels: Numbers) -> Numbers:
     """The targets [N, L]: a score's mass on the whole degrees below and above it, so that it is their mean.
 
-    Raises:
-        ValueError: if a score is outside the degrees.
+    ValueError if a score is outside the degrees.
     """
     outside = ~((scores >= levels[0]) & (scores <= levels[-1]))
     if outside.any():
@@ -104,18 +97,8 @@ def expected(log_probs: LogProbabilities, levels: Numbers) -> Numbers:
     return means
 
 
-def measure_degrees(log_probs: LogProbabilities, levels: Numbers, scores: Numbers) -> dict[str, float]:
-    """pearson, spearman and mse of the expected degrees."""
-    predicted = expected(log_probs, levels)
-    return {
-        "pearson": correlation(pearsonr, predicted, scores),
-        "spearman": correlation(spearmanr, predicted, scores),
-        "mse": float(np.mean((predicted - scores) ** 2)),
-    }
-
-
 def correlation(measure: Any, predicted: Numbers, scores: Numbers) -> float:
-    """A correlation of scipy; 0 where all predictions are alike, as SentEval counts it."""
+    """A correlation of scipy; 0 if all predictions are alike, as SentEval counts it."""
     return float(measure(predicted, scores).statistic) if np.ptp(predicted) > 0 else 0.0
 
 
@@ -124,8 +107,3 @@ def _part(task: RelatednessTask, name: str) -> Rows:
     if task.table["score"].iloc[rows].nunique() < 2:
         raise ValueError(f"the part {name} has {len(rows)} rows, fewer than two different scores")
     return rows
-
-
-def _numpy(tensor: Tensor) -> LogProbabilities:
-    found: LogProbabilities = tensor.float().cpu().numpy()
-    return found

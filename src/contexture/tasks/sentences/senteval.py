@@ -4,155 +4,200 @@ Sentences are as published: SentEval's scripts split some of them into tokens, w
 Labels have SentEval's order. A file must have the published number of rows unless `counts` is "any".
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.sentences.files import Counts, find, known, label, read_columns, read_lines
-from contexture.tasks.sentences.sick import read_sick_e, read_sick_r, sick_similarity
-from contexture.tasks.sentences.sts import YEARS, read_stsb, read_year, stsb_similarity
+from contexture.tasks.sentences.files import Counts, find, label, read_columns, read_lines, score, scored_sentence
+from contexture.tasks.sentences.sts import HIGH, LOW, YEARS, read_year
 from contexture.tasks.sentences.tables import ClassificationTask, RelatednessTask, SimilarityTask
 
-#: A row of classification: split, texts (one or two), label.
-_Row = tuple[str, tuple[str, ...], int]
+#: Rows of a file: line number, sentences (one or two), label or score.
+_Rows = Iterator[tuple[int, list[str], str]]
+#: Columns of STS-B: genre, file, year, number, score, the two sentences; some lines name their origin behind.
+_STSB_COLUMNS = 7
 
-#: Two files by task, SentEval's label 0 first: name of the class, path, published rows.
-_TWO_FILES: dict[str, tuple[tuple[str, str, int], tuple[str, str, int]]] = {
-    "mr": (("negative", "MR/rt-polarity.neg", 5_331), ("positive", "MR/rt-polarity.pos", 5_331)),
-    "cr": (("negative", "CR/custrev.neg", 1_368), ("positive", "CR/custrev.pos", 2_407)),
-    "subj": (("subjective", "SUBJ/subj.subjective", 5_000), ("objective", "SUBJ/subj.objective", 5_000)),
-    "mpqa": (("negative", "MPQA/mpqa.neg", 7_294), ("positive", "MPQA/mpqa.pos", 3_312)),
-}
-#: Folder, published rows by split, and classes by label.
-_SST = {
-    "sst2": ("SST/binary", {"train": 67_349, "dev": 872, "test": 1_821}, ("negative", "positive")),
-    "sst5": (
-        "SST/fine",
-        {"train": 8_544, "dev": 1_101, "test": 2_210},
-        ("very negative", "negative", "neutral", "positive", "very positive"),
-    ),
-}
-_TREC = {"train": ("TREC/train_5500.label", 5_452), "test": ("TREC/TREC_10.label", 500)}
-_TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
-_MRPC = {"train": ("MRPC/msr_paraphrase_train.txt", 4_076), "test": ("MRPC/msr_paraphrase_test.txt", 1_725)}
+
+@dataclass(frozen=True)
+class _Source:
+    """The files of a task."""
+
+    benchmark: str
+    #: Rows of a file, which must be as many as published, if a number is given.
+    read: Callable[[Path, int | None], _Rows]
+    #: Split, path, published rows.
+    files: tuple[tuple[str, str, int], ...]
+
+    def rows(self, folder: Path, counts: Counts) -> Iterator[tuple[str, Path, int, list[str], str]]:
+        """Split, file, line number, sentences without outer white space, and label or score of each row."""
+        for split, relative, published in self.files:
+            path = find(self.benchmark, folder, relative)
+            for number, texts, value in self.read(path, published if counts == "published" else None):
+                yield split, path, number, [text.strip() for text in texts], value
 
 
 def read_classification(folder: Path, name: str, counts: Counts = "published") -> ClassificationTask:
-    """A task of `CLASSIFICATION`. MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`.
+    """Read a task of `CLASSIFICATION`. MR, CR, SUBJ and MPQA have one split, `all`; TREC and MRPC have no `dev`.
 
     Lines with an empty sentence are left out and counted in `dropped` (the published CR has four). The tables of MR,
     CR, SUBJ and MPQA hold the rows of label 0 before those of label 1: whoever makes folds must shuffle or stratify.
 
-    Args:
-        folder: what SentEval calls `data/downstream`.
-        name: of the task.
-        counts: whether the files must have the published numbers of rows.
-
     Raises:
-        BenchmarkMissing: a file of the task is absent.
+        BenchmarkMissing: a file of the task is absent from `folder`, which SentEval calls `data/downstream`.
         ValueError: no such task; a file is not in the format, has a label that was not published or a wrong number of
             rows. The text names file, line and remedy.
     """
-    known(name, CLASSIFICATION, "classification")
-    return _CLASSIFICATION[name](folder, name, counts)
+    _check_name(name, CLASSIFICATION, "classification")
+    source, classes = _CLASSIFICATION[name]
+    rows = [
+        (split, texts, label(path, number, value, [*classes]))
+        for split, path, number, texts, value in source.rows(folder, counts)
+    ]
+    complete = [(split, *texts, number) for split, texts, number in rows if all(texts)]
+    columns = ["split", *["text", "text2"][: len(rows[0][1])], "label"]
+    table = pd.DataFrame(complete, columns=columns).astype({"label": "int64"})
+    return ClassificationTask(name, tuple(classes.values()), table, dropped=len(rows) - len(complete))
 
 
 def read_relatedness(folder: Path, name: str, counts: Counts = "published") -> RelatednessTask:
-    """A task of `RELATEDNESS`: SICK-R with scores from 1 to 5, or STS-B from 0 to 5.
+    """Read a task of `RELATEDNESS`: SICK-R with scores from 1 to 5, or STS-B from 0 to 5.
 
     Arguments and errors are those of `read_classification`; a score outside its range, or an empty sentence beside a
     score, is a ValueError as well.
     """
-    known(name, RELATEDNESS, "relatedness")
-    return _RELATEDNESS[name](folder, counts)
+    _check_name(name, RELATEDNESS, "relatedness")
+    source, low, high = _RELATEDNESS[name]
+    rows = [
+        (split, *(scored_sentence(path, number, text) for text in texts), score(path, number, value, low, high))
+        for split, path, number, texts, value in source.rows(folder, counts)
+    ]
+    return RelatednessTask(name, low, high, pd.DataFrame(rows, columns=["split", "text", "text2", "score"]))
 
 
 def read_similarity(folder: Path, name: str, counts: Counts = "published") -> SimilarityTask:
-    """A task of `SIMILARITY`: a year of STS with all its subsets, or the test split of STS-B or SICK-R.
+    """Read a task of `SIMILARITY`: a year of STS with all its subsets, or the test split of STS-B or SICK-R.
 
     Arguments and errors are those of `read_relatedness`. STS13 is without SMT, whose sentences need a licence.
     """
-    known(name, SIMILARITY, "similarity")
-    return _SIMILARITY[name](folder, counts) if name in _SIMILARITY else read_year(folder, name, counts)
+    _check_name(name, SIMILARITY, "similarity")
+    if name in YEARS:
+        return read_year(folder, name, counts)
+    table = read_relatedness(folder, name, counts).table
+    test = table[table["split"] == "test"].rename(columns={"split": "subset"})
+    return SimilarityTask(name, test.reset_index(drop=True))
 
 
-def _two_files(folder: Path, name: str, counts: Counts) -> ClassificationTask:
-    rows: list[_Row] = []
-    for place, (_, relative, published) in enumerate(_TWO_FILES[name]):
-        path = find(name.upper(), folder, relative)
-        rows += [("all", (line,), place) for line in read_lines(path, _expected(published, counts))]
-    return _task(name, tuple(kind for kind, *_ in _TWO_FILES[name]), rows)
+def _check_name(name: str, names: Collection[str], kind: str) -> None:
+    if name not in names:
+        raise ValueError(f"no {kind} task is called {name!r}; there are {', '.join(names)}")
 
 
-def _sst(folder: Path, name: str, counts: Counts) -> ClassificationTask:
-    inside, published, classes = _SST[name]
-    labels = [str(i) for i in range(len(classes))]
-    rows: list[_Row] = []
-    for split, expected in published.items():
-        path = find(f"SST ({inside})", folder, f"{inside}/sentiment-{split}")
-        for number, line in enumerate(read_lines(path, _expected(expected, counts)), start=1):
-            fields = line.split("\t")
-            if len(fields) != 2:
-                raise ValueError(
-                    f"{path}, line {number}: {len(fields)} fields; a line must be a sentence, a tab, a label"
-                )
-            rows.append((split, (fields[0],), label(path, number, fields[1].strip(), labels)))
-    return _task(name, classes, rows)
+def _lines_of_a_class(path: Path, published: int | None) -> _Rows:
+    """The file's ending is the label of all its lines."""
+    ending = path.name.removesuffix(".gz").rpartition(".")[2]
+    for number, line in enumerate(read_lines(path, published), start=1):
+        yield number, [line], ending
 
 
-def _trec(folder: Path, name: str, counts: Counts) -> ClassificationTask:
-    rows: list[_Row] = []
-    for split, (relative, published) in _TREC.items():
-        path = find("TREC", folder, relative)
-        for number, line in enumerate(read_lines(path, _expected(published, counts)), start=1):
-            kinds, _, question = line.partition(" ")
-            coarse, colon, _ = kinds.partition(":")
-            if not colon:
-                raise ValueError(f"{path}, line {number}: no `COARSE:fine ` before the question")
-            rows.append((split, (question,), label(path, number, coarse, _TREC_CLASSES)))
-    return _task(name, _TREC_CLASSES, rows)
+def _sst_rows(path: Path, published: int | None) -> _Rows:
+    for number, line in enumerate(read_lines(path, published), start=1):
+        fields = line.split("\t")
+        if len(fields) != 2:
+            raise ValueError(f"{path}, line {number}: {len(fields)} fields; a line must be a sentence, a tab, a label")
+        yield number, fields[:1], fields[1].strip()
 
 
-def _mrpc(folder: Path, name: str, counts: Counts) -> ClassificationTask:
-    rows: list[_Row] = []
-    for split, (relative, published) in _MRPC.items():
-        path = find("MRPC", folder, relative)
-        columns = read_columns(path, ("Quality", "#1 String", "#2 String"), _expected(published, counts))
-        for number, (quality, *texts) in enumerate(columns, start=2):
-            rows.append((split, tuple(texts), label(path, number, quality, ("0", "1"))))
-    return _task(name, ("different", "paraphrase"), rows)
+def _trec_rows(path: Path, published: int | None) -> _Rows:
+    for number, line in enumerate(read_lines(path, published), start=1):
+        kinds, _, question = line.partition(" ")
+        coarse, colon, _ = kinds.partition(":")
+        if not colon:
+            raise ValueError(f"{path}, line {number}: no `COARSE:fine ` before the question")
+        yield number, [question], coarse
 
 
-def _sick_e(folder: Path, name: str, counts: Counts) -> ClassificationTask:
-    classes, rows = read_sick_e(folder, counts)
-    return _task(name, classes, rows)
+def _stsb_rows(path: Path, published: int | None) -> _Rows:
+    for number, line in enumerate(read_lines(path, published), start=1):
+        fields = line.split("\t")
+        if len(fields) < _STSB_COLUMNS:
+            raise ValueError(
+                f"{path}, line {number}: {len(fields)} fields; a line must have genre, file, year, number, score and "
+                "two sentences, separated by tabs"
+            )
+        yield number, fields[5:7], fields[4]
 
 
-def _expected(published: int, counts: Counts) -> int | None:
-    return published if counts == "published" else None
+def _columns(*names: str) -> Callable[[Path, int | None], _Rows]:
+    """A reader of these columns: two sentences, then label or score."""
+
+    def read(path: Path, published: int | None) -> _Rows:
+        for number, (*texts, value) in enumerate(read_columns(path, names, published), start=2):
+            yield number, texts, value
+
+    return read
 
 
-def _task(name: str, classes: tuple[str, ...], rows: list[_Row]) -> ClassificationTask:
-    """A task of the rows whose sentences are all there."""
-    stripped = [(split, [text.strip() for text in texts], place) for split, texts, place in rows]
-    kept = [(split, *texts, place) for split, texts, place in stripped if all(texts)]
-    texts = ["text", "text2"][: len(rows[0][1])]
-    table = pd.DataFrame(kept, columns=["split", *texts, "label"]).astype({"label": "int64"})
-    return ClassificationTask(name, classes, table, dropped=len(rows) - len(kept))
+def _two_files(benchmark: str, first: tuple[str, int], second: tuple[str, int]) -> _Source:
+    return _Source(benchmark, _lines_of_a_class, (("all", *first), ("all", *second)))
 
 
-_CLASSIFICATION: dict[str, Callable[[Path, str, Counts], ClassificationTask]] = {
-    **dict.fromkeys(_TWO_FILES, _two_files),
-    **dict.fromkeys(_SST, _sst),
-    "trec": _trec,
-    "mrpc": _mrpc,
-    "sick_e": _sick_e,
+def _sst(folder: str, train: int, dev: int, test: int) -> _Source:
+    sizes = {"train": train, "dev": dev, "test": test}
+    files = ((split, f"{folder}/sentiment-{split}", rows) for split, rows in sizes.items())
+    return _Source(f"SST ({folder})", _sst_rows, tuple(files))
+
+
+def _sick(column: str) -> _Source:
+    files = (
+        ("train", "SICK/SICK_train.txt", 4_500),
+        ("dev", "SICK/SICK_trial.txt", 500),
+        ("test", "SICK/SICK_test_annotated.txt", 4_927),
+    )
+    return _Source("SICK", _columns("sentence_A", "sentence_B", column), files)
+
+
+_POLARITY = {"neg": "negative", "pos": "positive"}
+_STARS = ("very negative", "negative", "neutral", "positive", "very positive")
+_TREC = (("train", "TREC/train_5500.label", 5_452), ("test", "TREC/TREC_10.label", 500))
+_MRPC = (("train", "MRPC/msr_paraphrase_train.txt", 4_076), ("test", "MRPC/msr_paraphrase_test.txt", 1_725))
+_STSB = tuple(
+    (split, f"STS/STSBenchmark/sts-{split}.csv", rows)
+    for split, rows in {"train": 5_749, "dev": 1_500, "test": 1_379}.items()
+)
+
+#: Task → its files, and label in the files → class.
+_CLASSIFICATION: dict[str, tuple[_Source, dict[str, str]]] = {
+    "mr": (_two_files("MR", ("MR/rt-polarity.neg", 5_331), ("MR/rt-polarity.pos", 5_331)), _POLARITY),
+    "cr": (_two_files("CR", ("CR/custrev.neg", 1_368), ("CR/custrev.pos", 2_407)), _POLARITY),
+    "subj": (
+        _two_files("SUBJ", ("SUBJ/subj.subjective", 5_000), ("SUBJ/subj.objective", 5_000)),
+        {kind: kind for kind in ("subjective", "objective")},
+    ),
+    "mpqa": (_two_files("MPQA", ("MPQA/mpqa.neg", 7_294), ("MPQA/mpqa.pos", 3_312)), _POLARITY),
+    "sst2": (_sst("SST/binary", 67_349, 872, 1_821), {"0": "negative", "1": "positive"}),
+    "sst5": (_sst("SST/fine", 8_544, 1_101, 2_210), {str(number): stars for number, stars in enumerate(_STARS)}),
+    "trec": (
+        _Source("TREC", _trec_rows, _TREC),
+        {kind: kind for kind in ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")},
+    ),
+    "mrpc": (
+        _Source("MRPC", _columns("#1 String", "#2 String", "Quality"), _MRPC),
+        {"0": "different", "1": "paraphrase"},
+    ),
+    "sick_e": (
+        _sick("entailment_judgment"),
+        {judgment: judgment for judgment in ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")},
+    ),
 }
-_RELATEDNESS: dict[str, Callable[[Path, Counts], RelatednessTask]] = {"sick_r": read_sick_r, "stsb": read_stsb}
-_SIMILARITY: dict[str, Callable[[Path, Counts], SimilarityTask]] = {"stsb": stsb_similarity, "sick_r": sick_similarity}
+#: Task → its files, and the lowest and the highest score.
+_RELATEDNESS: dict[str, tuple[_Source, float, float]] = {
+    "sick_r": (_sick("relatedness_score"), 1.0, 5.0),
+    "stsb": (_Source("STS-B", _stsb_rows, _STSB), LOW, HIGH),
+}
 
 #: The tasks that can be read.
 CLASSIFICATION = tuple(_CLASSIFICATION)
 RELATEDNESS = tuple(_RELATEDNESS)
-SIMILARITY = (*YEARS, *_SIMILARITY)
+SIMILARITY = (*YEARS, "stsb", "sick_r")

@@ -1,20 +1,19 @@
 """Semantic textual similarity without training: the cosine of two sentences' vectors against what people said.
 
 A year of STS has several subsets, and there are three ways to make one figure of them, which differ by points; all
-three are given, for both correlations. QT's Table 8 has Pearson's by subset.
+three are computed, for both correlations. QT's Table 8 has Pearson's by subset.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import pearsonr, spearmanr
 
+from contexture.tasks.sentences.probe import naming
+from contexture.tasks.sentences.relatedness import Numbers, correlation
 from contexture.tasks.sentences.tables import SimilarityTask
-from contexture.tasks.sentences.vectors import Lookup
-
-Numbers = NDArray[np.float64]
+from contexture.tasks.sentences.vectors import Array, Lookup, finite_vectors
 
 #: Cosines are compared by so many decimals: equal ones must not get different ranks from the last bits of a sum.
 _DECIMALS = 10
@@ -31,35 +30,40 @@ class SimilarityResult:
     aggregates: dict[str, float]
     """`<correlation>_mean` over subsets, `_weighted_mean` with the subsets' pairs as weights, and `_pooled`: one
     correlation over the pairs of all subsets together."""
-    zero_vectors: int
-    """Pairs in which a vector is zero, as where an encoder knows no word of a sentence; their cosine counts as 0."""
 
 
 def similarity(task: SimilarityTask, vectors: Lookup) -> SimilarityResult:
     """Correlate the cosines of a task's pairs with their scores. A constant cosine has a correlation of 0.
 
-    Raises:
-        ValueError: a vector is not finite, or a subset has fewer than two different scores.
+    ValueError if a vector is not finite, or a subset has fewer than two different scores.
     """
     table = task.table
-    cosines, zero = _pair_cosines(task, vectors)
+    codes, texts = pd.factorize(pd.concat([table["text"], table["text2"]]))
+    with naming(task.name):
+        embedded = finite_vectors(vectors, texts.tolist())
+    left, right = np.split(codes, 2)
+    cosines = cosine(embedded[left], embedded[right]).round(_DECIMALS)
     scores = table["score"].to_numpy(np.float64)
     rows = []
     for subset in table["subset"].unique():
         chosen = (table["subset"] == subset).to_numpy()
-        name = f"{task.name}, subset {subset}"
-        rows.append((subset, int(chosen.sum()), *_correlate(name, cosines[chosen], scores[chosen])))
+        if not np.ptp(scores[chosen]):
+            raise ValueError(
+                f"{task.name}, subset {subset}: all of its {chosen.sum()} scores are {scores[chosen][0]:g}, so nothing "
+                "can correlate with them"
+            )
+        rows.append((subset, int(chosen.sum()), *_correlations(cosines[chosen], scores[chosen])))
     subsets = pd.DataFrame(rows, columns=["subset", "pairs", *_CORRELATIONS])
     aggregates: dict[str, float] = {}
-    for kind, pooled in zip(_CORRELATIONS, _correlate(task.name, cosines, scores), strict=True):
+    for kind, pooled in zip(_CORRELATIONS, _correlations(cosines, scores), strict=True):
         aggregates[f"{kind}_mean"] = float(subsets[kind].mean())
         aggregates[f"{kind}_weighted_mean"] = float(np.average(subsets[kind], weights=subsets["pairs"]))
         aggregates[f"{kind}_pooled"] = pooled
-    return SimilarityResult(subsets, aggregates, zero)
+    return SimilarityResult(subsets, aggregates)
 
 
-def cosine(left: NDArray[np.float32], right: NDArray[np.float32]) -> Numbers:
-    """The cosine of each row of `left` [N, dimension] with the same row of `right`; 0 where one of them is zero."""
+def cosine(left: Array, right: Array) -> Numbers:
+    """The cosine of each row of `left` [N, dimension] with the same row of `right`; 0 if one of them is zero."""
     a, b = left.astype(np.float64), right.astype(np.float64)
     # Brought to a largest entry of 1 first, very small and very large vectors have norms as well.
     a, b = (x / np.maximum(np.abs(x).max(axis=1, keepdims=True), np.finfo(np.float64).tiny) for x in (a, b))
@@ -69,25 +73,5 @@ def cosine(left: NDArray[np.float32], right: NDArray[np.float32]) -> Numbers:
     return cosines
 
 
-def _pair_cosines(task: SimilarityTask, vectors: Lookup) -> tuple[Numbers, int]:
-    """The cosine of every pair, and in how many of them there is a zero vector."""
-    sentences = pd.concat([task.table["text"], task.table["text2"]], ignore_index=True)
-    places, index = pd.factorize(sentences)
-    distinct = [str(sentence) for sentence in index]
-    found = vectors(distinct)
-    if not np.isfinite(found).all():
-        bad = int(np.flatnonzero(~np.isfinite(found).all(axis=1))[0])
-        raise ValueError(f"{task.name}: the vector of {distinct[bad]!r} is not finite; the encoder has broken down")
-    left, right = np.split(places, 2)
-    zero = np.count_nonzero(found, axis=1) == 0
-    return cosine(found[left], found[right]).round(_DECIMALS), int((zero[left] | zero[right]).sum())
-
-
-def _correlate(name: str, cosines: Numbers, scores: Numbers) -> list[float]:
-    if not np.ptp(scores):
-        raise ValueError(
-            f"{name}: all of its {len(scores)} scores are {scores[0]:g}, so nothing can correlate with them"
-        )
-    if not np.ptp(cosines):
-        return [0.0] * len(_CORRELATIONS)
-    return [float(correlation(cosines, scores).statistic) for correlation in _CORRELATIONS.values()]
+def _correlations(cosines: Numbers, scores: Numbers) -> list[float]:
+    return [correlation(measure, cosines, scores) for measure in _CORRELATIONS.values()]

@@ -55,9 +55,9 @@ SPEC = TaskSpec(
         # Of analogies A:B::C:D, when A, B and C are no candidates.
         "accuracy_excluding": Metric("accuracy without A, B and C"),
         **{
-            f"{kind}_{aggregate}": correlation(f"{how} {name}")
+            f"{kind}_{aggregate}": correlation(f"{title} {name}")
             for kind, name in CORRELATIONS.items()
-            for aggregate, how in AGGREGATES.items()
+            for aggregate, title in AGGREGATES.items()
         },
         # Image to caption, and caption to image.
         **{f"annotation_recall_at_{k}": Metric(f"annotation R@{k}") for k in CAPTION_RECALL_AT},

@@ -11,15 +11,14 @@ class ClassificationTask:
     """Sentences, or pairs of sentences, and their classes.
 
     ``table`` has the columns ``split`` (``all``, or ``train``, ``dev`` and ``test``; MRPC has no ``dev``), ``text``,
-    for pairs ``text2``, and ``label`` (int64, a place in ``classes``); its rows stand in the files' order.
+    for pairs ``text2``, and ``label`` (int64, a position in ``classes``); its rows stand in the files' order.
     """
 
     name: str
-    """mr, cr, subj, mpqa, sst2, sst5, trec, mrpc or sick_e."""
     classes: tuple[str, ...]
     table: pd.DataFrame
+    #: Lines of the files that the table lacks because a sentence in them is empty.
     dropped: int = 0
-    """Lines of the files that the table lacks because a sentence in them is empty."""
 
     @property
     def pairs(self) -> bool:
@@ -36,7 +35,6 @@ class RelatednessTask:
     """
 
     name: str
-    """sick_r or stsb."""
     low: float
     high: float
     table: pd.DataFrame
@@ -51,10 +49,9 @@ class SimilarityTask:
     """
 
     name: str
-    """sts12 to sts16, stsb or sick_r."""
     table: pd.DataFrame
+    #: Lines of the files that the table lacks because nobody scored them.
     dropped: int = 0
-    """Lines of the files that the table lacks because nobody scored them."""
 
 
 def distinct(texts: Iterable[Iterable[str]]) -> list[str]:

@@ -3,72 +3,57 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
-
 from contexture.tasks.sentences.evaluation import Evaluation
+from contexture.tasks.sentences.probe import ProbeResult
+from contexture.tasks.sentences.relatedness import RelatednessResult
 
 _METRICS = {"accuracy": "accuracy", "f1": "F1", "pearson": "Pearson", "spearman": "Spearman", "mse": "MSE"}
 _KINDS = {"pearson": "Pearson", "spearman": "Spearman"}
-_WAYS = {"mean": "mean", "weighted_mean": "weighted", "pooled": "pooled"}
+_AGGREGATES = {"mean": "mean", "weighted_mean": "weighted", "pooled": "pooled"}
+#: Columns that are flush left.
+_NAMES = ("task", "subset")
 
 
 def evaluation_text(evaluation: Evaluation) -> str:
     """The tables: probes, relatedness, similarity by all six aggregates, and similarity by subsets."""
-    parts = []
-    if evaluation.probes:
-        metrics = {task: result.metrics for task, result in evaluation.probes.items()}
-        parts.append(f"Probes ({evaluation.protocol})\n{_trained(metrics, ('accuracy', 'f1'), evaluation)}")
-    if evaluation.relatedness:
-        metrics = {task: result.metrics for task, result in evaluation.relatedness.items()}
-        table = _trained(metrics, ("pearson", "spearman", "mse"), evaluation)
-        parts.append(f"Relatedness ({evaluation.protocol})\n{table}")
-    if evaluation.similarity:
-        parts += [
-            f"Similarity (cosine), by the way to make one figure of all subsets\n{_aggregates(evaluation)}",
-            f"Similarity (cosine), by subset\n{_subsets(evaluation)}",
-        ]
-    return "\n\n".join(parts) + "\n"
-
-
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns of text, the first `left` of them flush left, the others flush right."""
-    table = [list(header), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    )
-
-
-def _trained(results: Mapping[str, Mapping[str, float]], metrics: Sequence[str], evaluation: Evaluation) -> str:
-    chosen = evaluation.chosen()
-    rows = [
-        [task, *(_figure(metric, found.get(metric)) for metric in metrics), _strengths(chosen[task])]
-        for task, found in results.items()
+    similarity = evaluation.similarity
+    aggregates = {f"{kind}_{key}": f"{name} {way}" for kind, name in _KINDS.items() for key, way in _AGGREGATES.items()}
+    by_aggregate = [
+        [task, str(result.subsets["pairs"].sum()), *(_figure(key, result.aggregates[key]) for key in aggregates)]
+        for task, result in similarity.items()
     ]
-    return aligned(["task", *(_METRICS[metric] for metric in metrics), "chosen C"], rows)
-
-
-def _aggregates(evaluation: Evaluation) -> str:
-    header = ["task", "pairs", *(f"{kind} {way}" for kind in _KINDS.values() for way in _WAYS.values())]
-    keys = [f"{kind}_{way}" for kind in _KINDS for way in _WAYS]
-    rows = [
-        [task, str(found.subsets["pairs"].sum()), *(_figure(key, found.aggregates[key]) for key in keys)]
-        for task, found in evaluation.similarity.items()
+    by_subset = [
+        [task, str(row["subset"]), str(row["pairs"]), *(_figure(kind, row[kind]) for kind in _KINDS)]
+        for task, result in similarity.items()
+        for row in result.subsets.to_dict("records")
     ]
-    return aligned(header, rows)
+    tables = {
+        f"Probes ({evaluation.protocol})": _trained(evaluation.probes, ("accuracy", "f1")),
+        f"Relatedness ({evaluation.protocol})": _trained(evaluation.relatedness, ("pearson", "spearman", "mse")),
+        "Similarity (cosine), by the way to make one figure of all subsets": [
+            ["task", "pairs", *aggregates.values()],
+            *by_aggregate,
+        ],
+        "Similarity (cosine), by subset": [["task", "subset", "pairs", *_KINDS.values()], *by_subset],
+    }
+    return "\n\n".join(f"{title}\n{aligned(rows)}" for title, rows in tables.items() if len(rows) > 1) + "\n"
 
 
-def _subsets(evaluation: Evaluation) -> str:
-    table = pd.concat(found.subsets.assign(task=task) for task, found in evaluation.similarity.items())
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of text below a header: those of names flush left, the others flush right."""
+    columns = []
+    for header, *cells in zip(*rows, strict=True):
+        width = max(map(len, (header, *cells)))
+        columns.append([cell.ljust(width) if header in _NAMES else cell.rjust(width) for cell in (header, *cells)])
+    return "\n".join("  ".join(cells).rstrip() for cells in zip(*columns, strict=True))
+
+
+def _trained(results: Mapping[str, ProbeResult | RelatednessResult], metrics: Sequence[str]) -> list[list[str]]:
     rows = [
-        [row["task"], str(row["subset"]), str(row["pairs"]), *(_figure(kind, row[kind]) for kind in _KINDS)]
-        for row in table.to_dict("records")
+        [task, *(_figure(metric, result.metrics.get(metric)) for metric in metrics), _strengths(result.chosen)]
+        for task, result in results.items()
     ]
-    return aligned(["task", "subset", "pairs", *_KINDS.values()], rows, left=2)
+    return [["task", *(_METRICS[metric] for metric in metrics), "chosen C"], *rows]
 
 
 def _figure(metric: str, value: float | None) -> str:

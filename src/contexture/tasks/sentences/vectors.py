@@ -20,59 +20,47 @@ Lookup = Callable[[Sequence[str]], Array]
 
 
 class SentenceVectors:
-    """A `Lookup` over vectors on disk, which are mapped and copied only as they are asked for."""
+    """A `Lookup` over vectors on disk, which are mapped and copied only as they are asked for.
 
-    def __init__(self, sentences: Sequence[str], vectors: Vectors) -> None:
-        """`sentences`: distinct, one for each row of `vectors`."""
-        self.vectors = vectors
+    The vectors of several models are concatenated (combine-QT, MC-QT).
+    """
+
+    def __init__(self, sentences: Sequence[str], parts: Sequence[Vectors]) -> None:
+        """`sentences`: distinct, one for each row of the vectors of every model."""
+        self.parts = parts
         self._row = {sentence: row for row, sentence in enumerate(sentences)}
-        if not len(self._row) == len(sentences) == len(vectors):
-            raise ValueError(
-                f"{vectors.folder}: {len(vectors)} vectors for {len(sentences)} sentences, {len(self._row)} of them "
-                "distinct"
-            )
+        for part in parts:
+            if not len(self._row) == len(sentences) == len(part):
+                raise ValueError(
+                    f"{part.folder}: {len(part)} vectors for {len(sentences)} sentences, {len(self._row)} of them "
+                    "distinct"
+                )
 
     def __call__(self, texts: Sequence[str]) -> Array:
         """Vectors (N, D); KeyError, quoting it, for a sentence that was not embedded."""
-        return self.vectors.take(np.array([self._row[text] for text in texts], np.int64))
+        rows = np.array([self._row[text] for text in texts], np.int64)
+        return np.concatenate([part.take(rows) for part in self.parts], axis=1)
 
     def zeros(self) -> int:
-        """How many of the sentences have the zero vector: what a model makes of words that it does not know."""
-        return sum(int((~block.any(axis=1)).sum()) for _, block in self.vectors.blocks(8192))
-
-
-class CombinedVectors:
-    """Several models' vectors of the same sentences, one behind the other (combine-QT, MC-QT)."""
-
-    def __init__(self, parts: Sequence[SentenceVectors]) -> None:
-        self.parts = parts
-
-    def __call__(self, texts: Sequence[str]) -> Array:
-        """Vectors (N, D1 + D2 + …)."""
-        return np.concatenate([part(texts) for part in self.parts], axis=1)
-
-    def zeros(self) -> int:
-        """How many of the sentences have the zero vector in every part, at most: the fewest of any part."""
-        return min(part.zeros() for part in self.parts)
+        """How many of the sentences have the zero vector, for want of a known word; of several models the fewest."""
+        return min(sum(int((~block.any(axis=1)).sum()) for _, block in vectors.blocks(8192)) for vectors in self.parts)
 
 
 class VectorStore:
     """A folder of the vectors of several encoders: each embeds a set of sentences once."""
 
-    def __init__(self, place: Path, words: Path | None = None) -> None:
+    def __init__(self, folder: Path, words: Path | None = None) -> None:
         """`words`: word vectors by which our encoders get embeddings of words that were not trained; None: none."""
-        self.place, self.words = place, words
+        self.folder, self.words = folder, words
 
-    def __call__(
-        self, encoders: Sequence[str], sentences: Sequence[str], purpose: str
-    ) -> SentenceVectors | CombinedVectors:
-        """The vectors of distinct sentences by encoders (folders or names), side by side where they are several.
+    def __call__(self, encoders: Sequence[str], sentences: Sequence[str], purpose: str) -> SentenceVectors:
+        """The vectors of distinct sentences by encoders (folders or names), concatenated if there are several.
 
         `purpose` tells one set of sentences from another. Raises ValueError as `load_model`, `expand_words` and
         `embed_sentences` do.
         """
-        parts = [self.embed(self.load(name), name, sentences, purpose) for name in encoders]
-        return parts[0] if len(parts) == 1 else CombinedVectors(parts)
+        models = [self.embed(self.load(name), name, sentences, purpose) for name in encoders]
+        return SentenceVectors(sentences, [part for model in models for part in model.parts])
 
     def load(self, name: str) -> TextEncoder:
         """A model; one of ours with all words that it can have."""
@@ -85,24 +73,22 @@ class VectorStore:
 
     def embed(self, model: TextEncoder, name: str, sentences: Sequence[str], purpose: str) -> SentenceVectors:
         """The vectors by a model that goes by this name."""
-        return embed_sentences(model, sentences, self.place / purpose / folder_name(name))
+        return embed_sentences(model, sentences, self.folder / purpose / folder_name(name))
 
 
 def folder_name(model: str) -> str:
-    """What the folder of the vectors of a model is called: short, readable, and not that of another."""
-    told = re.sub(r"[^\w.-]+", "-", model)[-40:].strip("-")
-    return f"{told}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+    """A folder's name for the vectors of a model: short, readable, and unlike that of any other."""
+    readable = re.sub(r"[^\w.-]+", "-", model)[-40:].strip("-")
+    return f"{readable}-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
 
 
 def embed_sentences(
     model: TextEncoder, sentences: Sequence[str], folder: Path, rows_per_shard: int = 8192
 ) -> SentenceVectors:
-    """Embed distinct sentences into `folder`; what is there already of this model and these sentences is kept.
+    """Embed distinct sentences into `folder`; vectors of the same model and sentences are kept.
 
-    See `write_vectors`: after a kill the finished shards are kept, too.
-
-    Raises:
-        ValueError: for no sentences, or sentences that occur twice; if a vector is not finite.
+    See `write_vectors`: after a kill the finished shards are kept, too. ValueError for no sentences, sentences that
+    occur twice, and vectors that are not finite.
     """
     identity: dict[str, Any] = {"model": model.identity, "sentences": sentences_checksum(sentences)}
 
@@ -112,14 +98,23 @@ def embed_sentences(
     folder.parent.mkdir(parents=True, exist_ok=True)
     vectors = write_vectors(folder, len(sentences), model.dimension, rows, identity, rows_per_shard)
     check_identity(vectors, identity)
-    return SentenceVectors(sentences, vectors)
+    return SentenceVectors(sentences, [vectors])
+
+
+def finite_vectors(vectors: Lookup, texts: Sequence[str]) -> Array:
+    """The vectors of texts; ValueError, quoting a text, for one that is not finite."""
+    rows = np.ascontiguousarray(vectors(texts))
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"the vector of {texts[int(finite.argmin())]!r} is not finite: did the training diverge?")
+    return rows
 
 
 def sentences_checksum(sentences: Iterable[str]) -> str:
     """SHA-256 of sentences in their order."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for sentence in sentences:
         text = sentence.encode()
-        found.update(len(text).to_bytes(8, "little"))
-        found.update(text)
-    return found.hexdigest()
+        checksum.update(len(text).to_bytes(8, "little"))
+        checksum.update(text)
+    return checksum.hexdigest()
