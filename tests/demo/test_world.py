@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.demo import world
-from contexture.demo.extras import article_id, extras
+from contexture.demo.export import article_id, extras
 from contexture.demo.names import shuffled, source, stem
 from contexture.demo.wikitext import article
 from contexture.demo.world import capital, outline, page, unlink

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 from contexture.demo.config import DemoConfig
-from contexture.demo.inference import PREMISES, inference_rows
 from contexture.demo.languages import codes, translator
 from contexture.demo.names import source
 from contexture.demo.novels import novel, sentences
-from contexture.demo.sentence_pairs import mrpc
-from contexture.demo.sentence_tasks import TaskFile, task_files
+from contexture.demo.sentence_tasks import PREMISES, TaskFile, inference_rows, mrpc, task_files
 
 #: Parts of the folder.
 BITEXT, TATOEBA, XNLI, PAWSX = "bitext", "tatoeba", "xnli", "pawsx"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contexture.demo.inference import inference_files
+from contexture.demo.sentence_tasks import inference_files
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.pairs import evaluation
 from contexture.tasks.pairs.config import PairsConfig

@@ -17,13 +17,7 @@ Rows = npt.NDArray[np.integer]
 
 
 def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Iterator[Rows]:
-    """Yield the rows of the first `pool` texts that BM25 finds for each question.
-
-    Args:
-        questions: their texts.
-        index: BM25's folder.
-        pool: number of candidates of a question.
-    """
+    """Yield the rows of the first `pool` texts that BM25, in the folder `index`, finds for each question."""
     from contexture.retrieval.bm25 import Bm25  # training goes without
 
     bm25 = Bm25(index)
@@ -35,10 +29,7 @@ def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Itera
 def check_random_pool(right: Sequence[Sequence[int]], num_texts: int, pools: Pools) -> None:
     """Raise ValueError unless each pool holds all right texts of a question and the set fills the largest pool.
 
-    Args:
-        right: rows of the right texts of each question; negative ones have no text.
-        num_texts: number of texts of the set.
-        pools: number of candidates by protocol.
+    `right`: rows of the right texts of each question; negative ones have no text.
     """
     if num_texts < pools.largest:
         raise ValueError(
