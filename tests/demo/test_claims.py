@@ -1,12 +1,13 @@
 """Claims about the facts of pages: format, balance, what decides them, and what does not."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from contexture.demo import DemoConfig, write_demo_world
+from contexture.demo import DemoConfig
 from contexture.demo.claims import LABELS, PER_PAGE, claim_rows, draw_claims, expresses
 from contexture.demo.grammar import topics
 from contexture.demo.questions import page_sentences
@@ -15,19 +16,15 @@ from contexture.tasks.fact_verification.files import read_claims
 
 from .words import predict_labels, word_overlap
 
-CONFIG = DemoConfig(pages=150, novels=1)
+CONFIG = DemoConfig()
 Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
-    folder = tmp_path_factory.mktemp("demo")
-    counts = write_demo_world(CONFIG, folder)
-    files = {split: folder / "fever" / f"{split}.jsonl" for split in ("train", "dev", "test")}
-    rows = {split: [json.loads(line) for line in file.read_text().splitlines()] for split, file in files.items()}
-    assert {f"{split}_claims": len(claims) for split, claims in rows.items()}.items() <= counts.items()
+def rows(whole_world: Path) -> dict[str, Rows]:
+    files = {split: whole_world / "fever" / f"{split}.jsonl" for split in ("train", "dev", "test")}
     assert read_claims(files["dev"])[1] == "retrieved"
-    return rows
+    return {split: [json.loads(line) for line in file.read_text().splitlines()] for split, file in files.items()}
 
 
 def titles(claims: Rows) -> set[str]:

@@ -32,9 +32,7 @@ def smoothed_texts(folder: Path, exponent: float) -> Iterable[str]:
     if exponent == 1 or len(parts) < 2:
         return paragraph_texts(folder)
     texts = {part.name.removeprefix(PARTITION): paragraph_texts(part) for part in parts}
-    amounts = {
-        language: sum(len(text.encode()) for text in language_texts) for language, language_texts in texts.items()
-    }
+    amounts = {language: sum(len(text.encode()) for text in texts[language]) for language in texts}
     times = times_taken({language: amount for language, amount in amounts.items() if amount}, exponent)
 
     def repeated() -> Iterator[str]:
