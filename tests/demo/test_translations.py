@@ -118,11 +118,8 @@ def test_sentence_tasks_keep_their_layout_and_labels(demo: Path, lines: Lines) -
             assert all(column(other[name], number) == column(english[name], number) for number in labels)
             assert other[name][0] == english[name][0] or not name.startswith(("SICK", "MRPC"))
         translate = translator(7, code)
-        for name, number in (
-            ("MRPC/msr_paraphrase_test.txt", 4),
-            ("SICK/SICK_train.txt", 2),
-            ("MR/rt-polarity.neg", 0),
-        ):
+        sentence_columns = {"MRPC/msr_paraphrase_test.txt": 4, "SICK/SICK_train.txt": 2, "MR/rt-polarity.neg": 0}
+        for name, number in sentence_columns.items():
             first = int(not name.startswith("MR/"))
             assert column(other[name][first:], number) == list(map(translate, column(english[name][first:], number)))
         labels_of = [[line.split(" ")[0] for line in files["TREC/TREC_10.label"]] for files in (other, english)]
