@@ -70,9 +70,9 @@ def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
         groups_of = [_groups(sentence) & group for index in range(10) for sentence in sentences(novel(0, index))]
         rng = np.random.default_rng(0)
         for distance, count in ((1, near), (int(rng.integers(100, 200)), far)):
-            for here, there in zip(groups_of, groups_of[distance:], strict=False):
-                if here and there:
-                    count[bool(here & there)] += 1
+            for first, second in zip(groups_of, groups_of[distance:], strict=False):
+                if first and second:
+                    count[bool(first & second)] += 1
         assert near[True] / near.total() > 0.75
         assert far[True] / far.total() < (0.6 if group == set(moods()) else 0.2)
 

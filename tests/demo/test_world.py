@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.demo import world
-from contexture.demo.export import article_id, extras
+from contexture.demo.export import article, article_id, extras
 from contexture.demo.names import shuffled, source, stem
-from contexture.demo.wikitext import article
 from contexture.demo.world import capital, outline, page, unlink
 
 INDEX = st.one_of(st.integers(0, 2_000), st.integers(0, 10**12))

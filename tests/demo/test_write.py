@@ -176,9 +176,9 @@ def test_a_candidate_is_right_if_it_states_the_fact_that_the_question_asks_for(a
         phrases = {render(about.slots["about"], about.slots, Random(seed)) for seed in range(40)}
         text = re.sub(r"^Speaking of \w+, ", "", str(question))
         (fact,) = {forms.get(re.sub(r"\W", "", text.replace(phrase, "")).lower()) for phrase in phrases} - {None}
-        stated = [sentence for paragraph in page(0, about.index).paragraphs for sentence in paragraph]
+        page_sentences = [sentence for paragraph in page(0, about.index).paragraphs for sentence in paragraph]
         for row in part.itertuples():
-            sentence = stated[int(str(row.candidate_id).split("-")[1])]
+            sentence = page_sentences[int(str(row.candidate_id).split("-")[1])]
             assert sentence.plain == row.candidate
             assert row.label == (sentence.fact == fact)
 

@@ -41,8 +41,8 @@ def draw_claims(config: DemoConfig, page: Page) -> list[tuple[str, Fact]]:
     """The label of each claim about a page, and the topic and aspect of the fact that it is about."""
     rng = source(config.seed, page.outline.index, "claims")
     sentences = page_sentences(page)
-    stated = {(s.topic, s.aspect) for s in (row.sentence for row in sentences) if s.topic and s.aspect}
-    decided = [fact for fact in sorted(stated) if _deciding(page.outline, sentences, fact)]
+    facts_of_page = {(s.topic, s.aspect) for s in (row.sentence for row in sentences) if s.topic and s.aspect}
+    decided = [fact for fact in sorted(facts_of_page) if _deciding(page.outline, sentences, fact)]
     labels = shuffled(LABELS * PER_PAGE, rng)
     return list(zip(labels, shuffled(decided, rng), strict=False))
 

@@ -1,15 +1,16 @@
-"""The pages of a MediaWiki export (schema 0.11): articles, redirects, lists, broken pages and the like."""
+"""The pages of a MediaWiki export (schema 0.11): articles as wikitext, redirects, lists, broken pages and the like."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha1
+from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from contexture.demo.grammar import kinds
-from contexture.demo.names import stem
-from contexture.demo.world import has_redirect, lead, outline, region_name
+from contexture.demo.grammar import compile_template, kinds, render, words
+from contexture.demo.names import pick, source, stem
+from contexture.demo.world import Outline, Page, Section, Sentence, fill, has_redirect, lead, outline, region_name
 
 #: Page ids are handed out in blocks of this size, one for each region: its articles first, then its other pages.
 IDS_PER_REGION = 50
@@ -20,6 +21,10 @@ _NAMESPACES = [
 ]
 _SCHEMA = "http://www.mediawiki.org/xml/export-0.11"
 FOOTER = "</mediawiki>\n"
+
+_BOOK = compile_template("{surname}, {woman}, ''[Letters/Travels] from {region}'', {year}, p. {count}")
+_CAPTION = compile_template("[The country near/An old map of] {town}")
+_RELATED = compile_template("* {town}\n* {person}\n* {river}, {guild}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,71 @@ def _broken(region: int, text: str) -> str:
         f"{text} }}}} ]] |}} '''''\n\n== Half a heading\n[[Unclosed link and {text}",
         "{{" * 100 + "deep" + "}}" * 60 + f"\n\n{text}",
     )[region % 6]
+
+
+def article(page: Page) -> str:
+    """The page as wikitext: notes, infobox, sections, see also, references and categories."""
+    about = page.outline
+    rng = source(about.seed, about.index, "wikitext")
+    lead, *sections = page.sections
+    blocks = [_infobox(about, rng) + "\n" + _paragraph(lead.paragraphs[0], about, rng)]
+    if rng.random() < 0.3:
+        blocks.insert(0, f"{{{{About|the {about.kind.name}}}}}\n{{{{Use British English|date=May 2021}}}}")
+    if rng.random() < 0.3:
+        (caption,) = fill(about, [_CAPTION], about.slots, None, rng)
+        blocks.append(f"[[File:{about.title}.jpg|thumb|right|{caption}]]")
+    for section in sections:
+        blocks += _section(section, about, rng)
+    if rng.random() < 0.3:
+        blocks.append(_table(rng))
+    blocks.append("== See also ==\n" + fill(about, [_RELATED], about.slots, None, rng)[0])
+    blocks.append("== References ==\n{{Reflist|30em}}")
+    category = region_name(about.seed, about.region)
+    blocks.append(f"[[Category:{category}]]\n[[Category:{about.kind.name.capitalize()}s|{about.title}]]")
+    return "\n\n".join(blocks)
+
+
+def _section(section: Section, about: Outline, rng: Random) -> list[str]:
+    blocks = [f"== {section.heading} =="]
+    for subheading, paragraph in zip(section.subheadings, section.paragraphs, strict=True):
+        if subheading:
+            blocks.append(f"==={subheading}===")
+        blocks.append(_paragraph(paragraph, about, rng))
+    return blocks
+
+
+def _paragraph(sentences: tuple[Sentence, ...], about: Outline, rng: Random) -> str:
+    return " ".join(sentence.text + _note(about, rng) for sentence in sentences)
+
+
+def _note(about: Outline, rng: Random) -> str:
+    if rng.random() > 0.15:
+        return ""
+    book = render(_BOOK, about.slots, rng)
+    number = int(rng.random() * 100)
+    return pick(
+        (
+            f"<ref>{book}</ref>",
+            f'<ref name="note{number}">{{{{cite book |title={about.title} |quote={book} }}}}</ref>',
+            f'<ref name="note{number}" />',
+            "{{citation needed|date=May 2021}}",
+            f"<!-- see {book} -->",
+        ),
+        rng,
+    )
+
+
+def _infobox(about: Outline, rng: Random) -> str:
+    lines = fill(about, about.kind.infobox, about.slots, None, rng)
+    coordinates = f"{{{{coord|{int(rng.random() * 90)}|N|{int(rng.random() * 180)}|E|display=inline}}}}"
+    fields = [f"name = {about.title}", *lines, f"coordinates = {coordinates}"]
+    return "\n".join([f"{{{{Infobox {about.kind.name}", *(f"| {field}" for field in fields), "}}"])
+
+
+def _table(rng: Random) -> str:
+    years = sorted({render(pick(words().lists["year"], rng), {}, rng) for _ in range(4)})
+    rows = "".join(f"|-\n| {year} || {int(rng.random() * 9000)}\n" for year in years)
+    return f'{{| class="wikitable sortable"\n|+ Counts by year\n! Year !! Number\n{rows}|}}'
 
 
 def header() -> str:

@@ -96,12 +96,12 @@ def page_sentences(page: Page) -> list[PageSentence]:
     return [PageSentence(sentence, number, i) for number, (i, sentence) in enumerate(numbered)]
 
 
-def _choose(asked: list[Fact], sentences: list[PageSentence], count: int, rng: Random) -> list[Fact]:
+def _choose(facts_to_ask: list[Fact], sentences: list[PageSentence], count: int, rng: Random) -> list[Fact]:
     """`count` facts to ask for, a few of which the page does not state."""
-    stated = {row.sentence.fact for row in sentences}
-    answered = [fact for fact in asked if fact in stated]
+    page_facts = {row.sentence.fact for row in sentences}
+    answered = [fact for fact in facts_to_ask if fact in page_facts]
     # What a topic is about shows in all of its sentences: only its other facts can go unanswered.
-    unanswered = [(t, a) for t, a in asked if (t, a) not in stated and a != next(iter(topics()[t].ask))]
+    unanswered = [(t, a) for t, a in facts_to_ask if (t, a) not in page_facts and a != next(iter(topics()[t].ask))]
     chosen = []
     for _ in range(count):
         pool = unanswered if unanswered and rng.random() < _UNANSWERED else answered
@@ -137,12 +137,12 @@ def squad_article(config: DemoConfig, page: Page) -> dict[str, Any]:
     about = page.outline
     rng = source(config.seed, about.index, "retrieval")
     contexts = [_Context(about, heading, sentences, rng) for heading, sentences in _paragraphs(page)]
-    stated: dict[Fact, set[int]] = {}
+    contexts_by_fact: dict[Fact, set[int]] = {}
     for number, context in enumerate(contexts):
         for _, sentence in context.starts:
             if sentence.topic is not None and sentence.aspect is not None:
-                stated.setdefault((sentence.topic, sentence.aspect), set()).add(number)
-    single = [(*fact, number) for fact in sorted(stated) for number in stated[fact] if len(stated[fact]) == 1]
+                contexts_by_fact.setdefault((sentence.topic, sentence.aspect), set()).add(number)
+    single = [(*fact, *numbers) for fact, numbers in sorted(contexts_by_fact.items()) if len(numbers) == 1]
     for i, (name, aspect, number) in enumerate(shuffled(single, rng)[:SQUAD_QUESTIONS_PER_PAGE], start=1):
         topic = topics()[name]
         question = ask(about, topic, aspect, rng)

@@ -11,14 +11,13 @@ from typing import TextIO
 
 from contexture.demo.claims import claim_rows
 from contexture.demo.config import DemoConfig
-from contexture.demo.export import FOOTER, Entry, article_id, element, extras, header
+from contexture.demo.export import FOOTER, Entry, article, article_id, element, extras, header
 from contexture.demo.grammar import kinds
 from contexture.demo.languages import codes, translator
 from contexture.demo.novels import file_name, novel, text, translated
 from contexture.demo.questions import HEADER, SPLITS, rows, split, squad_article
 from contexture.demo.sentence_tasks import inference_files, rows_of, task_files
 from contexture.demo.translations import translated_files
-from contexture.demo.wikitext import article
 from contexture.demo.world import page
 
 EXPORT = "demo-pages-articles.xml.bz2"

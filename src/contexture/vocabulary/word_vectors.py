@@ -45,7 +45,7 @@ def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
 
     The file's suffix, without a `.gz`, is the format:
 
-    - `.npy`: numbers (N, W), with the words, one a line in UTF-8, in `<name>.words.txt` beside it; not gzipped.
+    - `.npy`: numbers (N, W), with the words, one a line in UTF-8, in the file `<name>.words.txt`; not gzipped.
     - `.bin`: word2vec's binary file: a line `count dimension`, then for each word its bytes, a blank and W float32.
     - otherwise text, a word and its numbers a line, separated by blanks: word2vec's, if the first line is
       `count dimension`, otherwise GloVe's, whose first line decides the number of numbers. As those W numbers are

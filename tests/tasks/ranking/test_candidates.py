@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 from pydantic import TypeAdapter
 
-from contexture.tasks.ranking.candidates import draw_candidates
 from contexture.tasks.ranking.config import Pools, RankingSet
-from contexture.tasks.ranking.data import read_split, read_texts
+from contexture.tasks.ranking.data import draw_candidates, read_split, read_texts
 from tests.tasks.ranking import toys
 
 TEXTS = [f"text {number:02d}" for number in range(40)]

@@ -110,9 +110,9 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
     }
     contestant, questions = Contestant(settings.reader, seed, (str(start),)), data / DATA
     reading = replace(settings.reading, devices=1)
-    alone = replace(settings, reranker=replace(settings.reranker, devices=1), reading=reading)
+    one_device = replace(settings, reranker=replace(settings.reranker, devices=1), reading=reading)
     for name, train in (
-        (RERANKER, lambda work: finetune_reranker(alone, contestant, questions, work)),
+        (RERANKER, lambda work: finetune_reranker(one_device, contestant, questions, work)),
         (READER, lambda work: finetune_reader(reading, contestant, questions, work)),
     ):
         launch(folder / name, lambda: identity, 1, train, None)

@@ -19,9 +19,8 @@ from contexture.seeding import mix
 from contexture.tasks.base import Contestant
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
-from contexture.tasks.ranking.candidates import Rows
 from contexture.tasks.ranking.config import RankingSettings
-from contexture.tasks.ranking.data import Questions, check_set, read_split, read_texts, trainable
+from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
 
 #: The column of a slot that holds no candidate.
 EMPTY = -1
