@@ -115,7 +115,6 @@ def _yaml(folder: Traversable) -> list[Traversable]:
 
 
 def _parts(word: str) -> tuple[str, str]:
-    """Stem and ending."""
     match = _STEM.fullmatch(word)
     assert match
     return match[1], match[2] or ""

@@ -133,7 +133,6 @@ def _write_lines(path: Path, lines: Iterable[str]) -> int:
 
 
 def _write_articles(config: DemoConfig, folder: Path) -> dict[str, int]:
-    """Write the export, and what is asked and claimed about its articles."""
     counts = {"articles": config.pages, "pages": 0, "retrieval_paragraphs": 0, "retrieval_questions": 0}
     counts |= {f"{name}_{key}": 0 for name in SPLITS for key in ("questions", "candidates", "answers", "claims")}
     with ExitStack() as stack:

@@ -263,7 +263,6 @@ def tokenizer_config(kind: str, **more: str) -> str:
 
 
 def _published(name: str) -> tuple[str, str]:
-    """The texts of the two files of a published tokenizer."""
     from transformers import AutoTokenizer
 
     try:

@@ -135,7 +135,6 @@ def _text_block(path: Path, lines: list[tuple[int, bytes]], size: int) -> Block:
 
 
 def _split_line(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
-    """The word and the numbers of a line."""
     word, _, values = line.rstrip().partition(b" ")
     if values.count(b" ") != size - 1:
         parts = line.rstrip().rsplit(b" ", size)

@@ -83,7 +83,7 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
     Args:
         records: of all tasks.
         confidence: set → protocol → the chance of each metric and the intervals of each variant; see
-            `tasks.ranking.confidence`.
+            `tasks.ranking.ranks`.
     """
     sentences = []
     measured = [r for r in records if (r["task"], r["metric"]) == ("ranking", "recall_at_20")]

@@ -112,7 +112,6 @@ load_reader = ReaderModel.load
 def _answers(
     inputs: ReaderInputs, examples: Sequence[Input], slots: Tensor, kinds: Tensor, edges: Tensor, support: Tensor
 ) -> Iterator[Reading]:
-    """The answers by the logits of a batch."""
     first, last = edges.log_softmax(dim=1).unbind(-1)
     allowed = (slots[:, :, None] == slots[:, None, :]) & (slots > 0)[:, None, :]
     allowed = allowed.triu() & ~allowed.triu(ANSWER_TOKENS)

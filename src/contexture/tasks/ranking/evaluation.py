@@ -235,7 +235,6 @@ def score_candidates(
 
 
 def _vectors(model: TextEncoder, texts: list[str], folder: Path) -> Vectors:
-    """The vectors of candidates, each embedded once."""
     digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
     dimension = model.embed(texts[:1], "document").shape[1]
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -332,7 +331,6 @@ def _best(results: Sequence[SetResults]) -> SetResults:
 
 
 def _confidence(data: RankedSet, table: pd.DataFrame) -> dict[str, Any]:
-    """The confidence intervals of one set."""
     chance = {
         protocol: expect_by_chance(read_split(data.folder, "test", protocol), data.all_needed) for protocol in PROTOCOLS
     }
