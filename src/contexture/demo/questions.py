@@ -142,7 +142,7 @@ def squad_article(config: DemoConfig, page: Page) -> dict[str, Any]:
         for _, sentence in context.starts:
             if sentence.topic is not None and sentence.aspect is not None:
                 contexts_by_fact.setdefault((sentence.topic, sentence.aspect), set()).add(number)
-    single = [(*fact, *numbers) for fact, numbers in sorted(contexts_by_fact.items()) if len(numbers) == 1]
+    single = [(*fact, min(numbers)) for fact, numbers in sorted(contexts_by_fact.items()) if len(numbers) == 1]
     for i, (name, aspect, number) in enumerate(shuffled(single, rng)[:SQUAD_QUESTIONS_PER_PAGE], start=1):
         topic = topics()[name]
         question = ask(about, topic, aspect, rng)
