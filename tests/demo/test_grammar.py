@@ -14,8 +14,8 @@ from contexture.demo.world import facts, literal, outline
 def test_render_fills_slots_and_draws_choices():
     template = compile_template("The {grain} [are cut/{verb}] [now/].")
     slots = {"grain": compile_template("[ears/sheaves]"), "verb": literal("fall")}
-    found = {render(template, slots, Random(i)) for i in range(200)}
-    assert found == {f"The {a} {b} {c}." for a in ("ears", "sheaves") for b in ("are cut", "fall") for c in ("now", "")}
+    texts = {render(template, slots, Random(i)) for i in range(200)}
+    assert texts == {f"The {a} {b} {c}." for a in ("ears", "sheaves") for b in ("are cut", "fall") for c in ("now", "")}
     assert template.slots == {"grain", "verb"}
 
 

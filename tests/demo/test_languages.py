@@ -25,9 +25,9 @@ WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 @pytest.fixture(scope="module")
 def english() -> list[str]:
     """Sentences of novels; texts of a task, and questions."""
-    found = [sentence for index in range(12) for sentence in sentences(novel(0, index))]
+    texts = [sentence for index in range(12) for sentence in sentences(novel(0, index))]
     files = dict(task_files(0))
-    return found + files["MR/rt-polarity.pos"] + [line.split(" ", 1)[1] for line in files["TREC/TREC_10.label"]]
+    return texts + files["MR/rt-polarity.pos"] + [line.split(" ", 1)[1] for line in files["TREC/TREC_10.label"]]
 
 
 def test_codes_are_those_of_private_use() -> None:
@@ -37,14 +37,14 @@ def test_codes_are_those_of_private_use() -> None:
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_no_two_words_become_one_and_none_is_english_or_of_another_language(seed: int) -> None:
-    found = [lexicon(seed, code) for code in CODES]
-    for words in found:
+    lexicons = [lexicon(seed, code) for code in CODES]
+    for words in lexicons:
         assert words.keys() == english_words()
         assert len(set(words.values())) == len(words) > 4000
         assert not english_words() & set(words.values())
-    for one, other in combinations(found, 2):
-        assert len(set(one.values()) & set(other.values())) < 0.01 * len(one)
-    assert lexicon(seed + 1, "qaa")["salt"] != found[0]["salt"]
+    for first, second in combinations(lexicons, 2):
+        assert len(set(first.values()) & set(second.values())) < 0.01 * len(first)
+    assert lexicon(seed + 1, "qaa")["salt"] != lexicons[0]["salt"]
 
 
 def test_orders() -> None:
@@ -63,13 +63,13 @@ def test_what_is_said_can_be_read_back(code: str, english: list[str]) -> None:
     for text in english:
         said = translate(text)
         assert WORD.sub("", said) == WORD.sub("", text)
-        before, after = ([word.lower() for word in WORD.findall(one)] for one in (text, said))
+        english_text, after = ([word.lower() for word in WORD.findall(line)] for line in (text, said))
         back = [meaning.get(word, word) for word in after]
-        assert Counter(back) == Counter(before)
-        assert {word for word in before if word not in english_words()} <= set(WORD.findall(said.lower()))
+        assert Counter(back) == Counter(english_text)
+        assert {word for word in english_text if word not in english_words()} <= set(WORD.findall(said.lower()))
         assert not english_words().intersection(word for word in WORD.findall(said) if word.islower())
         assert said.lstrip("“")[0].isupper() or not text.lstrip("“")[0].isupper()
-        moved += back != before
+        moved += back != english_text
     assert moved > 0.99 * len(english)
     assert len({translate(text) for text in english}) == len(set(english))
 

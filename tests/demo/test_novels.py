@@ -13,7 +13,7 @@ from contexture.corpus.sources.protocol import Split
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.demo.fields import fields, frames, moods, towns
 from contexture.demo.grammar import render
-from contexture.demo.novels import file_name, novel
+from contexture.demo.novels import file_name, novel, sentences
 from contexture.demo.world import literal, outline
 from contexture.text.sentences import Splitter, load_language
 
@@ -42,7 +42,7 @@ def test_a_novel_depends_on_seed_and_index_only():
     assert list(novel(4, 0)) != forwards[0] != forwards[1]
     for chapters in forwards:
         assert [chapter.heading.split(".")[0] for chapter in chapters] == [f"Chapter {i}" for i in range(1, 7)]
-        assert 180 <= sum(len(paragraph) for chapter in chapters for paragraph in chapter.paragraphs) <= 260
+        assert 180 <= len(list(sentences(chapters))) <= 260
 
 
 def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
@@ -53,13 +53,11 @@ def test_the_reader_of_books_finds_the_chapters_and_sentences(tmp_path: Path):
     assert [file.source for file in files] == ["books"] * 3
     splitter = Splitter(load_language("en"))
     for index in range(3):
-        (file,) = (one for one in files if f"{one.name}.txt" == file_name(0, index))
+        (file,) = (book for book in files if f"{book.name}.txt" == file_name(0, index))
         (row,) = books.reader(files, config)(Split(file, 0, file.bytes))
         assert row["dropped"] is None
-        chapters = list(novel(0, index))
-        written = [
-            (c.heading, sentence) for c in chapters for p in c.paragraphs if len(" ".join(p)) > 20 for sentence in p
-        ]
+        paragraphs = [(chapter.heading, lines) for chapter in novel(0, index) for lines in chapter.paragraphs]
+        written = [(heading, line) for heading, lines in paragraphs if len(" ".join(lines)) > 20 for line in lines]
         read = [(p["section"], sentence) for p in row["paragraphs"] for sentence in splitter.split(p["text"])]
         assert read == written
 
@@ -69,12 +67,12 @@ def test_neighbours_share_a_field_and_a_mood_and_strangers_do_not():
     groups = [set(moods()), set(fields())]
     for group in groups:
         near, far = Counter[bool](), Counter[bool]()
-        told = [_groups(sentence) & group for index in range(10) for sentence in _sentences(index)]
+        groups_of = [_groups(sentence) & group for index in range(10) for sentence in sentences(novel(0, index))]
         rng = np.random.default_rng(0)
         for distance, count in ((1, near), (int(rng.integers(100, 200)), far)):
-            for one, other in zip(told, told[distance:], strict=False):
-                if one and other:
-                    count[bool(one & other)] += 1
+            for first, second in zip(groups_of, groups_of[distance:], strict=False):
+                if first and second:
+                    count[bool(first & second)] += 1
         assert near[True] / near.total() > 0.75
         assert far[True] / far.total() < (0.6 if group == set(moods()) else 0.2)
 
@@ -86,23 +84,18 @@ def test_frames_do_not_tell_the_field():
             for template in templates:
                 assert template.slots <= {"name", "friend", "she", "town", "fact", *"abcxy"}
                 letters = {slot: literal("") for slot in template.slots}
-                told = " ".join(render(template, letters, Random(seed)) for seed in range(20))
-                assert _groups(told) <= ({"bright", "grim"} if name == "analogies/liking" else set())
+                text = " ".join(render(template, letters, Random(seed)) for seed in range(20))
+                assert _groups(text) <= ({"bright", "grim"} if name == "analogies/liking" else set())
 
 
 @pytest.mark.parametrize("index", [0, 13, 300, 10**6])
 def test_a_novel_keeps_to_the_region_of_the_page_that_names_it(index: int):
     title = file_name(0, index).removeprefix("Tales_of_").removesuffix(".txt").replace("_", " ")
     (region,) = {r for r in (index % 12, index // 25) for i in range(25) if outline(0, r * 25 + i).title == title}
-    here = {town.title for town in towns(0, region)}
-    told = " ".join(_sentences(index))
-    assert len([town for town in here if town in told]) >= 5
-    elsewhere = {town.title for other in range(12) if other != region for town in towns(0, other)}
-    assert not [town for town in elsewhere if town in told and town not in here]
-
-
-def _sentences(index: int) -> list[str]:
-    return [sentence for chapter in novel(0, index) for paragraph in chapter.paragraphs for sentence in paragraph]
+    text = " ".join(sentences(novel(0, index)))
+    named = {r: {town.title for town in towns(0, r) if town.title in text} for r in {region, *range(12)}}
+    assert len(named[region]) >= 5
+    assert set.union(*named.values()) == named[region]
 
 
 def _groups(sentence: str) -> set[str]:

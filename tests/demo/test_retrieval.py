@@ -28,44 +28,41 @@ def articles(demo: Path) -> list[dict[str, Any]]:
 def test_every_paragraph_of_every_page_is_a_context(articles: list[dict[str, Any]]):
     for index, article in enumerate(articles):
         assert article["title"] == outline(0, index).title
-        paragraphs = [p for section in page(0, index).sections for p in section.paragraphs]
-        for context, sentences in zip(article["paragraphs"], paragraphs, strict=True):
-            text = " ".join(sentence.plain for sentence in sentences)
-            assert context["context"].endswith(text)
+        for context, sentences in zip(article["paragraphs"], page(0, index).paragraphs, strict=True):
+            assert context["context"].endswith(" ".join(sentence.plain for sentence in sentences))
             assert article["title"].split()[-1] in context["context"]
 
 
 def test_spans_are_exact_and_lie_in_the_sentences_that_state_one_fact(articles: list[dict[str, Any]]):
     short = total = 0
     for index, article in enumerate(articles):
-        paragraphs = [p for section in page(0, index).sections for p in section.paragraphs]
+        paragraphs = page(0, index).paragraphs
         assert sum(len(context["qas"]) for context in article["paragraphs"]) == 8
         for context, sentences in zip(article["paragraphs"], paragraphs, strict=True):
+            text = context["context"]
             for question in context["qas"]:
                 facts = set()
                 for answer in question["answers"]:
                     start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
-                    assert context["context"][start:end] == answer["text"] != ""
-                    (sentence,) = [
-                        s for s in sentences if (at := context["context"].index(s.plain)) <= start < at + len(s.plain)
-                    ]
-                    facts.add((sentence.topic, sentence.aspect))
+                    assert text[start:end] == answer["text"] != ""
+                    (sentence,) = [s for s in sentences if 0 <= start - text.index(s.plain) < len(s.plain)]
+                    facts.add(sentence.fact)
                     total += 1
                     short += len(answer["text"]) < len(sentence.plain) / 2
                 (fact,) = facts
-                assert sum(fact == (s.topic, s.aspect) for s in sentences) == len(question["answers"])
-                assert sum(fact in {(s.topic, s.aspect) for s in p} for p in paragraphs) == 1
+                assert sum(fact == s.fact for s in sentences) == len(question["answers"])
+                assert sum(fact in {s.fact for s in paragraph} for paragraph in paragraphs) == 1
     assert short > 0.8 * total
 
 
 def test_the_reader_finds_the_sentences(demo: Path, articles: list[dict[str, Any]]):
     questions, candidates = reqa_tables(read_squad(demo))
     counts = reqa_counts(questions, candidates)
-    assert counts["queries"] == 2400 and counts["passages"] == sum(len(a["paragraphs"]) for a in articles)
-    sentences = {s.plain for i in range(300) for section in page(0, i).sections for p in section.paragraphs for s in p}
+    contexts = [context for article in articles for context in article["paragraphs"]]
+    assert counts["queries"] == 2400 and counts["passages"] == len(contexts)
+    sentences = {s.plain for index in range(300) for paragraph in page(0, index).paragraphs for s in paragraph}
     gold = gold_tuples(questions, candidates)
     assert 2400 < len(gold) < 2700
-    shown = gold["sentence"].map(lambda text: text if text in sentences else text.partition(": ")[2])
-    assert shown.isin(sentences).all()
-    ids = [q["id"] for a in articles for context in a["paragraphs"] for q in context["qas"]]
-    assert len(set(ids)) == 2400
+    without_heading = gold["sentence"].map(lambda text: text if text in sentences else text.partition(": ")[2])
+    assert without_heading.isin(sentences).all()
+    assert len({question["id"] for context in contexts for question in context["qas"]}) == 2400

@@ -2,23 +2,21 @@
 
 import re
 from collections import Counter
-from itertools import islice
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contexture.demo import world
-from contexture.demo.extras import article_id, extras
+from contexture.demo.export import article, article_id, extras
 from contexture.demo.names import shuffled, source, stem
-from contexture.demo.wikitext import article
 from contexture.demo.world import capital, outline, page, unlink
 
 INDEX = st.one_of(st.integers(0, 2_000), st.integers(0, 10**12))
 
 
 @given(st.integers(0, 2**32), INDEX, INDEX)
-def test_different_pages_have_different_stems(seed: int, one: int, other: int):
-    assert (stem(seed, one) == stem(seed, other)) == (one == other)
+def test_different_pages_have_different_stems(seed: int, index: int, other: int):
+    assert (stem(seed, index) == stem(seed, other)) == (index == other)
 
 
 @given(st.lists(st.integers()), st.integers())
@@ -27,11 +25,10 @@ def test_shuffled_keeps_everything(items: list[int], seed: int):
 
 
 def test_titles_are_unique_redirects_and_all():
-    titles = [outline(7, index).title for index in range(2_000)]
-    others = [entry.title for region in range(80) for entry in extras(7, region, 2_000)]
-    assert len(set(titles + others)) == len(titles + others)
-    ids = [article_id(i) for i in range(2_000)] + [e.id for region in range(80) for e in extras(7, region, 2_000)]
-    assert len(set(ids)) == len(ids)
+    entries = [entry for region in range(80) for entry in extras(7, region, 2_000)]
+    titles = [*(outline(7, index).title for index in range(2_000)), *(entry.title for entry in entries)]
+    ids = [*map(article_id, range(2_000)), *(entry.id for entry in entries)]
+    assert len(set(titles)) == len(titles) == len(set(ids))
 
 
 def test_a_page_depends_on_seed_and_index_only():
@@ -43,8 +40,7 @@ def test_a_page_depends_on_seed_and_index_only():
 
 def test_a_page_has_five_to_eight_paragraphs_of_one_topic():
     for index in range(100):
-        lead, *sections = page(0, index).sections
-        paragraphs = [paragraph for section in sections for paragraph in section.paragraphs]
+        lead, *paragraphs = page(0, index).paragraphs
         assert 5 <= len(paragraphs) <= 8
         for paragraph in paragraphs:
             assert 4 <= len(paragraph) <= 6
@@ -52,7 +48,7 @@ def test_a_page_has_five_to_eight_paragraphs_of_one_topic():
             assert len({sentence.text for sentence in paragraph}) == len(paragraph)
         topics = [paragraph[0].topic for paragraph in paragraphs]
         assert len(set(topics)) == len(topics)
-        summarised = [sentence.topic for sentence in lead.paragraphs[0][1:]]
+        summarised = [sentence.topic for sentence in lead[1:]]
         assert len(summarised) == 3 and set(summarised) <= set(topics)
 
 
@@ -63,13 +59,12 @@ def test_links_lead_to_pages_and_often_to_the_same_topic():
     targets |= {outline(seed, index).alias: index for index in range(pages) if world.has_redirect(index)}
     same = total = 0
     for index in range(pages):
-        for section in page(seed, index).sections[1:]:
-            for sentence in (s for paragraph in section.paragraphs for s in paragraph):
-                for target in re.findall(r"\[\[([^\]|]*)", sentence.text):
-                    linked = targets[target[0].upper() + target[1:]]
-                    assert linked != index
-                    same += sentence.topic in outline(seed, linked).lead
-                    total += 1
+        for sentence in (s for paragraph in page(seed, index).paragraphs[1:] for s in paragraph):
+            for target in re.findall(r"\[\[([^\]|]*)", sentence.text):
+                linked = targets[target[0].upper() + target[1:]]
+                assert linked != index
+                same += sentence.topic in outline(seed, linked).lead
+                total += 1
     assert total > 4 * pages
     # By chance it were 3 topics of 16.
     assert same > 0.4 * total
@@ -83,7 +78,7 @@ def test_capital_and_unlink():
 
 
 def test_every_sort_of_page_occurs():
-    entries = list(islice((e for region in range(6) for e in extras(0, region, 150)), 200))
+    entries = [entry for region in range(6) for entry in extras(0, region, 150)]
     assert {entry.namespace for entry in entries} == {0, 1, 10, 14}
     assert any(entry.text == "" for entry in entries)
     assert any(entry.text.count("{{") > entry.text.count("}}") for entry in entries)

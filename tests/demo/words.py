@@ -1,7 +1,9 @@
-"""Words of a text, for tests."""
+"""Words of a text, and what they predict, for tests."""
 
 import re
+from typing import Any
 
+import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
@@ -11,9 +13,14 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def tells_labels(train: list[str], test: list[str], train_labels: list[str], test_labels: list[str]) -> float:
-    """The share of labels of `test` that a linear model of words and pairs of words guesses."""
+def word_overlap(text: str, other: str) -> int:
+    return len(set(words(text)) & set(words(other)))
+
+
+def predict_labels(train: Any, test: Any, train_labels: list[str], test_labels: list[str]) -> float:
+    """Accuracy of a linear model of numbers (N, 1), or of words and pairs of words."""
+    if isinstance(train, np.ndarray):
+        return float(LogisticRegression().fit(train, train_labels).score(test, test_labels))
     counted = CountVectorizer(ngram_range=(1, 2))
     model = LogisticRegression(C=0.1).fit(counted.fit_transform(train), train_labels)
-    right: float = model.score(counted.transform(test), test_labels)
-    return right
+    return float(model.score(counted.transform(test), test_labels))

@@ -24,9 +24,8 @@ from contexture.encoders.config import (
 )
 from contexture.encoders.layout import Sentences
 from contexture.streams.sentences.batches import sentence_batch
-from contexture.vocabulary.idf import save_idf
 from contexture.vocabulary.tokenizers import SpecialTokens, VocabularyConfig, train_tokenizer
-from contexture.vocabulary.vocabulary import Vocabulary
+from contexture.vocabulary.vocabulary import Vocabulary, save_idf
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, train_words
 
 WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ru", "se") for b in ("na", "ve", "di", "po", "ga")]

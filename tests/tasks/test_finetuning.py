@@ -223,9 +223,9 @@ def score_claims(folder: Path, data: Path) -> float:
 
 def score_reader(folder: Path, data: Path) -> float:
     model, questions = ReaderModel.load(folder), read_questions(data / "hotpotqa", "dev")
-    assert (model.settings.tokens, model.settings.answer_tokens) == (48, 3) and 0 < model.settings.threshold < 1
+    assert model.settings.tokens == 48 and 0 < model.settings.threshold < 1
     inputs = ReaderInputs(read_paragraphs(data / "hotpotqa"), gold_rows(questions), model.encoder, 48)
-    read = model.read(inputs, list(zip(questions.asked.texts, gold_rows(questions), strict=True)))
+    read = model.read(inputs, list(zip(questions.ranked.texts, gold_rows(questions), strict=True)))
     return joint_f1(questions, read, model.settings.threshold)
 
 

@@ -18,9 +18,9 @@ LETTERS = {"en": "abcdefghijklm", "fr": "nopqrstuvwxyz"}
 
 
 def written(folder: Path, texts: dict[str, list[str]]) -> Path:
-    for language, found in texts.items():
+    for language, language_texts in texts.items():
         (folder / f"lang={language}").mkdir(parents=True)
-        pq.write_table(pa.table({"text": found}), folder / f"lang={language}" / "part-00000.parquet")
+        pq.write_table(pa.table({"text": language_texts}), folder / f"lang={language}" / "part-00000.parquet")
     return folder
 
 
@@ -30,28 +30,28 @@ def texts(language: str, count: int) -> list[str]:
 
 def test_how_often_by_hand() -> None:
     """1 : 10 of 10,100 rows are 918.2 and 9,181.8."""
-    found = times_taken({"small": 100, "large": 10_000}, 0.5)
-    assert found == pytest.approx({"small": 9.181818, "large": 0.9181818})
+    times = times_taken({"small": 100, "large": 10_000}, 0.5)
+    assert times == pytest.approx({"small": 9.181818, "large": 0.9181818})
     assert times_taken({"small": 100, "large": 10_000}, 1.0) == pytest.approx({"small": 1.0, "large": 1.0})
 
 
 @given(st.dictionaries(st.text(min_size=1), st.integers(1, 10**9), min_size=1), st.floats(0.01, 1))
 def test_as_many_as_before_and_in_proportion(counts: dict[str, int], exponent: float) -> None:
-    taken = {language: times * counts[language] for language, times in times_taken(counts, exponent).items()}
-    assert sum(taken.values()) == pytest.approx(sum(counts.values()))
-    scale = [taken[language] / count**exponent for language, count in counts.items()]
+    amounts = {language: times * counts[language] for language, times in times_taken(counts, exponent).items()}
+    assert sum(amounts.values()) == pytest.approx(sum(counts.values()))
+    scale = [amounts[language] / count**exponent for language, count in counts.items()]
     assert max(scale) == pytest.approx(min(scale))
 
 
 def test_smoothed_text_by_counts(tmp_path: Path) -> None:
     """Texts are of one length, so that amounts are counts: √1,600 : √100 is 4 : 1, of 1,700 that are 1,360 and 340."""
     folder = written(tmp_path, {"en": texts("en", 1600), "fr": texts("fr", 100)})
-    found = Counter(smoothed_texts(folder, 0.5))
-    english, french = ({text: found[text] for text in texts(name, size)} for name, size in (("en", 1600), ("fr", 100)))
+    counts = Counter(smoothed_texts(folder, 0.5))
+    english, french = ({text: counts[text] for text in texts(name, size)} for name, size in (("en", 1600), ("fr", 100)))
     assert sum(english.values()) == pytest.approx(1360, rel=0.03) and set(english.values()) == {0, 1}
     assert sum(french.values()) == pytest.approx(340, rel=0.05) and set(french.values()) == {3, 4}
     again = smoothed_texts(folder, 0.5)
-    assert Counter(again) == Counter(again) == found == Counter({**english, **french})
+    assert Counter(again) == Counter(again) == counts == Counter({**english, **french})
 
 
 def test_one_language_is_read_whole(tmp_path: Path) -> None:
@@ -67,13 +67,13 @@ def test_a_small_language_has_more_of_a_smoothed_vocabulary(tmp_path: Path) -> N
     words = {language: ["".join(draw.sample(letters, 6)) for _ in range(100)] for language, letters in LETTERS.items()}
     times = {"en": 60, "fr": 4}
     texts = {
-        name: [f"{word} {n}" for rank, word in enumerate(found, 1) for n in range(30 * times[name] // rank)]
-        for name, found in words.items()
+        name: [f"{word} {n}" for rank, word in enumerate(names, 1) for n in range(30 * times[name] // rank)]
+        for name, names in words.items()
     }
     folder = written(tmp_path / "paragraphs", texts)
-    found = {}
+    sizes = {}
     for exponent in (1.0, 0.1):
         config = VocabularyConfig(size=600, smoothing=exponent)
         vocabulary = load_tokenizer(make_tokenizer(config, folder, tmp_path / f"{exponent}"))[0].get_vocab()
-        found[exponent] = sum(set(word.removeprefix("##")) <= set(LETTERS["fr"]) for word in vocabulary)
-    assert found[0.1] > 1.5 * found[1.0]
+        sizes[exponent] = sum(set(word.removeprefix("##")) <= set(LETTERS["fr"]) for word in vocabulary)
+    assert sizes[0.1] > 1.5 * sizes[1.0]

@@ -80,30 +80,28 @@ def test_the_order_of_the_texts_changes_no_byte(tmp_path: Path) -> None:
     draw = random.Random(1)
     texts = [" ".join(f"{a}{b}" for a in "bdfg" for b in draw.sample("aeiou", 3)) for _ in range(40)]
     names = TOKENIZER_FILE, CONFIG_FILE, WORDS_FILE
-    found = []
-    for number in range(3):
-        train_words(draw.sample(texts, len(texts)), WordsConfig(size=20), tmp_path / f"{number}")
-        found.append([(tmp_path / f"{number}" / name).read_bytes() for name in names])
-    assert found[0] == found[1] == found[2]
-    assert len(in_order(tmp_path / "0")) == 20
+    contents = []
+    for _ in range(3):
+        train_words(draw.sample(texts, len(texts)), WordsConfig(size=20), tmp_path)
+        contents.append([(tmp_path / name).read_bytes() for name in names])
+    assert contents[0] == contents[1] == contents[2]
+    assert len(in_order(tmp_path)) == 20
 
 
 def test_added_words_stand_behind_the_trained_ones(tmp_path: Path) -> None:
-    before = trained(["elm oak elm oak"], tmp_path / "trained", lowercase=True)
-    assert trained_words(tmp_path / "trained") == len(before) == 7
+    words = trained(["elm oak elm oak"], tmp_path / "trained", lowercase=True)
+    assert trained_words(tmp_path / "trained") == len(words) == 7
     add_words(tmp_path / "trained", ["yew", "oak", "ash", "yew", "[PAD]"], tmp_path / "more")
-    assert in_order(tmp_path / "more") == [*before, "yew", "ash"]
-    assert trained_words(tmp_path / "more") == 7
     tokenizer, tokens = load_tokenizer(tmp_path / "more")
     assert tokenizer.encode("Ash fir Oak", add_special_tokens=False).ids == [8, tokens.unk, 6]  # as before, lower case
     assert tokens.vocab_size == 9
     (tmp_path / "copy").mkdir()
     copy_words(tmp_path / "more", tmp_path / "copy")
-    assert trained_words(tmp_path / "copy") == 7
-    assert in_order(tmp_path / "copy") == in_order(tmp_path / "more")
+    for name in ("more", "copy"):
+        assert trained_words(tmp_path / name) == 7 and in_order(tmp_path / name) == [*words, "yew", "ash"]
 
 
-def test_texts_without_a_frequent_word_are_refused(tmp_path: Path) -> None:
+def test_texts_without_a_frequent_word_are_rejected(tmp_path: Path) -> None:
     for texts in ([], ["   "], ["every word here once"]):
         with pytest.raises(ValueError, match="no word occurs 2 times in the corpus"):
             train_words(texts, WordsConfig(), tmp_path / "words")

@@ -1,39 +1,164 @@
-"""The MediaWiki export format, schema 0.11."""
+"""The pages of a MediaWiki export (schema 0.11): articles as wikitext, redirects, lists, broken pages and the like."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha1
+from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
-from contexture.demo.extras import Entry
+import numpy as np
 
-_NAMESPACES = {
-    -2: "Media",
-    -1: "Special",
-    0: "",
-    1: "Talk",
-    2: "User",
-    3: "User talk",
-    4: "Project",
-    5: "Project talk",
-    6: "File",
-    7: "File talk",
-    8: "MediaWiki",
-    9: "MediaWiki talk",
-    10: "Template",
-    11: "Template talk",
-    12: "Help",
-    13: "Help talk",
-    14: "Category",
-    15: "Category talk",
-}
+from contexture.demo.grammar import compile_template, kinds, render, words
+from contexture.demo.names import pick, source, stem
+from contexture.demo.world import Outline, Page, Section, Sentence, fill, has_redirect, lead, outline, region_name
+
+#: Page ids are handed out in blocks of this size, one for each region: its articles first, then its other pages.
+IDS_PER_REGION = 50
+#: Namespaces by number, from −2.
+_NAMESPACES = [
+    *("Media", "Special", "", "Talk", "User", "User talk", "Project", "Project talk", "File", "File talk", "MediaWiki"),
+    *("MediaWiki talk", "Template", "Template talk", "Help", "Help talk", "Category", "Category talk"),
+]
 _SCHEMA = "http://www.mediawiki.org/xml/export-0.11"
 FOOTER = "</mediawiki>\n"
+
+_BOOK = compile_template("{surname}, {woman}, ''[Letters/Travels] from {region}'', {year}, p. {count}")
+_CAPTION = compile_template("[The country near/An old map of] {town}")
+_RELATED = compile_template("* {town}\n* {person}\n* {river}, {guild}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page of an export."""
+
+    id: int
+    title: str
+    namespace: int
+    text: str
+    redirect: str | None = None
+
+
+def article_id(index: int) -> int:
+    """The page id of article `index`."""
+    region, position = divmod(index, len(kinds()))
+    return region * IDS_PER_REGION + position + 1
+
+
+def extras(seed: int, region: int, pages: int) -> Iterator[Entry]:
+    """The other pages of a region of a world of `pages` articles."""
+    first = region * len(kinds())
+    members = range(first, min(first + len(kinds()), pages))
+    next_id = region * IDS_PER_REGION + len(kinds())
+    for number, page in enumerate(_pages(seed, region, members), start=1):
+        yield Entry(next_id + number, *page)
+
+
+def _pages(seed: int, region: int, members: range) -> Iterator[tuple[str, int, str, str | None]]:
+    """Title, namespace, text and target of each page that is no article."""
+    name = region_name(seed, region)
+    outlines = [outline(seed, index) for index in members]
+    for about in outlines:
+        if has_redirect(about.index):
+            yield about.alias, 0, f"#REDIRECT [[{about.title}]]\n\n{{{{R from other name}}}}", about.title
+    # A redirect to a redirect, and one to a section: real dumps have both.
+    yield f"Ancient {outlines[0].title}", 0, f"#redirect [[{outlines[0].alias}]]", outlines[0].alias
+    target = f"{outlines[-1].title}#See also"
+    yield f"{name} studies", 0, f"#REDIRECT [[{target}]]", target
+    senses = "\n".join(f"* [[{about.title}]], a {about.kind.name} of {name}" for about in outlines[:3])
+    text = f"'''{name}''' may refer to:\n\n{senses}\n\n{{{{disambiguation}}}}"
+    yield f"{name} (disambiguation)", 0, text, None
+    towns = "\n".join(f"* [[{about.title}]]" for about in outlines if about.kind.name == "town")
+    yield f"List of towns in {name}", 0, f"This is a list of the towns of {name}.\n\n{towns}", None
+    yield f"Category:{name}", 14, f"Pages on '''{name}'''.\n\n[[Category:Regions]]", None
+    text = "== Sources ==\nDoes anybody know a better source for this? ~~~~\n: No. ~~~~"
+    yield f"Talk:{outlines[0].title}", 1, text, None
+    yield f"Template:{name}", 10, f"<noinclude>About {name}.</noinclude>{{{{{{1|}}}}}}", None
+    opening = " ".join(sentence.text for sentence in lead(outlines[-1]))
+    yield f"{stem(seed, members[0]).capitalize()} notes", 0, _broken(region, opening), None
+
+
+def _broken(region: int, text: str) -> str:
+    """A page as careless editors leave them, of another sort in each region."""
+    return (
+        f"{{{{Infobox town\n| name = never closed\n| area = {{{{convert|3|ha}}\n\n{text}",
+        "",
+        f"{text}<ref>A note that nobody closed.\n\n{text}",
+        f'{{| class="wikitable"\n! No end\n|-\n| of the table\n\n{text}',
+        f"{text} }}}} ]] |}} '''''\n\n== Half a heading\n[[Unclosed link and {text}",
+        "{{" * 100 + "deep" + "}}" * 60 + f"\n\n{text}",
+    )[region % 6]
+
+
+def article(page: Page) -> str:
+    """The page as wikitext: notes, infobox, sections, see also, references and categories."""
+    about = page.outline
+    rng = source(about.seed, about.index, "wikitext")
+    lead, *sections = page.sections
+    blocks = [_infobox(about, rng) + "\n" + _paragraph(lead.paragraphs[0], about, rng)]
+    if rng.random() < 0.3:
+        blocks.insert(0, f"{{{{About|the {about.kind.name}}}}}\n{{{{Use British English|date=May 2021}}}}")
+    if rng.random() < 0.3:
+        (caption,) = fill(about, [_CAPTION], about.slots, None, rng)
+        blocks.append(f"[[File:{about.title}.jpg|thumb|right|{caption}]]")
+    for section in sections:
+        blocks += _section(section, about, rng)
+    if rng.random() < 0.3:
+        blocks.append(_table(rng))
+    blocks.append("== See also ==\n" + fill(about, [_RELATED], about.slots, None, rng)[0])
+    blocks.append("== References ==\n{{Reflist|30em}}")
+    category = region_name(about.seed, about.region)
+    blocks.append(f"[[Category:{category}]]\n[[Category:{about.kind.name.capitalize()}s|{about.title}]]")
+    return "\n\n".join(blocks)
+
+
+def _section(section: Section, about: Outline, rng: Random) -> list[str]:
+    blocks = [f"== {section.heading} =="]
+    for subheading, paragraph in zip(section.subheadings, section.paragraphs, strict=True):
+        if subheading:
+            blocks.append(f"==={subheading}===")
+        blocks.append(_paragraph(paragraph, about, rng))
+    return blocks
+
+
+def _paragraph(sentences: tuple[Sentence, ...], about: Outline, rng: Random) -> str:
+    return " ".join(sentence.text + _note(about, rng) for sentence in sentences)
+
+
+def _note(about: Outline, rng: Random) -> str:
+    if rng.random() > 0.15:
+        return ""
+    book = render(_BOOK, about.slots, rng)
+    number = int(rng.random() * 100)
+    return pick(
+        (
+            f"<ref>{book}</ref>",
+            f'<ref name="note{number}">{{{{cite book |title={about.title} |quote={book} }}}}</ref>',
+            f'<ref name="note{number}" />',
+            "{{citation needed|date=May 2021}}",
+            f"<!-- see {book} -->",
+        ),
+        rng,
+    )
+
+
+def _infobox(about: Outline, rng: Random) -> str:
+    lines = fill(about, about.kind.infobox, about.slots, None, rng)
+    coordinates = f"{{{{coord|{int(rng.random() * 90)}|N|{int(rng.random() * 180)}|E|display=inline}}}}"
+    fields = [f"name = {about.title}", *lines, f"coordinates = {coordinates}"]
+    return "\n".join([f"{{{{Infobox {about.kind.name}", *(f"| {field}" for field in fields), "}}"])
+
+
+def _table(rng: Random) -> str:
+    years = sorted({render(pick(words().lists["year"], rng), {}, rng) for _ in range(4)})
+    rows = "".join(f"|-\n| {year} || {int(rng.random() * 9000)}\n" for year in years)
+    return f'{{| class="wikitable sortable"\n|+ Counts by year\n! Year !! Number\n{rows}|}}'
 
 
 def header() -> str:
     """The opening of an export: everything before the first page."""
     namespaces = "\n".join(
         f'      <namespace key="{key}" case="first-letter"' + (f">{name}</namespace>" if name else " />")
-        for key, name in _NAMESPACES.items()
+        for key, name in enumerate(_NAMESPACES, start=-2)
     )
     return f"""\
 <mediawiki xmlns="{_SCHEMA}/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
@@ -84,8 +209,4 @@ def element(entry: Entry) -> str:
 
 
 def _base36(digest: bytes) -> str:
-    number, digits = int.from_bytes(digest), ""
-    while number:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return digits.rjust(31, "0")
+    return np.base_repr(int.from_bytes(digest), 36).lower().rjust(31, "0")

@@ -2,13 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from random import Random
-from typing import Any
 
-import yaml
-
-from contexture.demo.grammar import Template, compile_template, kinds, render, topics, words
+from contexture.demo.grammar import Options, Template, compile_lines, kinds, read_yaml, render, topics, words
 from contexture.demo.names import T, pick, shuffled
 from contexture.demo.world import Outline, Slots, capital, literal, outline
 
@@ -22,35 +18,24 @@ COARSE = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 @lru_cache(maxsize=1)
 def fields() -> Mapping[str, tuple[str, ...]]:
     """Nouns in the plural, each in one field only: those of `fields.yml`, and the terms of every topic."""
-    raw = _raw("fields.yml")
-    named = {name: tuple(block.split()) for name, block in raw.items() if name != "moods"}
-    return named | {name: topic.terms for name, topic in topics().items()}
+    nouns = {name: tuple(block.split()) for name, block in read_yaml("fields.yml").items() if name != "moods"}
+    return nouns | {name: topic.terms for name, topic in topics().items()}
 
 
 @lru_cache(maxsize=1)
 def moods() -> Mapping[str, tuple[str, ...]]:
     """Adjectives that praise (`BRIGHT`) and that blame (`GRIM`), as many of one as of the other."""
-    return {name: tuple(block.split()) for name, block in _raw("fields.yml")["moods"].items()}
-
-
-Frames = Mapping[str, tuple[Template, ...]]
+    return {name: tuple(block.split()) for name, block in read_yaml("fields.yml")["moods"].items()}
 
 
 @lru_cache(maxsize=4)
-def frames(file: str) -> Frames:
+def frames(file: str) -> Options:
     """The sentence templates of a file of this package, by name; those that come in groups as `group/name`."""
-    found = {}
-    for name, block in _raw(file).items():
+    templates: dict[str, tuple[Template, ...]] = {}
+    for name, block in read_yaml(file).items():
         groups = block if isinstance(block, dict) else {"": block}
-        for inner, lines in groups.items():
-            key = f"{name}/{inner}".rstrip("/")
-            found[key] = tuple(compile_template(line) for line in lines.splitlines())
-    return found
-
-
-def _raw(file: str) -> dict[str, Any]:
-    raw: dict[str, Any] = yaml.safe_load((files("contexture.demo") / file).read_text(encoding="utf-8"))
-    return raw
+        templates |= {f"{name}/{inner}".rstrip("/"): compile_lines(lines) for inner, lines in groups.items()}
+    return templates
 
 
 @lru_cache(maxsize=REGIONS)
@@ -60,8 +45,8 @@ def towns(seed: int, region: int) -> tuple[Outline, ...]:
     return tuple(outline(seed, first + i) for i, kind in enumerate(kinds()) if kind.name == "town")
 
 
-def cast(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
-    """A town, and what a scene set there can name: `town`, `name`, `friend`, and `she` (or he) for `name`."""
+def draw_scene(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
+    """A town, and what a scene set in it can name: `town`, `name`, `friend`, and `she` (or he) for `name`."""
     town = pick(towns(seed, region), rng)
     pronoun = pick(("woman", "man"), rng)
     people = {key: shuffled(_names(key), rng) for key in ("woman", "man")}
@@ -77,21 +62,21 @@ def cast(seed: int, region: int, rng: Random) -> tuple[Outline, Slots]:
 @lru_cache(maxsize=2)
 def _names(key: str) -> tuple[Template, ...]:
     """First names that are no word of a field as well, as Piers is."""
-    taken = {word for field in fields().values() for word in field}
-    return tuple(name for name in words().lists[key] if str(name.parts[0]).lower() not in taken)
+    nouns = {word for field in fields().values() for word in field}
+    return tuple(name for name in words().lists[key] if str(name.parts[0]).lower() not in nouns)
 
 
-def passers_by(seed: int, rng: Random) -> Slots:
-    """Town and people of any region, as `cast` names them."""
-    return cast(seed, int(rng.random() * REGIONS), rng)[1]
+def draw_people(seed: int, rng: Random) -> Slots:
+    """Town and people of any region, see `draw_scene`."""
+    return draw_scene(seed, int(rng.random() * REGIONS), rng)[1]
 
 
-def named(keys: str, values: Iterable[str]) -> Slots:
-    """The values as slots with names of one letter each: `named("abc", nouns)`."""
+def fill_letters(keys: str, values: Iterable[str]) -> Slots:
+    """The values as slots with names of one letter each: `fill_letters("abc", nouns)`."""
     return {key: literal(value) for key, value in zip(keys, values, strict=True)}
 
 
-def some(options: Sequence[T], count: int, rng: Random) -> list[T]:
+def sample(options: Sequence[T], count: int, rng: Random) -> list[T]:
     """`count` different ones of `options`."""
     return shuffled(options, rng)[:count]
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import product
 from random import Random
+from typing import Any
 
 import yaml
 
@@ -91,7 +92,6 @@ class Kind:
     """A kind of page: how its pages are named, spoken of and defined, and what they can be about."""
 
     name: str
-    count: int
     title: tuple[Template, ...]
     alias: Template
     article: str
@@ -111,7 +111,14 @@ class Words:
     sections: Mapping[str, tuple[str, ...]]
 
 
-def _lines(block: str) -> tuple[Template, ...]:
+def read_yaml(file: str) -> dict[str, Any]:
+    """The content of a file of this package."""
+    content: dict[str, Any] = yaml.safe_load((files("contexture.demo") / file).read_text(encoding="utf-8"))
+    return content
+
+
+def compile_lines(block: str) -> tuple[Template, ...]:
+    """A template for each line."""
     return tuple(compile_template(line) for line in block.splitlines())
 
 
@@ -127,52 +134,53 @@ def _table(block: str) -> tuple[Options, ...]:
 @lru_cache(maxsize=1)
 def topics() -> Mapping[str, Topic]:
     """All topics by name, from the files in `topics/`."""
-    folder = files("contexture.demo") / "topics"
-    found = {}
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        name = path.name.removesuffix(".yml")
-        found[name] = Topic(
-            name=name,
-            group=raw["group"],
-            headings=tuple(raw["headings"].split(" / ")),
-            themes=_table(raw["themes"]),
-            facts={key: _options(value.split(" / ")) for key, value in raw["facts"].items()},
-            say={aspect: _lines(block) for aspect, block in raw["say"].items()},
-            ask={aspect: _lines(block) for aspect, block in raw["ask"].items()},
-            lead={aspect: _lines(block) for aspect, block in raw["lead"].items()},
-            tails=_lines(raw["tails"]),
-            terms=tuple(raw["terms"].split()),
-        )
-    return found
+    names = sorted(path.name.removesuffix(".yml") for path in (files("contexture.demo") / "topics").iterdir())
+    return {name: _read_topic(name, read_yaml(f"topics/{name}.yml")) for name in names}
+
+
+def _read_topic(name: str, raw: dict[str, Any]) -> Topic:
+    say, ask, lead = (
+        {aspect: compile_lines(block) for aspect, block in raw[key].items()} for key in ("say", "ask", "lead")
+    )
+    return Topic(
+        name=name,
+        group=raw["group"],
+        headings=tuple(raw["headings"].split(" / ")),
+        themes=_table(raw["themes"]),
+        facts={key: _options(value.split(" / ")) for key, value in raw["facts"].items()},
+        say=say,
+        ask=ask,
+        lead=lead,
+        tails=compile_lines(raw["tails"]),
+        terms=tuple(raw["terms"].split()),
+    )
 
 
 @lru_cache(maxsize=1)
 def kinds() -> tuple[Kind, ...]:
     """The kind of each page of a region, in order: `kinds()[index % len(kinds())]` is that of page `index`."""
-    raw = yaml.safe_load((files("contexture.demo") / "kinds.yml").read_text(encoding="utf-8"))
-    found: list[Kind] = []
-    for name, entry in raw.items():
-        kind = Kind(
-            name=name,
-            count=entry["count"],
-            title=alternatives(entry["title"]),
-            alias=compile_template(entry["alias"]),
-            article=entry["article"],
-            anchors=_options(entry["anchors"].split(" / ")),
-            here=compile_template(entry["here"]),
-            about=compile_template(entry["about"]),
-            topics=tuple(entry["topics"].split()),
-            define=_lines(entry["define"]),
-            infobox=_lines(entry["infobox"]),
-        )
-        found += [kind] * kind.count
-    return tuple(found)
+    raw = read_yaml("kinds.yml")
+    return tuple(kind for name in raw for kind in [_read_kind(name, raw[name])] * raw[name]["count"])
+
+
+def _read_kind(name: str, raw: dict[str, Any]) -> Kind:
+    return Kind(
+        name=name,
+        title=alternatives(raw["title"]),
+        alias=compile_template(raw["alias"]),
+        article=raw["article"],
+        anchors=_options(raw["anchors"].split(" / ")),
+        here=compile_template(raw["here"]),
+        about=compile_template(raw["about"]),
+        topics=tuple(raw["topics"].split()),
+        define=compile_lines(raw["define"]),
+        infobox=compile_lines(raw["infobox"]),
+    )
 
 
 @lru_cache(maxsize=1)
 def words() -> Words:
     """The word lists in `words.yml`."""
-    raw = yaml.safe_load((files("contexture.demo") / "words.yml").read_text(encoding="utf-8"))
+    raw = read_yaml("words.yml")
     sections = {group: tuple(headings.split(" / ")) for group, headings in raw.pop("sections").items()}
     return Words({key: _options(str(value).split()) for key, value in raw.items()}, sections)

@@ -39,16 +39,16 @@ def reversed_clause(clause: list[str]) -> list[str]:
 
 def verb_last(clause: list[str]) -> list[str]:
     """The second word last, which often is the verb, and an article behind its noun."""
-    said = list(clause)
-    for place in range(len(said) - 2, -1, -1):
-        if said[place] in _ARTICLES:
-            said[place : place + 2] = said[place : place + 2][::-1]
-    return said[:1] + said[2:] + said[1:2]
+    words = list(clause)
+    for i in range(len(words) - 2, -1, -1):
+        if words[i] in _ARTICLES:
+            words[i : i + 2] = words[i : i + 2][::-1]
+    return words[:1] + words[2:] + words[1:2]
 
 
 def neighbours_exchanged(clause: list[str]) -> list[str]:
     """The second word, the first, the fourth, the third …"""
-    return [word for place in range(0, len(clause), 2) for word in clause[place : place + 2][::-1]]
+    return [word for i in range(0, len(clause), 2) for word in clause[i : i + 2][::-1]]
 
 
 #: What happens to the English words of a clause, for one language after another.
@@ -84,14 +84,15 @@ def lexicon(seed: int, code: str) -> Mapping[str, str]:
     closing = ("", *shuffled(opening, rng)[:_CLOSING])
     endings = dict(zip(_ENDINGS, ("", *(mark + vowel for vowel in shuffled(_VOWELS, rng))), strict=True))
     roots: dict[str, str] = {}
-    taken = set(english_words())
+    used = set(english_words())
     for stem in sorted({_parts(word)[0] for word in english_words()}):
-        own = source(seed, "language", code, stem)  # a new word elsewhere changes none of the others
+        draws = source(seed, "language", code, stem)  # a new word elsewhere changes none of the others
         while stem not in roots:
-            syllables = (pick(opening, own) + pick(_VOWELS, own) + pick(closing, own) for _ in range(_syllables(stem)))
-            if (root := "".join(syllables)) not in taken:
+            count = _syllables(stem)
+            syllables = (pick(opening, draws) + pick(_VOWELS, draws) + pick(closing, draws) for _ in range(count))
+            if (root := "".join(syllables)) not in used:
                 roots[stem] = root
-                taken.add(root)
+                used.add(root)
     return {word: roots[stem] + endings[end] for word in english_words() for stem, end in [_parts(word)]}
 
 
@@ -100,8 +101,8 @@ def english_words() -> frozenset[str]:
     """The words of the world's sentences, in lower case; names of people are none unless they are words, too."""
     folder = files("contexture.demo")
     blocks = [path.read_text(encoding="utf-8") for path in _yaml(folder) + _yaml(folder / "topics")]
-    found = {word for block in blocks for word in re.findall(_WORD, block)}
-    return frozenset(word.lower() for word in found - _people() if not any(map(str.isdigit, word)))
+    unique = {word for block in blocks for word in re.findall(_WORD, block)}
+    return frozenset(word.lower() for word in unique - _people() if not any(map(str.isdigit, word)))
 
 
 @lru_cache(maxsize=1)
@@ -114,7 +115,6 @@ def _yaml(folder: Traversable) -> list[Traversable]:
 
 
 def _parts(word: str) -> tuple[str, str]:
-    """Stem and ending."""
     match = _STEM.fullmatch(word)
     assert match
     return match[1], match[2] or ""

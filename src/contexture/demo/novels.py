@@ -1,11 +1,11 @@
-"""Novels of the demo world: in order, so that a sentence can be guessed from its neighbours."""
+"""Novels of the demo world: in order, so that a sentence can be predicted from its neighbours."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from contexture.demo.fields import BRIGHT, REGIONS, cast, fields, frames, moods, named, sentence, some
+from contexture.demo.fields import BRIGHT, REGIONS, draw_scene, fields, fill_letters, frames, moods, sample, sentence
 from contexture.demo.grammar import Template, kinds, topics
 from contexture.demo.names import pick, shuffled, source
 from contexture.demo.world import Outline, Slots, capital, facts, fill, literal, outline, unlink
@@ -34,24 +34,22 @@ def file_name(seed: int, index: int, translate: Callable[[str], str] = str) -> s
 def novel(seed: int, index: int, *series: str) -> Iterator[Chapter]:
     """Novel `index` of the world of `seed`, of some 200 sentences: a function of the two and its series alone.
 
-    The novels of another series tell of the same towns and people, but other scenes.
-
-    A scene of six to nine sentences keeps to one town, two people, one field of words (`fields`) and one mood, and
-    nothing else tells it from others: all frames go with all of them.
+    The novels of another series have the same towns and people, but other scenes. A scene of six to nine sentences
+    keeps to one town, two people, one field of words (`fields`) and one mood; all frames go with all of them.
     """
     rng = source(seed, "novel", index, *series)
     region = _home(index) // len(kinds())
     scenes = shuffled([name for name in fields() for _ in range(_SCENES.get(name, 1))], rng)
     for number in range(_CHAPTERS):
-        paragraphs = [tuple(_scene(*cast(seed, region, rng), name, rng)) for name in scenes[number::_CHAPTERS]]
+        paragraphs = [tuple(_scene(*draw_scene(seed, region, rng), name, rng)) for name in scenes[number::_CHAPTERS]]
         way = pick(frames(_FRAMES)["heading"], rng)
-        heading = _filled(way, cast(seed, region, rng)[1], scenes[number], BRIGHT, rng)
+        heading = _filled(way, draw_scene(seed, region, rng)[1], scenes[number], BRIGHT, rng)
         yield Chapter(f"Chapter {number + 1}. {heading}", tuple(paragraphs))
 
 
 def translated(chapter: Chapter, translate: Callable[[str], str]) -> Chapter:
     """The chapter in another language, sentence by sentence."""
-    return Chapter(translate(chapter.heading), tuple(tuple(map(translate, one)) for one in chapter.paragraphs))
+    return Chapter(translate(chapter.heading), tuple(tuple(map(translate, lines)) for lines in chapter.paragraphs))
 
 
 def sentences(chapters: Iterable[Chapter]) -> Iterator[str]:
@@ -74,16 +72,15 @@ def _home(index: int) -> int:
 def _scene(town: Outline, people: Slots, field: str, rng: Random) -> list[str]:
     ways = {name: _in_turn(options, rng) for name, options in frames(_FRAMES).items()}
     mood = pick(tuple(moods()), rng)
-    told = [_filled(next(ways["opening"]), people, field, mood, rng)]
+    texts = [_filled(next(ways["opening"]), people, field, mood, rng)]
     for _ in range(5 + int(rng.random() * 4)):
         kind = rng.random()
-        if kind < _FEELING:
-            told.append(_filled(next(ways["feeling"]), people, field, mood, rng))
-        elif kind < _FEELING + _FACT and field in topics():
-            told.append(_fact(next(ways["fact"]), town, people, field, rng))
+        if _FEELING <= kind < _FEELING + _FACT and field in topics():
+            texts.append(_fact(next(ways["fact"]), town, people, field, rng))
         else:
-            told.append(_filled(next(ways["telling"]), people, field, mood, rng))
-    return told
+            frame = "feeling" if kind < _FEELING else "telling"
+            texts.append(_filled(next(ways[frame]), people, field, mood, rng))
+    return texts
 
 
 def _in_turn(options: Sequence[Template], rng: Random) -> Iterator[Template]:
@@ -93,7 +90,7 @@ def _in_turn(options: Sequence[Template], rng: Random) -> Iterator[Template]:
 
 
 def _filled(way: Template, people: Slots, field: str, mood: str, rng: Random) -> str:
-    things = named("abc", some(fields()[field], 3, rng)) | named("xy", some(moods()[mood], 2, rng))
+    things = fill_letters("abc", sample(fields()[field], 3, rng)) | fill_letters("xy", sample(moods()[mood], 2, rng))
     return sentence(way, people | things, rng)
 
 

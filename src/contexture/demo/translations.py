@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 from contexture.demo.config import DemoConfig
-from contexture.demo.inference import PREMISES, inference_rows
 from contexture.demo.languages import codes, translator
 from contexture.demo.names import source
 from contexture.demo.novels import novel, sentences
-from contexture.demo.sentence_pairs import mrpc
-from contexture.demo.sentence_tasks import TaskFile, task_files
+from contexture.demo.sentence_tasks import PREMISES, TaskFile, inference_rows, mrpc, task_files
 
 #: Parts of the folder.
 BITEXT, TATOEBA, XNLI, PAWSX = "bitext", "tatoeba", "xnli", "pawsx"
@@ -60,19 +58,20 @@ def translated_files(config: DemoConfig) -> Iterator[TaskFile]:
 def _new_sentences(config: DemoConfig) -> Mapping[str, list[str]]:
     """Sentences for Tatoeba and for each language's parallel ones, of novels that nobody reads, all different."""
     wanted = dict.fromkeys(codes(config.languages), _PAIRS) | {TATOEBA: _TEST_PAIRS}
-    found: dict[str, str] = {}
+    series_of: dict[str, str] = {}
     for name, size in wanted.items():
-        enough = len(found) + _DRAWN * size
+        enough = len(series_of) + _DRAWN * size
         for index in count():
             for sentence in sentences(novel(config.seed, index, "parallel", name)):
-                found.setdefault(sentence, name)
-            if len(found) >= enough:
+                series_of.setdefault(sentence, name)
+            if len(series_of) >= enough:
                 break
     for series in ((), *((code,) for code in codes(config.languages))):
         for index in range(config.novels):
             for sentence in sentences(novel(config.seed, index, *series)):
-                found.pop(sentence, None)
-    return {name: [sentence for sentence, one in found.items() if one == name][:size] for name, size in wanted.items()}
+                series_of.pop(sentence, None)
+    new = {name: [text for text, series in series_of.items() if series == name] for name in wanted}
+    return {name: texts[: wanted[name]] for name, texts in new.items()}
 
 
 def _inference(seed: int, part: str, translate: Translate) -> list[str]:
@@ -101,4 +100,4 @@ def sentence_task_files(seed: int, translate: Translate) -> Iterator[TaskFile]:
 
 def _translated(line: str, columns: tuple[int, ...], translate: Translate) -> str:
     cells = line.split("\t")
-    return "\t".join(translate(cell) if place in columns else cell for place, cell in enumerate(cells))
+    return "\t".join(translate(cell) if i in columns else cell for i, cell in enumerate(cells))

@@ -44,6 +44,11 @@ class Sentence:
         """The sentence as a reader sees it."""
         return unlink(self.text)
 
+    @property
+    def fact(self) -> tuple[str | None, str | None]:
+        """The topic and the aspect."""
+        return self.topic, self.aspect
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -60,6 +65,11 @@ class Page:
 
     outline: Outline
     sections: tuple[Section, ...]
+
+    @property
+    def paragraphs(self) -> list[tuple[Sentence, ...]]:
+        """The paragraphs of all sections."""
+        return [paragraph for section in self.sections for paragraph in section.paragraphs]
 
 
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]")
@@ -119,23 +129,23 @@ def facts(about: Outline, topic: Topic) -> Slots:
     return slots
 
 
-def link(about: Outline, kind: str, topic: str | None, taken: set[int], rng: Random) -> str:
-    """A link, as wikitext, to a page of `kind` that is not in `taken`, preferably one that opens with `topic`."""
+def link(about: Outline, kind: str, topic: str | None, linked: set[int], rng: Random) -> str:
+    """A link, as wikitext, to a page of `kind` that is not in `linked`, preferably one that opens with `topic`."""
     region = about.region
     if region and rng.random() < 0.15:
         region = int(rng.random() * region)
     first = region * len(kinds())
-    found = [first + i for i, other in enumerate(kinds()) if other.name == kind and first + i not in taken]
-    index = min(shuffled(found, rng), key=lambda index: topic not in outline(about.seed, index).lead)
-    taken.add(index)
+    candidates = [first + i for i, other in enumerate(kinds()) if other.name == kind and first + i not in linked]
+    index = min(shuffled(candidates, rng), key=lambda index: topic not in outline(about.seed, index).lead)
+    linked.add(index)
     target = outline(about.seed, index)
-    shown = render(pick(target.kind.anchors, rng), target.slots, rng)
+    label = render(pick(target.kind.anchors, rng), target.slots, rng)
     page = target.title
     if has_redirect(index) and rng.random() < 0.3:
         page = target.alias
-    elif shown[0].islower():
-        page = shown
-    return target.kind.article + (f"[[{page}]]" if page == shown else f"[[{page}|{shown}]]")
+    elif label[0].islower():
+        page = label
+    return target.kind.article + (f"[[{page}]]" if page == label else f"[[{page}|{label}]]")
 
 
 def has_redirect(index: int) -> bool:
@@ -147,25 +157,23 @@ def fill(about: Outline, templates: Iterable[Template], slots: Slots, topic: str
     """The templates as wikitext; a page is linked where it is first named and called by its name afterwards."""
     chosen = list(templates)
     needed = sorted(LINK_SLOTS & frozenset().union(*(template.slots for template in chosen)))
-    taken = {about.index}
-    slots = slots | {slot: literal(link(about, slot.rstrip("2"), topic, taken, rng)) for slot in needed}
+    linked = {about.index}
+    slots = slots | {slot: literal(link(about, slot.rstrip("2"), topic, linked, rng)) for slot in needed}
     seen: set[str] = set()
 
-    def once(match: re.Match[str]) -> str:
+    def link_first(match: re.Match[str]) -> str:
         if match[0] in seen:
             return match[1]
         seen.add(match[0])
         return match[0]
 
-    return [_LINK.sub(once, render(template, slots, rng)) for template in chosen]
+    return [_LINK.sub(link_first, render(template, slots, rng)) for template in chosen]
 
 
 def capital(text: str) -> str:
     """The wikitext with a capital where the reader sees the first letter."""
-    start = 0
-    if text.startswith("[["):
-        shown, end = text.find("|"), text.find("]]")
-        start = shown + 1 if 0 < shown < end else 2
+    match = _LINK.match(text)
+    start = match.start(1) if match else 0
     return text[:start] + text[start].upper() + text[start + 1 :]
 
 

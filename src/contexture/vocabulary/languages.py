@@ -2,21 +2,20 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from contexture.vocabulary.tokenizers import paragraph_texts
+from contexture.vocabulary.tokenizers import Rereadable, paragraph_texts
 
 #: Folders of a language's paragraphs begin with this.
 PARTITION = "lang="
 
 
 def times_taken(amounts: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """How often what there is of each language is taken, so that languages are to each other as amount ^ exponent.
+    """How often the text of each language is repeated, so that amounts are in proportion to amount ^ exponent.
 
-    All together are as many as before: were nothing repeated, a language of a few stray texts would leave next to
-    nothing of the others.
+    The sum of all amounts stays: without repetition, a language of a few stray texts would leave next to nothing of
+    the others.
     """
     weights = {language: amount**exponent for language, amount in amounts.items()}
     scale = sum(amounts.values()) / sum(weights.values())
@@ -24,29 +23,21 @@ def times_taken(amounts: Mapping[str, int], exponent: float) -> dict[str, float]
 
 
 def smoothed_texts(folder: Path, exponent: float) -> Iterable[str]:
-    """The paragraphs of a folder with a part for each language, each as often as `times_taken` says of its bytes.
+    """The paragraphs of a folder with a part for each language, repeated by `times_taken` of its bytes.
 
-    What is to be taken 2.3 times is taken twice, or three times, as a hash of the text tells. They can be read any
-    number of times. Raises FileNotFoundError where there are none.
+    A text is repeated 2.3 times as twice or three times, by its hash. The texts can be read any number of times.
+    Raises FileNotFoundError if there are none.
     """
-    if exponent == 1:
+    parts = list(folder.glob(f"{PARTITION}*"))
+    if exponent == 1 or len(parts) < 2:
         return paragraph_texts(folder)
-    texts = {place.name.removeprefix(PARTITION): paragraph_texts(place) for place in folder.glob(f"{PARTITION}*")}
-    if len(texts) < 2:
-        return paragraph_texts(folder)
-    amounts = {language: sum(len(text.encode()) for text in found) for language, found in texts.items()}
+    texts = {part.name.removeprefix(PARTITION): paragraph_texts(part) for part in parts}
+    amounts = {language: sum(len(text.encode()) for text in texts[language]) for language in texts}
     times = times_taken({language: amount for language, amount in amounts.items() if amount}, exponent)
-    return _Taken({language: texts[language] for language in sorted(times)}, times)
 
+    def repeated() -> Iterator[str]:
+        for language in sorted(times):
+            for text in texts[language]:
+                yield from repeat(text, int(times[language] + zlib.crc32(text.encode()) / 2**32))
 
-@dataclass(frozen=True)
-class _Taken:
-    """The texts of each language, so many times."""
-
-    texts: Mapping[str, Iterable[str]]
-    times: Mapping[str, float]
-
-    def __iter__(self) -> Iterator[str]:
-        for language, texts in self.texts.items():
-            for text in texts:
-                yield from repeat(text, int(self.times[language] + zlib.crc32(text.encode()) / 2**32))
+    return Rereadable(repeated)

@@ -5,10 +5,11 @@ The folder holds `tokenizer.json` and `tokenizer_config.json`. `transformers.Aut
 """
 
 import json
+import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass as plain_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +26,7 @@ from contexture.strict import STRICT
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "tokenizer_config.json"
 
-#: What is seen only once teaches nothing: the least count of a pair of subwords that is merged.
+#: Least count of a pair of subwords that is merged, and of a word.
 MIN_FREQUENCY = 2
 
 #: Special tokens by role, in the order of their ids, for the two kinds that are trained here.
@@ -43,12 +44,12 @@ class VocabularyConfig:
     kind: Literal["wordpiece", "bpe"] = "wordpiece"
     # number of subwords, special tokens included; a small corpus may give fewer
     size: Annotated[int, Field(ge=300)] = 8000
-    # Of several languages, the text that is read is in proportion to (amount ^ smoothing): CMLM's 0.3 lets small ones
-    # have a larger share; 1 leaves them as they are.
+    # The text of each of several languages is in proportion to (amount ^ smoothing): CMLM's 0.3 gives small ones a
+    # larger share; 1 changes nothing.
     smoothing: Annotated[float, Field(gt=0, le=1)] = 1.0
     # fold case (WordPiece: also strip accents)
     lowercase: bool = True
-    # name or folder of a published tokenizer to take instead; the four keys above are then not used
+    # name or folder of a published tokenizer to use instead; the four keys above are then not used
     published: str | None = None
     # Length of the vectors of subwords, made from the corpus where an encoder starts from them.
     vector_size: Annotated[int, Field(gt=0)] = 300
@@ -66,51 +67,50 @@ class SpecialTokens:
     vocab_size: int
 
 
-@plain_dataclass(frozen=True)
-class _ParagraphTexts:
-    """Texts of a column of a Parquet folder, or its lists of texts, read again from the start by every `for`."""
+class Rereadable(Iterable[str]):
+    """Texts that every `for` reads again from the start."""
 
-    files: tuple[Path, ...]
-    column: str
+    def __init__(self, read: Callable[[], Iterator[str]]) -> None:
+        self._read = read
 
     def __iter__(self) -> Iterator[str]:
-        for path in self.files:
-            try:
-                with pq.ParquetFile(path) as file:
-                    if self.column not in file.schema_arrow.names:
-                        found = ", ".join(file.schema_arrow.names)
-                        raise ValueError(
-                            f"{path}: no column {self.column!r} (found: {found}); give the paragraphs table"
-                        )
-                    for batch in file.iter_batches(batch_size=4096, columns=[self.column]):
-                        values = batch.column(0)
-                        texts = values.flatten() if pa.types.is_list(values.type) else values
-                        yield from (text for text in texts.to_pylist() if text)
-            except (pa.ArrowException, OSError) as error:
-                raise ValueError(f"{path}: not a whole Parquet file ({error}); write the table anew") from error
+        return self._read()
 
 
 def paragraph_texts(folder: Path, column: Literal["text", "sentences"] = "text") -> Iterable[str]:
-    """Stream texts, or their sentences, of a folder of Parquet files by the order of its names, in constant memory.
+    """Stream texts, or their sentences, of a folder of Parquet files in the order of file names, in constant memory.
 
-    The result can be iterated over any number of times. Raises FileNotFoundError where there is no Parquet file,
-    and, while reading, ValueError for a file that is damaged or has no such column.
+    The result can be iterated over any number of times. Raises FileNotFoundError if there is no Parquet file, and,
+    while reading, ValueError for a file that is damaged or has no such column.
     """
-    files = (path for path in sorted(folder.rglob("*.parquet")) if not _is_hidden(path.relative_to(folder)))
-    found = tuple(files)
-    if not found:
+    # Spark skips hidden paths, too: unfinished files, and its markers.
+    hidden = re.compile(r"(^|/)[_.]")
+    files = [path for path in sorted(folder.rglob("*.parquet")) if not hidden.search(str(path.relative_to(folder)))]
+    if not files:
         raise FileNotFoundError(f"{folder}: no Parquet file there; run the corpus stage first")
-    return _ParagraphTexts(found, column)
+    return Rereadable(lambda: (text for path in files for text in _read_texts(path, column)))
+
+
+def _read_texts(path: Path, column: str) -> Iterator[str]:
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            if column not in names:
+                raise ValueError(f"{path}: no column {column!r} (found: {', '.join(names)}); give the paragraphs table")
+            for batch in file.iter_batches(batch_size=4096, columns=[column]):
+                values = batch.column(0)
+                texts = values.flatten() if pa.types.is_list(values.type) else values
+                yield from filter(None, texts.to_pylist())
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: not a whole Parquet file ({error}); write the table anew") from error
 
 
 def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path) -> None:
-    """Write the tokenizer that `config` asks for into `folder`; `texts` is read only if one has to be trained.
+    """Write the tokenizer of `config` into `folder`; `texts` is read only if one has to be trained.
 
     The result is a function of the words and their counts: neither the order of the texts nor the number of threads
-    changes a byte. WordPiece reads the texts twice, so `texts` must start anew when iterated over again.
-
-    Raises ValueError for an iterator (it cannot be read twice), for texts without a word, and for a published
-    tokenizer that cannot be loaded or lacks one of the five special tokens.
+    changes a byte. Raises ValueError for an iterator, as texts are read twice, for texts without a word, and for a
+    published tokenizer that cannot be loaded or lacks one of the five special tokens.
     """
     if config.published is not None:
         write_tokenizer(folder, *_published(config.published))
@@ -119,8 +119,9 @@ def train_tokenizer(texts: Iterable[str], config: VocabularyConfig, folder: Path
             raise ValueError("the texts are read twice: give a list or paragraph_texts(folder), not an iterator")
         if not any(text.strip() for text in texts):
             raise ValueError("no text to train a vocabulary on: the corpus is empty")
-        tokenizer = _trained_wordpiece(texts, config) if config.kind == "wordpiece" else _trained_bpe(texts, config)
-        write_tokenizer(folder, tokenizer.to_str(pretty=True), json.dumps(_tokenizer_config(config.kind), indent=2))
+        tokenizer = {"wordpiece": _train_wordpiece, "bpe": _train_bpe}[config.kind](texts, config)
+        more = {"bos_token": "<s>", "eos_token": "</s>"} if config.kind == "bpe" else {}
+        write_tokenizer(folder, tokenizer.to_str(pretty=True), tokenizer_config(config.kind, **more))
     load_tokenizer(folder)
 
 
@@ -171,7 +172,7 @@ def _special_id(role: str, tokenizer: Tokenizer, config: dict[str, Any], folder:
     return token_id
 
 
-def _trained_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
+def _train_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
     """Train with the library's trainer, whose ties are made to fall the same way each time.
 
     The trainer numbers the continuing characters (`##a`) in the order of a hash map that is seeded anew in each
@@ -180,8 +181,7 @@ def _trained_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokeni
     """
     normalizer = normalizers.BertNormalizer(lowercase=config.lowercase)
     splitter = pre_tokenizers.BertPreTokenizer()
-    limit = max(128, config.size // 8)
-    alphabet, continuing = _alphabet(_character_counts(texts, normalizer), splitter, limit)
+    alphabet, continuing = _alphabet(_count_characters(texts, normalizer), splitter, max(128, config.size // 8))
     specials = list(SPECIALS["wordpiece"].values())
     trainer = trainers.WordPieceTrainer(
         vocab_size=config.size,
@@ -200,15 +200,10 @@ def _trained_wordpiece(texts: Iterable[str], config: VocabularyConfig) -> Tokeni
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, splitter
     tokenizer.decoder = decoders.WordPiece(prefix="##")
     tokenizer.add_special_tokens(specials)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
-    )
-    return tokenizer
+    return _add_templates(tokenizer, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", ["[CLS]", "[SEP]"])
 
 
-def _trained_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
+def _train_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
     """Train byte-level BPE; its alphabet is the 256 bytes in a fixed order, so that its ties are already fixed."""
     specials = list(SPECIALS["bpe"].values())
     trainer = trainers.BpeTrainer(
@@ -224,24 +219,24 @@ def _trained_bpe(texts: Iterable[str], config: VocabularyConfig) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.train_from_iterator(texts, trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>",
-        pair="<s> $A </s> </s> $B </s>",
-        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("<s>", "</s>")],
-    )
+    return _add_templates(tokenizer, "<s> $A </s>", "<s> $A </s> </s> $B </s>", ["<s>", "</s>"])
+
+
+def _add_templates(tokenizer: Tokenizer, single: str, pair: str, specials: list[str]) -> Tokenizer:
+    ids = [(token, tokenizer.token_to_id(token)) for token in specials]
+    tokenizer.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=ids)
     return tokenizer
 
 
-def _character_counts(texts: Iterable[str], normalizer: normalizers.Normalizer) -> Counter[str]:
+def _count_characters(texts: Iterable[str], normalizer: normalizers.Normalizer) -> Counter[str]:
     """How often each character occurs after normalization, which works on one character at a time."""
     raw: Counter[str] = Counter()
     for text in texts:
         raw.update(text)
     counts: Counter[str] = Counter()
     for character, count in raw.items():
-        for normalized in normalizer.normalize_str(character).split():
-            for single in normalized:
-                counts[single] += count
+        for normalized in "".join(normalizer.normalize_str(character).split()):
+            counts[normalized] += count
     return counts
 
 
@@ -261,15 +256,13 @@ def _alphabet(counts: Counter[str], splitter: pre_tokenizers.PreTokenizer, limit
     return sorted(alphabet), sorted(continuing)
 
 
-def _tokenizer_config(kind: str) -> dict[str, str]:
+def tokenizer_config(kind: str, **more: str) -> str:
+    """The text of `CONFIG_FILE`: which token has which role."""
     tokens = {f"{role}_token": token for role, token in SPECIALS[kind].items()}
-    if kind == "bpe":
-        tokens |= {"bos_token": "<s>", "eos_token": "</s>"}
-    return {"tokenizer_class": "PreTrainedTokenizerFast", **tokens}
+    return json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **tokens, **more}, indent=2)
 
 
 def _published(name: str) -> tuple[str, str]:
-    """Load a published tokenizer with transformers and return the texts of its two files."""
     from transformers import AutoTokenizer
 
     try:
@@ -287,9 +280,9 @@ def _published(name: str) -> tuple[str, str]:
         return (saved / TOKENIZER_FILE).read_text("utf-8"), (saved / CONFIG_FILE).read_text("utf-8")
 
 
-def same_tokens(one: str, other: str) -> bool:
+def same_tokens(name: str, other: str) -> bool:
     """Whether two published tokenizers give all tokens the same ids; ValueError for one that cannot be loaded."""
-    first, second = (Tokenizer.from_str(_published(name)[0]).get_vocab() for name in (one, other))
+    first, second = (Tokenizer.from_str(_published(tokenizer)[0]).get_vocab() for tokenizer in (name, other))
     return first == second
 
 
@@ -301,8 +294,3 @@ def write_tokenizer(folder: Path, tokenizer_json: str, config_json: str) -> None
         partial = folder / f".{name}.partial"
         partial.write_text(text, "utf-8")
         partial.replace(folder / name)
-
-
-def _is_hidden(path: Path) -> bool:
-    """Whether Spark would skip this path: what it is still writing, and its markers."""
-    return any(part.startswith(("_", ".")) for part in path.parts)

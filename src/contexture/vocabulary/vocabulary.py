@@ -1,54 +1,75 @@
-"""A folder with a vocabulary of subwords or of words, opened."""
+"""A folder with a vocabulary of subwords or of words, opened; and inverse document frequencies of its tokens."""
 
-import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from contexture.vocabulary.idf import load_idf
 from contexture.vocabulary.tokenizers import SpecialTokens, copy_tokenizer, load_tokenizer
-from contexture.vocabulary.words import WORDS_FILE, load_word_vectors, trained_words
+from contexture.vocabulary.words import WORDS_FILE, copy_words, load_table, load_word_vectors, trained_words
+
+IDF_FILE = "idf.npy"
+Ids = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A tokenizer, its special tokens, and how many of its ids have embeddings of their own."""
+    """A tokenizer, its special tokens, and the number of its trained ids."""
 
     folder: Path
     tokenizer: Tokenizer
     tokens: SpecialTokens
-    #: Ids below this have embeddings: all subwords; of words, those that were trained.
+    #: Ids below this have trained embeddings: all subwords; of words, those that were trained.
     trained: int
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
         """Open a folder that the vocabulary stage wrote, or that of an encoder.
 
-        Raises FileNotFoundError or ValueError, naming the file, where one is missing or damaged.
+        Raises FileNotFoundError or ValueError, naming the file, if one is missing or damaged.
         """
         tokenizer, tokens = load_tokenizer(folder)
         trained = trained_words(folder) if (folder / WORDS_FILE).exists() else tokens.vocab_size
         return cls(folder, tokenizer, tokens, trained)
 
     @cached_property
-    def vectors(self) -> npt.NDArray[np.float32]:
-        """Vectors of the words, (V, W); ValueError where the folder has none."""
+    def vectors(self) -> NDArray[np.float32]:
+        """Vectors of the words, (V, W); ValueError if the folder has none."""
         return load_word_vectors(self.folder)
 
     @cached_property
-    def idf(self) -> npt.NDArray[np.float32]:
-        """Inverse document frequencies of the tokens, (V,); ValueError where the folder has none."""
-        return load_idf(self.folder)
+    def idf(self) -> NDArray[np.float32]:
+        """Inverse document frequencies of the tokens, (V,); ValueError if the folder has none."""
+        return np.array(load_table(self.folder / IDF_FILE, 1))
 
     def copy(self, folder: Path) -> None:
-        """Copy the vocabulary's files, word vectors left out, into a folder; its own already has them."""
+        """Copy the vocabulary's files, without word vectors, into another folder."""
         folder.mkdir(parents=True, exist_ok=True)
-        if folder.samefile(self.folder):
-            return
-        copy_tokenizer(self.folder, folder)
-        if (self.folder / WORDS_FILE).exists():
-            shutil.copyfile(self.folder / WORDS_FILE, folder / WORDS_FILE)
+        if not folder.samefile(self.folder):
+            (copy_words if (self.folder / WORDS_FILE).exists() else copy_tokenizer)(self.folder, folder)
+
+
+def corpus_idf(blocks: Iterable[tuple[Ids, Ids]], tokens: int) -> NDArray[np.float32]:
+    """log((N + 1) / (n + 1)) of each token, (V,), which is in n of N sentences.
+
+    Args:
+        blocks: ids of the tokens of some sentences, one after the other, and the sentences' lengths.
+        tokens: V, above all ids.
+    """
+    counts, num_sentences = np.zeros(tokens, np.int64), 0
+    for ids, lengths in blocks:
+        sentences = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+        counts += np.bincount(np.unique(sentences * tokens + ids) % tokens, minlength=tokens)
+        num_sentences += len(lengths)
+    return np.log((num_sentences + 1) / (counts + 1)).astype(np.float32)
+
+
+def save_idf(folder: Path, idf: NDArray[np.float32]) -> None:
+    """Write the frequencies of a vocabulary's tokens into its folder; special tokens count nothing."""
+    _, tokens = load_tokenizer(folder)
+    idf[[tokens.cls, tokens.sep, tokens.pad, tokens.mask]] = 0
+    np.save(folder / IDF_FILE, idf, allow_pickle=False)

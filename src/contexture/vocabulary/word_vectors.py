@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from pyarrow import csv
 
 Array = NDArray[np.float32]
+#: Consecutive words of a file, and their vectors.
+Block = tuple[list[bytes], Array]
 
 _LINES = 4096
-_READ = 1 << 22
-#: No word of a .bin file is longer: what is, is no word2vec file.
-_LONGEST_WORD = 1 << 16
+_READ_BYTES = 1 << 22
+#: No word of a .bin file is longer: otherwise it is no word2vec file.
+_MAX_WORD_BYTES = 1 << 16
 _HEADER = re.compile(rb"\s*(\d+)\s+(\d+)\s*")
 _AGAIN = "fetch the file again"
 
@@ -34,24 +36,24 @@ class WordVectors:
     words: list[str]
     #: (N, W), finite; row n is of word n.
     vectors: Array
-    #: How many words occurred again; their first vector is kept.
+    #: Number of words that occurred again; their first vector is kept.
     duplicates: int = 0
 
 
 def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
     """Read a file of word vectors.
 
-    The name's end tells the format, before a `.gz` or not:
+    The file's suffix, without a `.gz`, is the format:
 
-    - `.npy`: numbers (N, W), with the words, one a line in UTF-8, in `<name>.words.txt` beside it; not gzipped.
+    - `.npy`: numbers (N, W), with the words, one a line in UTF-8, in the file `<name>.words.txt`; not gzipped.
     - `.bin`: word2vec's binary file: a line `count dimension`, then for each word its bytes, a blank and W float32.
-    - everything else is text, a word and its numbers a line, separated by blanks: word2vec's, if the first line is
-      `count dimension`, otherwise GloVe's, whose first line says how many numbers there are. As those W numbers are
+    - otherwise text, a word and its numbers a line, separated by blanks: word2vec's, if the first line is
+      `count dimension`, otherwise GloVe's, whose first line decides the number of numbers. As those W numbers are
       counted from the right, words may hold blanks, as a few of the published files' do.
 
     Args:
         path: of the file.
-        limit: read the first lines alone, as the published files begin with the most frequent words; null: all.
+        limit: read the first lines alone, as the published files begin with the most frequent words; None: all.
 
     Raises:
         FileNotFoundError: for a missing file, or missing words of an .npy file.
@@ -61,76 +63,38 @@ def read_word_vectors(path: Path, limit: int | None = None) -> WordVectors:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; give a file of word vectors (GloVe, word2vec or .npy)")
     suffix = Path(path.name.removesuffix(".gz")).suffix
-    collected = _Collected(path)
+    read = {".npy": _read_npy, ".bin": _read_binary}.get(suffix, _read_text)
+    words: dict[str, None] = {}
+    numbers = bytearray()  # grows, so that numbers are in memory but once
+    count = size = 0
     try:
-        if suffix == ".npy":
-            _read_npy(path, limit, collected)
-        elif suffix == ".bin":
-            _read_binary(path, limit, collected)
-        else:
-            _read_text(path, limit, collected)
+        for block, vectors in read(path, limit):
+            # A word that is broken within a character, as cut words are, becomes a word that no text holds.
+            texts = [word.decode("utf-8", errors="replace") for word in block]
+            first = {text: row for row, text in reversed(list(enumerate(texts))) if text not in words}
+            rows = sorted(first.values())
+            words |= dict.fromkeys(texts[row] for row in rows)
+            numbers += vectors[rows].tobytes()
+            count, size = count + len(block), vectors.shape[1]
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        place = f"{path}, after word {collected.read}"
-        raise ValueError(f"{place}: damaged or cut off ({error}); {_AGAIN}") from error
-    return collected.finish()
+        raise ValueError(f"{path}, after word {count}: damaged or cut off ({error}); {_AGAIN}") from error
+    if not count:
+        raise ValueError(f"{path}: holds no word vectors; {_AGAIN}")
+    return WordVectors(list(words), np.frombuffer(numbers, np.float32).reshape(-1, size), count - len(words))
 
 
 def aligned(vectors: WordVectors, vocabulary: Mapping[str, int], size: int) -> Array:
-    """Vectors in the order of a vocabulary's ids.
+    """Vectors (V, W) in the order of a vocabulary's ids, which are below `size`, V; zeros for words without a vector.
 
     A word that is found in lower case alone takes that word's vector.
-
-    Args:
-        vectors: of some words.
-        vocabulary: from words to ids.
-        size: V, above all ids.
-
-    Returns:
-        (V, W); a row of zeros where there is no vector.
-
-    Raises:
-        ValueError: for an id outside 0 … size−1.
     """
     rows = {word: row for row, word in enumerate(vectors.words)}
     table = np.zeros((size, vectors.vectors.shape[1]), np.float32)
     for word, number in vocabulary.items():
-        if not 0 <= number < size:
-            raise ValueError(
-                f"the word {word!r} has the id {number}, but there are {size} rows: give the largest id + 1"
-            )
         row = rows.get(word, rows.get(word.lower()))
         if row is not None:
             table[number] = vectors.vectors[row]
     return table
-
-
-class _Collected:
-    """What was read so far. Numbers lie in one growing array of bytes, so that they are in memory but once."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.words: dict[str, None] = {}
-        self.numbers = bytearray()
-        self.size = self.read = self.duplicates = 0
-
-    def keeps(self, data: bytes) -> bool:
-        """Whether the next word of the file is kept; it is noted, and its vector must follow.
-
-        A word that is broken within a character, as cut words are, stays what no text holds.
-        """
-        self.read += 1
-        word = data.decode("utf-8", errors="replace")
-        if word in self.words:
-            self.duplicates += 1
-            return False
-        self.words[word] = None
-        return True
-
-    def finish(self) -> WordVectors:
-        if not self.read:
-            raise ValueError(f"{self.path}: holds no word vectors; {_AGAIN}")
-        vectors = np.frombuffer(self.numbers, np.float32).reshape(len(self.words), self.size)
-        return WordVectors(list(self.words), vectors, self.duplicates)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -138,84 +102,64 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
-    found = _HEADER.fullmatch(line)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _HEADER.fullmatch(line)
+    return (int(match[1]), int(match[2])) if match else None
 
 
-def _check_count(collected: _Collected, promised: int, limit: int | None) -> None:
-    expected = promised if limit is None else min(promised, limit)
-    if collected.read != expected:
-        raise ValueError(
-            f"{collected.path}, line 1: promises {promised} words, the file holds {collected.read}; "
-            f"{_AGAIN}, or mend its first line"
-        )
-
-
-def _read_text(path: Path, limit: int | None, collected: _Collected) -> None:
+def _read_text(path: Path, limit: int | None) -> Iterator[Block]:
     with _open(path) as file:
         first = file.readline()
         header = _header(first)
-        collected.size = header[1] if header else len(first.rstrip().split(b" ")) - 1
-        if first and collected.size < 1:
+        size = header[1] if header else len(first.rstrip().split(b" ")) - 1
+        if first and size < 1:
             raise ValueError(f"{path}, line 1: expected a word and its numbers, or 'count dimension'; {_AGAIN}")
-        lines = _lines(file, first if header is None else b"")
-        start = 1 + (header is not None)
-        wanted = islice(lines, limit)
-        while block := list(islice(wanted, _LINES)):
-            _text_block(block, start, collected)
-            start += len(block)
-    if header is not None:
-        _check_count(collected, header[0], limit)
+        lines = file if header or not first else chain([first], file)
+        numbered = islice(enumerate(lines, start=2 if header else 1), limit)
+        count = 0
+        while block := list(islice(numbered, _LINES)):
+            count += len(block)
+            yield _text_block(path, block, size)
+    if header and count != min(header[0], limit or header[0]):
+        raise ValueError(
+            f"{path}, line 1: promises {header[0]} words, the file holds {count}; {_AGAIN}, or mend its first line"
+        )
 
 
-def _lines(file: BinaryIO, first: bytes) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from file
+def _text_block(path: Path, lines: list[tuple[int, bytes]], size: int) -> Block:
+    words, values = zip(*(_split_line(path, number, line, size) for number, line in lines), strict=True)
+    vectors = _parse(values, size)
+    if vectors is None:
+        rows = (_parse_slowly(path, number, line) for (number, _), line in zip(lines, values, strict=True))
+        vectors = np.array(list(rows), np.float32)
+    return list(words), vectors
 
 
-def _text_block(lines: list[bytes], start: int, collected: _Collected) -> None:
-    """Add lines, of which the first has the number `start`."""
-    kept, numbers = [], []
-    for number, line in enumerate(lines, start=start):
-        word, values = _word_and_values(line, number, collected)
-        if collected.keeps(word):
-            kept.append(number)
-            numbers.append(values)
-    if kept:
-        vectors = _fast(numbers, collected.size)
-        if vectors is None:
-            places = (f"{collected.path}, line {number}" for number in kept)
-            vectors = np.array([_checked(*line) for line in zip(numbers, places, strict=True)], np.float32)
-        collected.numbers += vectors.tobytes()
-
-
-def _word_and_values(line: bytes, number: int, collected: _Collected) -> tuple[bytes, bytes]:
+def _split_line(path: Path, number: int, line: bytes, size: int) -> tuple[bytes, bytes]:
     word, _, values = line.rstrip().partition(b" ")
-    if values.count(b" ") != collected.size - 1:
-        parts = line.rstrip().rsplit(b" ", collected.size)
+    if values.count(b" ") != size - 1:
+        parts = line.rstrip().rsplit(b" ", size)
         word, values = parts[0], b" ".join(parts[1:])
-        # A word's last part that is a number is a number too many.
-        if len(parts) <= collected.size or b"" in parts[1:] or _is_number(word.rpartition(b" ")[2], b" " in word):
+        # If a word's last part is a number, the line has too many numbers.
+        if len(parts) <= size or b"" in parts[1:] or (b" " in word and _is_number(word.rpartition(b" ")[2])):
             raise ValueError(
-                f"{collected.path}, line {number}: expected a word and {collected.size} numbers, found "
-                f"{len(line.split())} texts ({_shown(line)}); mend or delete the line, or {_AGAIN}"
+                f"{path}, line {number}: expected a word and {size} numbers, found "
+                f"{len(line.split())} texts ({_quote(line)}); mend or delete the line, or {_AGAIN}"
             )
     if not word:
-        raise ValueError(f"{collected.path}, line {number}: no word before the numbers; delete the line")
+        raise ValueError(f"{path}, line {number}: no word before the numbers; delete the line")
     return word, values
 
 
-def _is_number(text: bytes, behind_a_word: bool) -> bool:
+def _is_number(text: bytes) -> bool:
     try:
         float(text)
     except ValueError:
         return False
-    return behind_a_word
+    return True
 
 
-def _fast(lines: list[bytes], size: int) -> Array | None:
-    """Numbers (lines, size), or None where Arrow's reader takes one of them for no finite number."""
+def _parse(lines: tuple[bytes, ...], size: int) -> Array | None:
+    """Numbers (lines, size), or None if one of them is no finite number to Arrow's reader."""
     names = [str(column) for column in range(size)]
     read = csv.ReadOptions(column_names=names, block_size=sum(map(len, lines)) + len(lines))
     parse = csv.ParseOptions(delimiter=" ", quote_char=False)
@@ -229,59 +173,53 @@ def _fast(lines: list[bytes], size: int) -> Array | None:
     return vectors if vectors.shape == (len(lines), size) and np.isfinite(vectors).all() else None
 
 
-def _checked(values: bytes, place: str) -> list[float]:
-    """The numbers of a line, read one by one: slower, and it says what is wrong."""
-    numbers = []
-    for value in values.split(b" "):
+def _parse_slowly(path: Path, number: int, line: bytes) -> list[float]:
+    """The numbers of a line; raises ValueError for the first that is none."""
+    values = []
+    for text in line.split(b" "):
         try:
-            number = float(value)
+            value = float(text)
         except ValueError as error:
-            raise ValueError(f"{place}: {_shown(value)} is no number; mend or delete the line") from error
-        if not abs(number) <= float(np.finfo(np.float32).max):
-            raise ValueError(f"{place}: {_shown(value)} is not finite; mend or delete the line")
-        numbers.append(number)
-    return numbers
+            raise ValueError(f"{path}, line {number}: {_quote(text)} is no number; mend or delete the line") from error
+        if not abs(value) <= float(np.finfo(np.float32).max):
+            raise ValueError(f"{path}, line {number}: {_quote(text)} is not finite; mend or delete the line")
+        values.append(value)
+    return values
 
 
-def _shown(data: bytes) -> str:
+def _quote(data: bytes) -> str:
     text = data.decode("utf-8", errors="replace").strip()
     return repr(text if len(text) <= 40 else f"{text[:40]}…")
 
 
-def _read_binary(path: Path, limit: int | None, collected: _Collected) -> None:
+def _read_binary(path: Path, limit: int | None) -> Iterator[Block]:
     with _open(path) as file:
         header = _header(file.readline(64))
         if header is None or header[1] < 1:
             raise ValueError(f"{path}: does not begin with 'count dimension' as word2vec's .bin files do; {_AGAIN}")
-        promised, collected.size = header
-        data, place, width = b"", 0, 4 * collected.size
-        for number in range(1, 1 + (promised if limit is None else min(promised, limit))):
-            end = data.find(b" ", place)
+        count, size = header
+        data, position, width = b"", 0, 4 * size
+        for number in range(1, 1 + min(count, limit or count)):
+            end = data.find(b" ", position)
             if end < 0 or end + 1 + width > len(data):
-                data, place = data[place:] + file.read(max(_READ, _LONGEST_WORD + 1 + width)), 0
+                data, position = data[position:] + file.read(max(_READ_BYTES, _MAX_WORD_BYTES + 1 + width)), 0
                 end = data.find(b" ")
             if end < 0 or end + 1 + width > len(data):
-                what = "cut off" if len(data) - place < _LONGEST_WORD else "no word there"
+                fault = "cut off" if len(data) - position < _MAX_WORD_BYTES else "no word there"
                 raise ValueError(
-                    f"{path}, word {number} of {promised}: {what} (after {collected.read} whole words); {_AGAIN}"
+                    f"{path}, word {number} of {count}: {fault} (after {number - 1} whole words); {_AGAIN}"
                 )
+            vector = np.frombuffer(data, "<f4", size, end + 1)
+            if not np.isfinite(vector).all():
+                raise ValueError(f"{path}, word {number}: a number that is not finite; {_AGAIN}")
             # The original program ends each vector with a line break.
-            word = data[place:end].lstrip(b"\n")
-            place = end + 1 + width
-            if collected.keeps(word):
-                _add_binary(data[end + 1 : place], number, collected)
-        if limit is None and (data[place:].strip(b"\n") or file.read(2).strip(b"\n")):
-            raise ValueError(f"{path}: goes on after the {promised} words that its first line promises; {_AGAIN}")
+            yield [data[position:end].lstrip(b"\n")], vector[None]
+            position = end + 1 + width
+        if limit is None and (data[position:].strip(b"\n") or file.read(2).strip(b"\n")):
+            raise ValueError(f"{path}: goes on after the {count} words that its first line promises; {_AGAIN}")
 
 
-def _add_binary(data: bytes, number: int, collected: _Collected) -> None:
-    vector = np.frombuffer(data, "<f4")
-    if not np.isfinite(vector).all():
-        raise ValueError(f"{collected.path}, word {number}: a number that is not finite; {_AGAIN}")
-    collected.numbers += data
-
-
-def _read_npy(path: Path, limit: int | None, collected: _Collected) -> None:
+def _read_npy(path: Path, limit: int | None) -> Iterator[Block]:
     names = path.with_suffix(".words.txt")
     if not names.is_file():
         raise FileNotFoundError(f"{names}: missing; write the words of {path.name} there, one a line, in their order")
@@ -291,17 +229,16 @@ def _read_npy(path: Path, limit: int | None, collected: _Collected) -> None:
         raise ValueError(f"{path}: no whole .npy file of numbers ({error}); write it with numpy.save") from error
     if vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
         raise ValueError(f"{path}: expected floats (words, numbers), found {vectors.dtype} {vectors.shape}")
-    words = names.read_bytes().removesuffix(b"\n").split(b"\n")
+    words = [word.rstrip(b"\r") for word in names.read_bytes().removesuffix(b"\n").split(b"\n")]
     if len(words) != len(vectors):
         raise ValueError(f"{names}: {len(words)} lines, but {path.name} has {len(vectors)} rows: they must be as many")
     if b"" in words:
         raise ValueError(f"{names}, line {words.index(b'') + 1}: no word; write the word of the row")
-    collected.size = vectors.shape[1]
-    for start in range(0, len(words) if limit is None else min(limit, len(words)), _LINES):
-        stop = min(start + _LINES, len(words) if limit is None else limit)
-        kept = [row for row in range(start, min(stop, len(words))) if collected.keeps(words[row].rstrip(b"\r"))]
-        block = np.asarray(vectors[kept], np.float32)
+    count = min(len(words), limit or len(words))
+    for start in range(0, count, _LINES):
+        rows = slice(start, min(start + _LINES, count))
+        block = np.asarray(vectors[rows], np.float32)
         finite = np.isfinite(block).all(axis=1)
         if not finite.all():
-            raise ValueError(f"{path}, row {kept[int(np.argmin(finite))] + 1}: a number that is not finite")
-        collected.numbers += block.tobytes()
+            raise ValueError(f"{path}, row {start + int(np.argmin(finite)) + 1}: a number that is not finite")
+        yield words[rows], block

@@ -1,9 +1,9 @@
 """Vocabularies of whole words, kept as the same kind of folder as subword vocabularies.
 
-Words are those of the Penn Treebank's conventions as far as a pattern can tell them ("do n't", "it 's"), so that raw
-text and the tokenized text of older benchmarks give the same words. The ids are those of the special tokens, then the
-*trained* words, the most frequent ones of the corpus, then, where a file of word vectors was given, its other words: a
-model that has embeddings for the trained words alone takes greater ids for unknown words.
+Words follow the Penn Treebank's conventions as far as a pattern can ("do n't", "it 's"), so that raw text and the
+tokenized text of older benchmarks give the same words. Ids are those of the special tokens, then the *trained* words,
+the most frequent ones of the corpus, then the other words of a file of word vectors, if there is one: to a model that
+has embeddings for the trained words alone, these are unknown words.
 """
 
 import json
@@ -19,7 +19,14 @@ from pydantic.dataclasses import dataclass
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from contexture.strict import STRICT
-from contexture.vocabulary.tokenizers import MIN_FREQUENCY, SPECIALS, copy_tokenizer, load_tokenizer, write_tokenizer
+from contexture.vocabulary.tokenizers import (
+    MIN_FREQUENCY,
+    SPECIALS,
+    copy_tokenizer,
+    load_tokenizer,
+    tokenizer_config,
+    write_tokenizer,
+)
 
 WORDS_FILE = "words.json"
 VECTORS_FILE = "word_vectors.npy"
@@ -95,7 +102,7 @@ def copy_words(source: Path, folder: Path) -> None:
 
 
 def trained_words(folder: Path) -> int:
-    """How many ids of a word tokenizer have embeddings of their own; the others' come from word vectors.
+    """How many ids of a word tokenizer have trained embeddings; the others' come from word vectors.
 
     Raises ValueError, naming the file, for a folder that holds no vocabulary of words.
     """
@@ -103,21 +110,25 @@ def trained_words(folder: Path) -> int:
 
 
 def load_word_vectors(folder: Path) -> npt.NDArray[np.float32]:
-    """The vectors beside a vocabulary of words, (V, W), row = id, zeros where a word has none; mapped, not copied.
+    """The vectors of a vocabulary of words, (V, W), row = id, zeros where a word has none; mapped, not copied.
 
-    Raises ValueError, naming the file, where it is missing, damaged or of another vocabulary.
+    Raises ValueError, naming the file, if it is missing, damaged or of another vocabulary.
     """
-    file = folder / VECTORS_FILE
+    return load_table(folder / VECTORS_FILE, 2)
+
+
+def load_table(file: Path, dimensions: int) -> npt.NDArray[np.float32]:
+    """Map a file of numbers in a vocabulary's folder, the first dimension of which are the ids."""
     try:
-        vectors: npt.NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
+        table: npt.NDArray[np.float32] = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise ValueError(f"{file} is missing or damaged ({error}); run the vocabulary stage") from error
-    if vectors.ndim != 2 or vectors.dtype != np.float32:
-        raise ValueError(f"{file}: expected float32 (words, length), found {vectors.dtype} {vectors.shape}")
-    words = load_tokenizer(folder)[1].vocab_size
-    if len(vectors) != words:
-        raise ValueError(f"{file}: {len(vectors)} rows for {words} words; run the vocabulary stage again")
-    return vectors
+    if table.ndim != dimensions or table.dtype != np.float32:
+        raise ValueError(f"{file}: expected float32 in {dimensions} dimensions, found {table.dtype} {table.shape}")
+    words = load_tokenizer(file.parent)[1].vocab_size
+    if len(table) != words:
+        raise ValueError(f"{file}: {len(table)} rows for {words} words; run the vocabulary stage again")
+    return table
 
 
 def _settings(folder: Path) -> dict[str, Any]:
@@ -130,13 +141,9 @@ def _settings(folder: Path) -> dict[str, Any]:
 
 def _tokenizer(model: models.Model, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(model)
+    steps = [normalizers.NFC(), *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items())]
     # Older benchmarks also have "don 't" and "do n 't".
-    negation = normalizers.Replace(Regex(r"(?<=\p{L})n\s?'t\b|(?<=\s)n\s?'t\b"), "n't")
-    steps = [
-        normalizers.NFC(),
-        *(normalizers.Replace(mark, plain) for mark, plain in _QUOTES.items()),
-        negation,
-    ]
+    steps.append(normalizers.Replace(Regex(r"(?<=\p{L})n\s?'t\b|(?<=\s)n\s?'t\b"), "n't"))
     tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lowercase else steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="removed", invert=True)
     return tokenizer
@@ -146,9 +153,7 @@ def _save(words: Mapping[str, int], trained: int, lowercase: bool, folder: Path)
     specials = SPECIALS["wordpiece"]
     tokenizer = _tokenizer(models.WordLevel(dict(words), unk_token=specials["unk"]), lowercase)
     tokenizer.add_special_tokens(list(specials.values()))
-    roles = {f"{role}_token": token for role, token in specials.items()}
-    config = json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", **roles}, indent=2)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / WORDS_FILE).write_text(json.dumps({"trained": trained, "lowercase": lowercase}), "utf-8")
-    write_tokenizer(folder, tokenizer.to_str(), config)
+    write_tokenizer(folder, tokenizer.to_str(), tokenizer_config("wordpiece"))
     load_tokenizer(folder)

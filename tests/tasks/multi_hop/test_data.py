@@ -1,4 +1,4 @@
-"""From HotpotQA's files to questions, answers, facts and sentences, and to what a reader reads."""
+"""From HotpotQA's files to questions, answers, facts and sentences, and to the inputs of a reader."""
 
 import json
 import logging
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder
 from contexture.tasks.multi_hop.config import MultiHopConfig
 from contexture.tasks.multi_hop.data import Paragraphs, read_paragraphs, read_questions
-from contexture.tasks.multi_hop.inputs import IGNORED, ReaderInputs, Span, begins, labels
+from contexture.tasks.multi_hop.inputs import IGNORED, ReaderInputs, Span, labels
 from contexture.tasks.multi_hop.task import MultiHopTask
 from tests.tasks.multi_hop import toys
 from tests.tasks.ranking.test_files import HOTPOT
@@ -33,26 +32,24 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
 
 
 def test_answers_facts_and_sentences(tmp_path: Path) -> None:
-    """The sentences of a paragraph keep their numbers, also where one is empty."""
+    """The sentences of a paragraph keep their numbers, also if one is empty."""
     rows = [HOTPOT | {"context": [*HOTPOT["context"], ["Dee", ["Dee  is.", " ", " Ann knew her."]]]}]
     (tmp_path / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
-    given = {"input": {"test": str(tmp_path / "dev.json")}, "pool": 2}
-    TASK.read(TypeAdapter(MultiHopConfig).validate_python(given), tmp_path, tmp_path / "read")
+    TASK.read(MultiHopConfig({"test": str(tmp_path / "dev.json")}), tmp_path, tmp_path / "read")
     folder = tmp_path / "read/hotpotqa"
-    found, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
-    assert (found.asked.ids, found.answers) == (["h1"], ["Ann"])
-    assert found.facts == [{("Ann", 0), ("Bob", 0), ("Ann", 1)}]
-    assert [paragraphs.titles[row] for row in found.asked.right[0]] == ["Ann", "Bob"]
+    questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
+    assert (questions.ranked.ids, questions.answers) == (["h1"], ["Ann"])
+    assert questions.facts == [{("Ann", 0), ("Bob", 0), ("Ann", 1)}]
+    assert [paragraphs.titles[row] for row in questions.ranked.right[0]] == ["Ann", "Bob"]
     assert paragraphs.titles == ["Cy", "Ann", "Bob", "Dee"]
     assert paragraphs.sentences[3] == ["Dee is.", "", "Ann knew her."]
-    assert len(found.asked.candidates[0]) <= 2
     documents = TASK.documents(tmp_path / "read")
     assert documents is not None and set(documents["title"]) >= {"Ann", "Bob"}
     with pytest.raises(ValueError, match="no train question with a right and a wrong paragraph"):
         TASK.check(toys.settings(), tmp_path / "read")
 
 
-def test_without_files_it_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_files_are_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         report = toys.read(tmp_path / "none", None)
     assert "multi_hop.input names no files" in report["missing"]["multi_hop"] and "names no files" in caplog.text
@@ -65,35 +62,35 @@ def test_without_files_it_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("change", "message"),
     [
         ({"answer": None}, "question h1: no answer"),
         ({"answer": " "}, "question h1: no answer"),
         ({"supporting_facts": [["Ann", "0"]]}, "question h1: a supporting fact is a title and the number of a sent"),
     ],
 )
-def test_what_is_wrong_is_named(changed: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=said):
-        toys.read(tmp_path / "read", [HOTPOT | changed])
+def test_faults_of_questions_are_named(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        toys.read(tmp_path / "read", [HOTPOT | change])
 
 
 def test_sentences_are_marked_and_cut_to_the_room(encoder: Encoder) -> None:
     inputs = ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 24)
-    one, short = inputs.input("town kana ?", [1, 0]), ReaderInputs(PARAGRAPHS, [[0, 1]], encoder, 13).input("town", [0])
-    assert one.places[:2] == [(1, 0), (1, 1)] and (0, 1) not in one.places
-    assert [len(some) for some in short.tokens] == [1, 4, 2] and short.places == [(0, 0), (0, 2)]
-    batch = inputs.batch([one, short])
+    long, short = inputs.input("town kana ?", [1, 0]), ReaderInputs(PARAGRAPHS, [[0]], encoder, 13).input("town", [0])
+    assert long.sentences[:2] == [(1, 0), (1, 1)] and (0, 1) not in long.sentences
+    assert [len(ids) for ids in short.tokens] == [1, 4, 2] and short.sentences == [(0, 0), (0, 2)]
+    batch = inputs.batch([long, short])
     ids, slots = batch["input_ids"].numpy(), batch["slots"].numpy()
     assert ids.shape[1] <= 24 and batch["token_type_ids"].max() == 1
-    for line, (some, begin) in enumerate(((one, begins(one)), (short, begins(short)))):
-        for slot, tokens in enumerate(some.tokens):
-            places = slice(begin[slot], begin[slot] + len(tokens))
-            assert ids[line, places].tolist() == tokens.tolist()
-            assert ids[line, begin[slot] - 1] == encoder.specials.cls
-            assert set(slots[line, places]) == {slot}
+    for line, example in enumerate((long, short)):
+        for slot, (start, tokens) in enumerate(zip(example.starts, example.tokens, strict=True)):
+            columns = slice(start, start + len(tokens))
+            assert ids[line, columns].tolist() == tokens.tolist()
+            assert ids[line, start - 1] == encoder.specials.cls
+            assert set(slots[line, columns]) == {slot}
             assert batch["pooling"][line, slot].sum() == pytest.approx(1)
-        assert np.flatnonzero(batch["there"][line]).tolist() == list(range(1, len(some.tokens)))
-        assert (slots[line] > 0).sum() == sum(map(len, some.tokens[1:]))
+        assert np.flatnonzero(batch["present"][line]).tolist() == list(range(1, len(example.tokens)))
+        assert (slots[line] > 0).sum() == sum(map(len, example.tokens[1:]))
 
 
 def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
@@ -105,17 +102,17 @@ def test_answers_are_found_in_facts_first_as_words(encoder: Encoder) -> None:
     several = inputs.span("love , mipo", [0, 1], set())
     assert several is not None and inputs.text(several) == "love , MIPO"
     assert inputs.span("runa", [0, 1], set()) is None and inputs.span("lov", [0, 1], set()) is None
-    one = inputs.input("town", [0, 1])
-    told = labels(one, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles)
-    begin = begins(one)[one.places.index((0, 2)) + 1]
-    assert (told["kind"], told["first"], told["last"]) == (0, begin + several.first, begin + several.last)
-    assert told["support"] == [0, *(float(place in {(0, 2), (1, 1)}) for place in one.places)]
-    assert [labels(one, answer, None, set(), PARAGRAPHS.titles)["kind"] for answer in ("Yes", "no", "runa")] == [
-        1,
-        2,
-        0,
-    ]
-    assert labels(one, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED
+    example = inputs.input("town", [0, 1])
+    start = example.starts[example.sentences.index((0, 2)) + 1]
+    assert labels(example, "love , mipo", several, {("A", 2), ("B", 1)}, PARAGRAPHS.titles) == {
+        "kind": 0,
+        "first": start + several.first,
+        "last": start + several.last,
+        "support": [0, *(float(sentence in {(0, 2), (1, 1)}) for sentence in example.sentences)],
+    }
+    for answer, kind in (("Yes", 1), ("no", 2), ("runa", 0)):
+        assert labels(example, answer, None, set(), PARAGRAPHS.titles)["kind"] == kind
+    assert labels(example, "yes", several, set(), PARAGRAPHS.titles)["first"] == IGNORED
 
 
 def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> None:
@@ -129,13 +126,12 @@ def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> 
     assert sum(map(len, parts)) == 100 and len(paragraphs.titles) > 900
     spans = closed = 0
     for part in parts:
-        rows = [[int(row) for row in right] for right in part.asked.right]
-        inputs = ReaderInputs(paragraphs, rows, encoder, 512)
-        for answer, some, facts in zip(part.answers, rows, part.facts, strict=True):
-            assert len(some) == 2 and {title for title, _ in facts} == {paragraphs.titles[row] for row in some}
+        gold = [[int(row) for row in right] for right in part.ranked.right]
+        inputs = ReaderInputs(paragraphs, gold, encoder, 512)
+        for answer, rows, facts in zip(part.answers, gold, part.facts, strict=True):
+            assert len(rows) == 2 and {title for title, _ in facts} == {paragraphs.titles[row] for row in rows}
             closed += answer in ("yes", "no")
-            span = inputs.span(answer, some, facts)
-            if span is not None:
-                spans += 1
-                assert inputs.text(span).lower() == answer.lower()
+            span = inputs.span(answer, rows, facts)
+            spans += span is not None
+            assert span is None or inputs.text(span).lower() == answer.lower()
     assert closed > 0 and spans + closed >= 98

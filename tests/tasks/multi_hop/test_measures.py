@@ -20,7 +20,7 @@ def test_answers_are_normalised(answer: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "gold", "expected"),
+    ("predicted", "gold", "expected"),
     [
         ("the Chief of Protocol", "Chief of Protocol", (1, 1, 1, 1)),
         # 2 words of 4 found are right, 2 of 3: F1 = 2 · 1/2 · 2/3 / (1/2 + 2/3) = 4/7.
@@ -34,8 +34,8 @@ def test_answers_are_normalised(answer: str, expected: str) -> None:
         ("", "York", (0, 0, 0, 0)),
     ],
 )
-def test_answers(found: str, gold: str, expected: tuple[float, ...]) -> None:
-    assert answer_measure(found, gold) == pytest.approx(expected)
+def test_answers(predicted: str, gold: str, expected: tuple[float, ...]) -> None:
+    assert answer_measure(predicted, gold) == pytest.approx(expected)
 
 
 def test_supporting_facts() -> None:

@@ -15,7 +15,7 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.reporting.records import METRICS, check_records
 from contexture.tasks.base import Contestant, Results
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
-from contexture.tasks.multi_hop.evaluation import ANSWERED, FOUND
+from contexture.tasks.multi_hop.evaluation import ANSWER_METRICS, RECALL
 from contexture.tasks.multi_hop.finetune import candidates, start_of
 from contexture.tasks.multi_hop.task import MultiHopTask
 from contexture.tasks.ranking.data import read_split
@@ -26,30 +26,29 @@ from tests.training.toys import OPTIMIZER, PRETRAIN, configured, transformer
 TASK = MultiHopTask()
 
 
-def quick(**others: Any) -> MultiHopSettings:
+def quick(**changes: Any) -> MultiHopSettings:
     """A step or two of everything."""
-    found = toys.settings(**others)
-    return replace(
-        found, reranker=replace(found.reranker, epochs=1), reading=replace(found.reading, epochs=1, batch_size=40)
-    )
+    settings = toys.settings(**changes)
+    reading = replace(settings.reading, epochs=1, batch_size=40)
+    return replace(settings, reranker=replace(settings.reranker, epochs=1), reading=reading)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """As `compute` has it: what is so small is slower on several."""
-    before = torch.get_num_threads()
+    """As `compute` does: such small models are slower on several."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
-    torch.set_num_threads(before)
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     toys.read(folder / "data", toys.questions())
-    toys.vocabulary(folder / "words")
-    toys.new_encoder(folder / "transformer", folder / "words", toys.TRANSFORMER)
-    toys.new_encoder(folder / "bag", folder / "words", toys.BAG)
+    words = toys.vocabulary(folder / "words")
+    toys.new_encoder(folder / "transformer", words, toys.TRANSFORMER)
+    toys.new_encoder(folder / "bag", words, toys.BAG)
     return folder
 
 
@@ -58,63 +57,54 @@ def contestants(project: Path, tuned: Path | None = None) -> list[Contestant]:
     return [Contestant(name, 0, (str(project / name),), tuned / name if tuned else None) for name in names]
 
 
-def value(results: Results, variant: str, metric: str, protocol: str = "frozen") -> float:
-    (found,) = [
-        record["value"]
-        for record in results.records
-        if (record["variant"], record["metric"], record["protocol"]) == (variant, metric, protocol)
-    ]
-    return float(found)
-
-
-def metrics(results: Results, variant: str, protocol: str) -> set[str]:
-    return {r["metric"] for r in results.records if (r["variant"], r["protocol"]) == (variant, protocol)}
+def values(results: Results, variant: str, protocol: str = "frozen") -> dict[str, float]:
+    """The value of each metric; all records are checked."""
+    check_records([record | {"system": "toys"} for record in results.records])
+    records = [r for r in results.records if (r["variant"], r["protocol"]) == (variant, protocol)]
+    return {record["metric"]: record["value"] for record in records}
 
 
 def test_without_a_reader_there_is_retrieval_alone(project: Path, tmp_path: Path) -> None:
-    found = TASK.evaluate(quick(), contestants(project), project / "data", tmp_path)
-    check_records([record | {"system": "toys"} for record in found.records])
+    results = TASK.evaluate(quick(), contestants(project), project / "data", tmp_path)
     for variant in ("transformer", "bag", "bm25"):
-        assert metrics(found, variant, "frozen") == {FOUND}
-    assert value(found, "bm25", FOUND) == 1
-    assert 0 <= value(found, "bag", FOUND) < 1
-    assert found.facts["notes"][-1].endswith("no Transformer fine-tuned to read: transformer, bag")
-    assert "questions are split by a hash of their ids" in found.facts["notes"][0]
-    assert found.facts["examples"] == [] and found.facts["scores"] == {
-        "frozen": {"transformer": "cosine", "bag": "cosine"}
-    }
+        assert values(results, variant).keys() == {RECALL}
+    assert 0 <= values(results, "bag")[RECALL] < values(results, "bm25")[RECALL] == 1
+    assert results.facts["notes"][-1].endswith("no Transformer fine-tuned to read: transformer, bag")
+    assert "questions are split by a hash of their ids" in results.facts["notes"][0]
+    assert results.facts["examples"] == []
+    assert results.facts["scores"] == {"frozen": {"transformer": "cosine", "bag": "cosine"}}
 
 
 def test_more_paragraphs_hold_more_gold_ones(project: Path, tmp_path: Path) -> None:
-    few, all_ = (
+    few, many = (
         TASK.evaluate(quick(paragraphs=count), contestants(project), project / "data", tmp_path) for count in (1, 1000)
     )
-    assert value(few, "bm25", FOUND) == 0.5
-    assert value(all_, "bag", FOUND) == value(all_, "bm25", FOUND) == 1
+    assert values(few, "bm25")[RECALL] == 0.5
+    assert values(many, "bag")[RECALL] == values(many, "bm25")[RECALL] == 1
 
 
-def test_questions_that_do_not_do_are_refused_before_anything_is_trained(tmp_path: Path) -> None:
-    file = tmp_path / "some.json"
-    for split, count, said in (("train", 60, "no test question with a gold"), ("test", 9, "no train question with")):
+def test_unusable_questions_are_rejected_before_anything_is_trained(tmp_path: Path) -> None:
+    file = tmp_path / "questions.json"
+    for split, count, message in (("train", 60, "no test question with a gold"), ("test", 9, "no train question with")):
         file.write_text(json.dumps(toys.questions(count)))
         TASK.read(MultiHopConfig({split: str(file)}), tmp_path, tmp_path / split)  # type: ignore[dict-item]
-        with pytest.raises(ValueError, match=f"multi_hop.input has {said}"):
+        with pytest.raises(ValueError, match=f"multi_hop.input has {message}"):
             TASK.check(quick(), tmp_path / split)
 
 
 @torch.no_grad()
-def test_vectors_that_tell_nothing_find_nothing(project: Path, tmp_path: Path) -> None:
+def test_equal_vectors_find_nothing(project: Path, tmp_path: Path) -> None:
     """Candidates come in BM25's order; among equal scores it must not count."""
     encoder = load_encoder(project / "bag")
     for weight in encoder.parameters():
         weight.zero_()
     save_encoder(encoder, tmp_path / "same")
     same = Contestant("same", 0, (str(tmp_path / "same"),))
-    found = TASK.evaluate(quick(paragraphs=5), [same], project / "data", tmp_path / "vectors")
-    assert value(found, "same", FOUND) == 0 and value(found, "bm25", FOUND) == 1
+    results = TASK.evaluate(quick(paragraphs=5), [same], project / "data", tmp_path / "vectors")
+    assert values(results, "same")[RECALL] == 0 and values(results, "bm25")[RECALL] == 1
 
 
-def test_of_missing_questions_nothing_is_made(project: Path, tmp_path: Path) -> None:
+def test_without_questions_nothing_is_trained(project: Path, tmp_path: Path) -> None:
     """The run goes on: an empty folder stands for the model."""
     toys.read(tmp_path / "data", None)
     config = configured(
@@ -125,20 +115,22 @@ def test_of_missing_questions_nothing_is_made(project: Path, tmp_path: Path) -> 
         tasks={"multi_hop": {}},
     )
     (tmp_path / "config.json").write_text(json.dumps(config.plain()))
-    told = ["train", "finetune", "--config", str(tmp_path / "config.json"), "--variant", "none", "--task", "multi_hop"]
-    told += ["--option", "reader", "--data", str(tmp_path / "data"), "--encoders", str(project / "transformer")]
-    main([*told, "--output", str(tmp_path / "reader")])
+    arguments = ["train", "finetune", "--variant", "none", "--task", "multi_hop", "--option", "reader"]
+    arguments += ["--encoders", str(project / "transformer")]
+    for option, name in (("config", "config.json"), ("data", "data"), ("output", "reader")):
+        arguments += [f"--{option}", str(tmp_path / name)]
+    main(arguments)
     assert [file.name for file in (tmp_path / "reader").iterdir()] == ["identity.json"]
 
 
-def test_a_published_model_is_what_they_start_from(project: Path, tmp_path: Path) -> None:
+def test_start_of_folders_and_of_published_models(project: Path, tmp_path: Path) -> None:
     words = Vocabulary.load(project / "words")
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     config = BertConfig(vocab_size=words.tokens.vocab_size, max_position_embeddings=64, **sizes)
     BertForMaskedLM(config).save_pretrained(tmp_path / "published")
     words.copy(tmp_path / "published")
-    found = load_encoder(start_of(str(tmp_path / "published"), 0, tmp_path / "start"))
-    assert found.hidden_size == 8 and found.vocabulary.tokens == words.tokens
+    encoder = load_encoder(start_of(str(tmp_path / "published"), 0, tmp_path / "start"))
+    assert encoder.hidden_size == 8 and encoder.vocabulary.tokens == words.tokens
     assert start_of(str(project / "transformer"), 1, tmp_path / "other") == project / "transformer"
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds/seed-1").symlink_to(project / "bag")
@@ -149,9 +141,9 @@ def test_a_published_model_is_what_they_start_from(project: Path, tmp_path: Path
 
 def test_the_re_ranker_learns_gold_paragraphs_against_the_first_wrong_ones(project: Path) -> None:
     table = candidates(project / "data/hotpotqa", "train", 5)
-    each = table.groupby("question_id")["label"]
-    assert set(each.sum()) == {2} and set(each.size()) == {5}
-    assert each.ngroups == len(read_split(project / "data/hotpotqa", "train"))
+    labels = table.groupby("question_id")["label"]
+    assert set(labels.sum()) == {2} and set(labels.size()) == {5}
+    assert labels.ngroups == len(read_split(project / "data/hotpotqa", "train"))
 
 
 def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
@@ -167,44 +159,46 @@ def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no such folder"):
         TASK.check(quick(reader="./nowhere"), project / "data")
     for option in ("reranker", "reader"):  # a bag of words has no states of tokens
-        TASK.finetune(quick(), option, contestants(project)[1], project / "data", tmp_path)
+        TASK.finetune(quick(), option, contestants(project)[1], project / "data", tmp_path / "model")
     toys.read(tmp_path / "none", None)
-    TASK.finetune(quick(), "reader", contestants(project)[0], tmp_path / "none", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["none"]
+    TASK.finetune(quick(), "reader", contestants(project)[0], tmp_path / "none", tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
-def test_a_fixed_reader_answers_what_was_found(project: Path, tmp_path: Path) -> None:
-    """It is trained once; what is measured of the whole way depends on what retrieval found."""
+def test_a_fixed_reader_answers_for_all_variants(project: Path, tmp_path: Path) -> None:
+    """It is trained once; the measures of answers depend on the paragraphs of retrieval."""
     settings = toys.settings(reader=str(project / "transformer"))
     settings = replace(settings, reading=replace(settings.reading, epochs=8))
-    found = TASK.evaluate(settings, contestants(project), project / "data", tmp_path)
-    check_records([record | {"system": "toys"} for record in found.records])
+    results = TASK.evaluate(settings, contestants(project), project / "data", tmp_path)
     for variant in ("transformer", "bag", "bm25"):
-        assert metrics(found, variant, "frozen") == {FOUND, *ANSWERED} <= set(METRICS)
-    assert value(found, "bm25", "answer_em") > 0.7 and value(found, "bm25", "support_f1") > 0.6
-    assert value(found, "bm25", "joint_f1") > value(found, "bag", "joint_f1")
-    assert any("are the same for all" in note for note in found.facts["notes"])
-    (shown,) = found.facts["examples"]
-    assert shown["variant"] == "bm25" and " (read in T " in shown["answered"][0]["found"]
-    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.safetensors")}
+        assert values(results, variant).keys() == {RECALL, *ANSWER_METRICS} <= set(METRICS)
+    bm25 = values(results, "bm25")
+    assert bm25["answer_em"] > 0.7 and bm25["support_f1"] > 0.6
+    assert bm25["joint_f1"] > values(results, "bag")["joint_f1"]
+    assert any("are the same for all" in note for note in results.facts["notes"])
+    (example,) = results.facts["examples"]
+    assert example["variant"] == "bm25" and " (read in T " in example["answered"][0]["found"]
+    kept = [tmp_path / "reader/seed-0" / name / "kept" for name in ("reranker", "reader")]
+    for file in kept:
+        file.touch()
     again = TASK.evaluate(settings, contestants(project)[:1], project / "data", tmp_path)
-    assert before == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.safetensors")}
-    assert json.dumps(again.records[0]) in map(json.dumps, found.records)
+    assert all(file.exists() for file in kept)
+    assert again.records[0] in results.records
 
 
 def test_own_transformers_read_and_fine_tuned_vectors_find(project: Path, tmp_path: Path) -> None:
     settings = quick()
     settings = replace(settings, retrieval=replace(settings.retrieval, finetune=["hotpotqa"], steps=60))
-    every = contestants(project, tmp_path / "tuned")
-    for one in every:
+    variants = contestants(project, tmp_path / "tuned")
+    for variant in variants:
         for option in TASK.options(settings, None):
-            assert one.finetuned is not None
-            (one.finetuned / option).mkdir(parents=True)
-            TASK.finetune(settings, option, one, project / "data", one.finetuned / option)
-    found = TASK.evaluate(settings, every, project / "data", tmp_path / "vectors")
+            output = tmp_path / "tuned" / variant.variant / option
+            output.mkdir(parents=True)
+            TASK.finetune(settings, option, variant, project / "data", output)
+    results = TASK.evaluate(settings, variants, project / "data", tmp_path / "vectors")
     for protocol in ("frozen", "finetuned"):
-        assert metrics(found, "transformer", protocol) == {FOUND, *ANSWERED}
-        assert metrics(found, "bag", protocol) == {FOUND}
-    assert metrics(found, "bm25", "frozen") == {FOUND}
-    assert value(found, "bag", FOUND, "finetuned") > value(found, "bag", FOUND)
-    assert found.facts["notes"][-1].endswith("no Transformer fine-tuned to read: bag")
+        assert values(results, "transformer", protocol).keys() == {RECALL, *ANSWER_METRICS}
+        assert values(results, "bag", protocol).keys() == {RECALL}
+    assert values(results, "bm25").keys() == {RECALL}
+    assert values(results, "bag", "finetuned")[RECALL] > values(results, "bag")[RECALL]
+    assert results.facts["notes"][-1].endswith("no Transformer fine-tuned to read: bag")

@@ -25,49 +25,43 @@ TRANSFORMER: dict[str, Any] = {
 def paragraphs() -> dict[str, tuple[list[str], str]]:
     """Key → its sentences, the second of which is a fact, and the answer; every other one has none."""
     draw = random.Random(2)
-    found = {}
+    texts = {}
     for number, key in enumerate(KEYS):
         answer = draw.choice(ANSWERS) if number % 2 == 0 else ""
-        said = f"town {key} {key} is mark {answer} ." if answer else f"town {key} {key} is here ."
-        found[key] = ([f"one {draw.choice(ANSWERS)} was seen .", said], answer)
-    return found
+        fact = f"town {key} {key} is mark {answer} ." if answer else f"town {key} {key} is here ."
+        texts[key] = ([f"one {draw.choice(ANSWERS)} was seen .", fact], answer)
+    return texts
 
 
 def questions(count: int = 140) -> list[dict[str, Any]]:
     """Each about a paragraph with an answer and one without; of some the answer is yes."""
     draw, known = random.Random(3), paragraphs()
-    pairs = [(one, other) for one in KEYS[::2] for other in KEYS[1::2]]
+    pairs = [(first, second) for first in KEYS[::2] for second in KEYS[1::2]]
     rows = []
-    for number, (one, other) in enumerate(draw.sample(pairs, count)):
-        wrong = draw.sample([key for key in KEYS if key not in (one, other)], 2)
-        titles = draw.sample([one, other, *wrong], 4)
+    for number, (first, second) in enumerate(draw.sample(pairs, count)):
+        wrong = draw.sample([key for key in KEYS if key not in (first, second)], 2)
+        titles = draw.sample([first, second, *wrong], 4)
         closed = number % 5 == 0
         rows.append(
             {
                 "_id": f"q{number}",
-                "question": f"{'maybe ' if closed else ''}town {one} {other}",
-                "answer": "yes" if closed else known[one][1],
-                "type": "bridge",
-                "level": "easy",
-                "supporting_facts": [[f"T {one}", 1], [f"T {other}", 1]],
+                "question": f"{'maybe ' if closed else ''}town {first} {second}",
+                "answer": "yes" if closed else known[first][1],
+                "supporting_facts": [[f"T {first}", 1], [f"T {second}", 1]],
                 "context": [[f"T {key}", known[key][0]] for key in titles],
             }
         )
     return rows
 
 
-def read(folder: Path, rows: list[dict[str, Any]] | None, pool: int = 1000) -> dict[str, Any]:
-    """What `MultiHopTask.read` writes to `folder`, and says of it."""
-    source = None
-    if rows is not None:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        file = folder.with_suffix(".json")
-        file.write_text(json.dumps(rows), encoding="utf-8")
-        source = str(file)
-    config = TypeAdapter(MultiHopConfig).validate_python({"input": source, "pool": pool})
-    MultiHopTask().read(config, folder / "demo", folder)
-    found: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    return found
+def read(folder: Path, rows: list[dict[str, Any]] | None) -> dict[str, Any]:
+    """Write the data of `MultiHopTask` to `folder`; return its report."""
+    file = folder.with_suffix(".json")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    MultiHopTask().read(MultiHopConfig(None if rows is None else str(file)), folder / "demo", folder)
+    report: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    return report
 
 
 def vocabulary(folder: Path) -> Path:
@@ -76,15 +70,15 @@ def vocabulary(folder: Path) -> Path:
     return folder
 
 
-def settings(**others: Any) -> MultiHopSettings:
+def settings(**changes: Any) -> MultiHopSettings:
     optimizer = {"learning_rate": 5e-3, "warmup_steps": 5}
     shared = {"precision": "fp32", "optimizer": optimizer}
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "paragraphs": 5,
         "retrieval": shared | {"batch_size": 8, "steps": 20, "evaluate_every": 10, "negatives": 7},
         "reranker": shared | {
             "batch_size": 32, "epochs": 2, "layout": {"candidates": 1, "sentence_tokens": 16, "pooling": "mean"}
         },
-        "reading": shared | {"batch_size": 16, "epochs": 15, "patience": 15, "tokens": 48, "answer_tokens": 3},
+        "reading": shared | {"batch_size": 16, "epochs": 15, "patience": 15, "tokens": 48},
     }  # fmt: skip
-    return TypeAdapter(MultiHopSettings).validate_python(given | others)
+    return TypeAdapter(MultiHopSettings).validate_python(values | changes)

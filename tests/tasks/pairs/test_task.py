@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contexture.demo.inference import inference_files
+from contexture.demo.sentence_tasks import inference_files
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.tasks.base import Contestant, Results

@@ -23,13 +23,20 @@ HOTPOT = {
 }  # fmt: skip
 
 
-def shown(folder: Path, split: Any) -> list[tuple[str, list[str], list[str]]]:
+def as_texts(folder: Path, split: Any) -> list[tuple[str, list[str], list[str]]]:
     """Question, candidates and right ones, as texts."""
-    texts, found = read_texts(folder), read_split(folder, split)
+    texts, questions = read_texts(folder), read_split(folder, split)
     return [
         (question, [texts[row] for row in candidates], [texts[row] if row != ABSENT else "absent" for row in right])
-        for question, candidates, right in zip(found.texts, found.candidates, found.right, strict=True)
+        for question, candidates, right in zip(questions.texts, questions.candidates, questions.right, strict=True)
     ]
+
+
+def read_one(folder: Path, kind: str, rows: list[Any], **options: Any) -> dict[str, Any]:
+    """Read a set `s` whose test questions are in one JSON file; return the report."""
+    (folder / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
+    source = {"format": kind, "files": {"test": str(folder / "dev.json")}} | options
+    return toys.read(folder / "read", {"s": source})
 
 
 @pytest.mark.parametrize("published", [True, False])
@@ -37,6 +44,7 @@ def test_quasar_t(published: bool, tmp_path: Path) -> None:
     """In the folders as published, or side by side; gzipped or not."""
     source = tmp_path / "quasar-t"
     questions, contexts = (source / "questions", source / "contexts/short") if published else (source, source)
+    sentences = ["A plain jane .", "Emma , by Jane Austen ."]
     for split in ("train", "dev", "test"):
         toys.lines(
             questions / f"{split}_questions.json",
@@ -46,17 +54,14 @@ def test_quasar_t(published: bool, tmp_path: Path) -> None:
         toys.lines(
             contexts / f"{split}_contexts.json",
             {"uid": f"{split}2", "contexts": [[0.9, "Emma by Jane Austen"]]},
-            {
-                "uid": f"{split}1",
-                "contexts": [[0.7, "A plain jane ."], [0.6, "Emma , by Jane Austen ."], [0.5, "A plain jane ."]],
-            },
+            {"uid": f"{split}1", "contexts": [[0.7, sentences[0]], [0.6, sentences[1]], [0.5, sentences[0]]]},
         )
     file = contexts / "test_contexts.json"
     (contexts / "test_contexts.json.gz").write_bytes(gzip.compress(file.read_bytes()))
     file.unlink()
     report = toys.read(tmp_path / "read", {"q": {"format": "quasar_t", "files": str(source)}})
-    expected = [("Who wrote Emma ?", ["A plain jane .", "Emma , by Jane Austen ."], ["Emma , by Jane Austen ."])]
-    assert [shown(tmp_path / "read/q", split) for split in ("train", "dev", "test")] == [expected] * 3
+    expected = [("Who wrote Emma ?", sentences, sentences[1:])]
+    assert [as_texts(tmp_path / "read/q", split) for split in ("train", "dev", "test")] == [expected] * 3
     assert report["counts"]["q"]["test questions"] == 1
     assert report["counts"]["q"]["test questions without a right candidate, left out"] == 1
     assert report["all_needed"] == {"q": False}
@@ -78,27 +83,24 @@ def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
             | {key: dict(zip(two, map(list, zip(*row[key], strict=True)), strict=True)) for key, two in names.items()}
             for row in rows
         ]
-    (tmp_path / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
-    given = {"format": "hotpotqa", "files": {"test": str(tmp_path / "dev.json")}}
-    report = toys.read(tmp_path / "read", {"h": given})
+    report = read_one(tmp_path, "hotpotqa", rows)
     candidates = ["Cy is.", "Ann was born in 1900.", "Bob was born in 1901."]
-    assert shown(tmp_path / "read/h", "test") == [
+    assert as_texts(tmp_path / "read/s", "test") == [
         ("Who came first?", candidates, candidates[1:]),
         ("Who came first?", candidates, ["absent", candidates[2]]),
     ]
-    assert report["all_needed"] == {"h": True} and report["counts"]["h"]["texts"] == 3
-    assert report["counts"]["h"]["right candidates of test questions that are not among theirs"] == 1
-    assert documents(tmp_path / "read/h").to_numpy().tolist() == [["Cy", candidates[0]], ["Ann", candidates[1]],
-                                                                  ["Bob", candidates[2]]]  # fmt: skip
+    assert report["all_needed"] == {"s": True} and report["counts"]["s"]["texts"] == 3
+    assert report["counts"]["s"]["right candidates of test questions that are not among theirs"] == 1
+    titled = zip(("Cy", "Ann", "Bob"), candidates, strict=True)
+    assert documents(tmp_path / "read/s").to_numpy().tolist() == list(map(list, titled))
 
 
 def test_two_gold_paragraphs_of_one_text_are_one(tmp_path: Path) -> None:
-    """Who finds it has found all; of those that are not there each is missed."""
+    """Each right paragraph without a text is missed."""
     alike = [["Ann", ["One text."]], ["Bob", ["One text."]], ["Cy", ["Another."]]]
     facts = [[name, 0] for name in ("Ann", "Bob", "Dee", "Eve")]
-    (tmp_path / "dev.json").write_text(json.dumps([HOTPOT | {"context": alike, "supporting_facts": facts}]))
-    toys.read(tmp_path / "read", {"h": {"format": "hotpotqa", "files": {"test": str(tmp_path / "dev.json")}}})
-    (right,) = read_split(tmp_path / "read/h", "test").right
+    read_one(tmp_path, "hotpotqa", [HOTPOT | {"context": alike, "supporting_facts": facts}])
+    (right,) = read_split(tmp_path / "read/s", "test").right
     assert right.tolist() == [0, -1, -1]
 
 
@@ -108,8 +110,8 @@ def test_wikiqa_without_a_right_sentence_is_counted_and_left_out(tmp_path: Path)
         test=[("t", "an ash", 0), ("t", "an oak", 1), ("u", "an oak", 0), ("u", "an elm", 0)],
     )  # fmt: skip
     report = toys.read(tmp_path / "read", {"w": {"format": "wikiqa", "files": str(folder)}})
-    assert shown(tmp_path / "read/w", "test") == [("t", ["an ash", "an oak"], ["an oak"])]
-    assert shown(tmp_path / "read/w", "train") == [("q", ["an ash", "an elm"], ["an ash"])]
+    assert as_texts(tmp_path / "read/w", "test") == [("t", ["an ash", "an oak"], ["an oak"])]
+    assert as_texts(tmp_path / "read/w", "train") == [("q", ["an ash", "an elm"], ["an ash"])]
     assert report["counts"]["w"]["test questions without a right candidate, left out"] == 1
     assert report["counts"]["w"]["texts"] == 3 and report["notes"] == []
 
@@ -121,27 +123,25 @@ def test_squad_paragraphs_are_found_by_bm25(tmp_path: Path) -> None:
         {"context": "Elms are trees.", "question": "What are oaks?", "answer": "lost"},
         {"context": "Rivers run.", "question": "Zzz?", "answer": "run"},
     ]
-    (tmp_path / "dev.json").write_text(json.dumps(rows), encoding="utf-8")
-    given = {"format": "squad", "files": {"test": str(tmp_path / "dev.json")}}
-    report = toys.read(tmp_path / "read", {"s": given, "one": given | {"pool": 1}})
+    report = read_one(tmp_path, "squad", rows)
     first, second, third, fourth = (row["context"] for row in rows)
-    found = {question: (candidates, right) for question, candidates, right in shown(tmp_path / "read/s", "test")}
-    assert found == {
-        "What do oaks do?": ([second, first], [first]),
-        "What are oaks?": ([second, first], [second, third]),  # those that it is asked about, answered or not
-        "Zzz?": ([], [fourth]),
-    }
-    assert [len(candidates) for _, candidates, _ in shown(tmp_path / "read/one", "test")] == [1, 1, 0]
+    assert as_texts(tmp_path / "read/s", "test") == [
+        ("What do oaks do?", [second, first], [first]),
+        ("What are oaks?", [second, first], [second, third]),  # answered or not
+        ("Zzz?", [], [fourth]),
+    ]
     assert report["counts"]["s"]["right candidates of test questions that are not among theirs"] == 2
-    assert report["notes"][0] == "s: the candidates of a question are the first 1,000 of all texts that BM25 finds"
+    assert report["notes"] == ["s: the candidates of a question are the first 1,000 of all texts that BM25 finds"]
+    read_one(tmp_path, "squad", rows, pool=1)
+    assert [len(candidates) for _, candidates, _ in as_texts(tmp_path / "read/s", "test")] == [1, 1, 0]
 
 
 def test_questions_of_one_file_are_split_by_their_ids(tmp_path: Path) -> None:
     file = toys.squad(tmp_path / "all.json", 400)
     report = toys.read(tmp_path / "read", {"a": {"format": "squad", "files": str(file)}})
     counts = report["counts"]["a"]
-    found = [counts[f"{split} questions"] for split in ("train", "dev", "test")]
-    assert sum(found) == 400 and 300 < found[0] < 340 and min(found) > 25
+    sizes = [counts[f"{split} questions"] for split in ("train", "dev", "test")]
+    assert sum(sizes) == 400 and 300 < sizes[0] < 340 and min(sizes) > 25
     assert report["notes"][0] == "a: questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test"
     fewer = tmp_path / "fewer.json"
     fewer.write_text(json.dumps(json.loads(file.read_text())[:200]), encoding="utf-8")
@@ -166,8 +166,8 @@ def test_the_demo_is_its_paragraphs(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "read/task.json").read_text())
     assert report["name"] == "demo" and report["missing"] == {}
     assert report["counts"]["demo"]["train questions"] > 5 * report["counts"]["demo"]["test questions"] > 0
-    found = AnswerRankingTask().documents(tmp_path / "read")
-    assert found is not None and set(found) == {"title", "text"} and found["title"].ne("").all()
+    documents = AnswerRankingTask().documents(tmp_path / "read")
+    assert documents is not None and set(documents) == {"title", "text"} and documents["title"].ne("").all()
 
 
 def test_a_set_that_is_missing_is_named_and_the_others_are_read(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_damaged_files_of_hotpotqa_are_named(content: str, message: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("source", "message"),
     [
         ({"format": "wikiqa", "files": {"test": "a"}}, "wikiqa is a folder with the files of all splits"),
         ({"format": "squad", "files": {}}, "files: none is named"),
@@ -234,9 +234,9 @@ def test_damaged_files_of_hotpotqa_are_named(content: str, message: str, tmp_pat
         ({"format": "trec", "files": "a"}, "quasar_t"),
     ],
 )
-def test_impossible_sets_are_named(given: dict[str, Any], message: str) -> None:
+def test_impossible_sets_are_named(source: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        TypeAdapter(RankingConfig).validate_python({"input": {"mine": given}})
+        TypeAdapter(RankingConfig).validate_python({"input": {"mine": source}})
     with pytest.raises(ValueError, match="pattern"):
         TypeAdapter(RankingConfig).validate_python({"input": {"../mine": {"format": "squad", "files": "a"}}})
 

@@ -1,4 +1,4 @@
-"""Probabilities of candidates and the loss, beside slow loops and numbers computed by hand."""
+"""Probabilities of candidates and the loss, compared with slow loops and numbers computed by hand."""
 
 import math
 from pathlib import Path
@@ -13,8 +13,13 @@ from contexture.encoders.cross import CrossLayers
 from contexture.encoders.files import load_encoder
 from contexture.tasks.finetuned import Step
 from contexture.tasks.ranking.data import Questions, trainable
-from contexture.tasks.ranking.finetune import RankedQuestions, drawn, in_columns
-from contexture.tasks.ranking.loss import AnswerRanking, log_probabilities
+from contexture.tasks.ranking.finetune import (
+    AnswerRanking,
+    RankedQuestions,
+    draw_training_rows,
+    log_probabilities,
+    to_columns,
+)
 from tests.tasks.ranking import toys
 from tests.tasks.retrieval.toys import WORDS
 
@@ -24,7 +29,7 @@ COLUMNS = torch.tensor([[0, 1, 2], [3, 1, -1], [2, -1, -1]])
 
 
 def rows(*numbers: list[int]) -> list[Any]:
-    return [np.array(one, np.int64) for one in numbers]
+    return [np.array(values, np.int64) for values in numbers]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +38,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_inner_products_by_hand() -> None:
-    found = log_probabilities(None, QUERIES, DOCUMENTS, COLUMNS).exp()
+    probabilities = log_probabilities(None, QUERIES, DOCUMENTS, COLUMNS).exp()
     first = math.exp(2) + math.exp(0) + math.exp(1)
     second = math.exp(6) + math.exp(2)
     expected = [
@@ -41,7 +46,7 @@ def test_inner_products_by_hand() -> None:
         [math.exp(6) / second, math.exp(2) / second, 0],
         [1, 0, 0],
     ]
-    torch.testing.assert_close(found, torch.tensor(expected))
+    torch.testing.assert_close(probabilities, torch.tensor(expected))
 
 
 @torch.no_grad()
@@ -49,13 +54,13 @@ def slow_attention(cross: CrossLayers, query: Tensor, candidates: Tensor) -> lis
     """α of one question, one head of one special token after the other."""
     size, total, count = len(query) // cross.tokens, torch.zeros(len(candidates)), 0
     for token in range(cross.tokens):
-        own: Any = cross.layers[token % len(cross.layers)].attention.self  # type: ignore[union-attr]
+        layer: Any = cross.layers[token % len(cross.layers)].attention.self  # type: ignore[union-attr]
         part = slice(token * size, (token + 1) * size)
-        width = size // own.num_attention_heads
-        for head in range(own.num_attention_heads):
-            place = slice(head * width, (head + 1) * width)
-            asked = own.query(query[part])[place]
-            weights = [math.exp(float(asked @ own.key(one[part])[place]) / math.sqrt(width)) for one in candidates]
+        width = size // layer.num_attention_heads
+        for head in range(layer.num_attention_heads):
+            columns = slice(head * width, (head + 1) * width)
+            vector, keys = layer.query(query[part])[columns], [layer.key(row[part])[columns] for row in candidates]
+            weights = [math.exp(float(vector @ key) / math.sqrt(width)) for key in keys]
             total += torch.tensor(weights) / sum(weights)
             count += 1
     return (total / count).tolist()
@@ -67,15 +72,14 @@ def test_attention_of_a_question_to_its_candidates(words: Path, tmp_path: Path) 
     assert encoder.cross is not None
     generator = torch.Generator().manual_seed(0)
     queries, documents = (torch.randn(n, 32, generator=generator).requires_grad_() for n in (3, 4))
-    found = log_probabilities(encoder.cross, queries, documents, COLUMNS)
+    logs = log_probabilities(encoder.cross, queries, documents, COLUMNS)
     for number, columns in enumerate(COLUMNS.tolist()):
-        own = [column for column in columns if column >= 0]
-        expected = slow_attention(encoder.cross, queries[number].detach(), documents[own].detach())
-        assert found[number, : len(own)].exp().tolist() == pytest.approx(expected, abs=1e-6)
-        assert found[number, len(own) :].exp().tolist() == [0] * (3 - len(own))
+        filled = [column for column in columns if column >= 0]
+        expected = slow_attention(encoder.cross, queries[number].detach(), documents[filled].detach())
+        assert logs[number].exp().tolist() == pytest.approx([*expected, *[0] * (3 - len(filled))], abs=1e-6)
     loss = AnswerRanking(encoder)(encoder, {"query": queries, "document": documents}, {"columns": COLUMNS})
-    assert loss.value.item() == pytest.approx(-found[:, 0].mean().item())
-    assert loss.metrics["accuracy"].item() == pytest.approx((found[:, 0] > found[:, 1:].amax(1)).float().mean().item())
+    assert loss.value.item() == pytest.approx(-logs[:, 0].mean().item())
+    assert loss.metrics["accuracy"].item() == pytest.approx((logs[:, 0] > logs[:, 1:].amax(1)).float().mean().item())
     loss.value.backward()
     for tensor in (queries, documents, encoder.cross.layers[0].attention.self.query.weight):  # type: ignore[union-attr]
         assert tensor.grad is not None and torch.isfinite(tensor.grad).all() and tensor.grad.abs().sum() > 0
@@ -92,11 +96,11 @@ QUESTIONS = Questions(
 def test_negatives_are_drawn_at_random_and_are_never_right() -> None:
     rng, seen = np.random.default_rng(0), set()
     for _ in range(60):
-        right, *wrong = drawn(QUESTIONS, 0, 6, rng).tolist()
+        right, *wrong = draw_training_rows(QUESTIONS, 0, 6, rng).tolist()
         assert right in (3, 30) and len(set(wrong)) == 6 and not {3, 30, -1} & set(wrong)
         seen |= {right, *wrong}
     assert seen == {*range(20), 30}
-    assert drawn(QUESTIONS, 1, 6, rng).tolist() == [5, 6]  # all there are
+    assert draw_training_rows(QUESTIONS, 1, 6, rng).tolist() == [5, 6]  # all there are
 
 
 def test_questions_that_nothing_can_be_learned_from() -> None:
@@ -105,22 +109,21 @@ def test_questions_that_nothing_can_be_learned_from() -> None:
 
 
 def test_columns_name_different_rows() -> None:
-    distinct, columns = in_columns(rows([9, 4, 7], [4, 2]))
+    distinct, columns = to_columns(rows([9, 4, 7], [4, 2]))
     assert distinct.tolist() == [2, 4, 7, 9] and columns.tolist() == [[3, 1, 2], [1, 0, -1]]
 
 
 def test_batches_hold_each_text_once(words: Path, tmp_path: Path) -> None:
     encoder = load_encoder(toys.new_encoder(tmp_path / "bag", words, toys.BAG))
     texts = [f"{WORDS[number]} {WORDS[number + 1]}" for number in range(12)]
-    asked = [WORDS[number] for number in range(8)]
-    questions = Questions(asked, asked, rows(*[list(range(12))] * 8), rows(*[[number] for number in range(8)]))
+    names = WORDS[:8]
+    questions = Questions(names, names, rows(*[list(range(12))] * 8), rows(*[[number] for number in range(8)]))
     examples = RankedQuestions(questions, texts, encoder, toys.settings(batch_size=4, negatives=5))
     numbers = np.array([6, 1, 3, 0])
     batch = examples.training_batch(Step(numbers, 0, 1, 0, 1))
     vectors, columns = examples.encode(encoder, batch), batch["columns"]
     assert columns.shape == (4, 6) and len(vectors["document"]) == len(columns.unique())
-    for role, found, expected in (
-        ("query", vectors["query"], [asked[number] for number in numbers]),
-        ("document", vectors["document"][columns[:, 0]], [texts[number] for number in numbers]),
-    ):
-        torch.testing.assert_close(found.detach(), torch.from_numpy(encoder.embed(expected, role)))
+    first = {"query": vectors["query"], "document": vectors["document"][columns[:, 0]]}
+    for role, expected in (("query", names), ("document", texts)):
+        expected_vectors = torch.from_numpy(encoder.embed([expected[number] for number in numbers], role))
+        torch.testing.assert_close(first[role].detach(), expected_vectors)

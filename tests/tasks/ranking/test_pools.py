@@ -1,7 +1,6 @@
 """Candidates of frozen and of fine-tuned encoders."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from contexture.tasks.ranking.task import AnswerRankingTask
 from tests.tasks.ranking import toys
 
 TASK = AnswerRankingTask()
-FROZEN, FINETUNED = 3, 8
+POOLS = {"frozen": 3, "finetuned": 8}
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +27,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A set with two pools, the same set with one pool, and a fine-tuned encoder."""
     folder = tmp_path_factory.mktemp("pools")
     file = {"format": "squad", "files": str(toys.squad(folder / "all.json"))}
-    sets = {
-        "mine": file | {"pool": {"frozen": FROZEN, "finetuned": FINETUNED}},
-        "large": file | {"pool": FINETUNED},
-        "small": file | {"pool": FROZEN},
-    }
-    toys.read(folder / "data", sets)
+    pools = {"mine": POOLS, "finetuned": 8, "frozen": 3}
+    toys.read(folder / "data", {name: file | {"pool": pool} for name, pool in pools.items()})
     toys.new_encoder(folder / "bag", toys.vocabulary(folder / "words"), toys.BAG)
     (folder / "tuned/mine").mkdir(parents=True)
     encoder = Contestant("bag", 0, (str(folder / "bag"),), folder / "tuned")
@@ -51,13 +46,10 @@ def test_one_number_is_for_both_protocols() -> None:
     assert RankingSet("wikiqa", "a").pools is None
     assert RankingSet("squad", "a").pools == Pools(1000, 1000)
     assert RankingSet("hotpotqa", "a", 7).pools == Pools(7, 7)
-    pools = Pools(frozen=200, finetuned=1000)
-    assert RankingSet("hotpotqa", "a", pools).pools == pools
+    sizes = {"frozen": 200, "finetuned": 1000}
+    pools = TypeAdapter(RankingSet).validate_python({"format": "hotpotqa", "files": "a", "pool": sizes}).pools
+    assert pools == Pools(frozen=200, finetuned=1000)
     assert (pools.largest, pools.smallest, pools.size("frozen"), pools.size("finetuned")) == (1000, 200, 200, 1000)
-    read = TypeAdapter(RankingSet).validate_python(
-        {"format": "squad", "files": "a", "pool": {"frozen": 200, "finetuned": 1000}}
-    )
-    assert read.pool == pools
 
 
 @pytest.mark.parametrize(
@@ -72,21 +64,21 @@ def test_impossible_pools_are_named(pool: dict[str, int], message: str) -> None:
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
 def test_protocols_read_the_first_candidates_of_one_table(split: Any, project: Path) -> None:
     stored = pd.read_parquet(project / "data/mine/questions.parquet").set_index("question_id")["candidates"]
-    for protocol, pool, same in zip(PROTOCOLS, (FROZEN, FINETUNED), ("small", "large"), strict=True):
+    for protocol in PROTOCOLS:
         questions = read_split(project / "data/mine", split, protocol)
-        alone = read_split(project / "data" / same, split)
-        assert questions.ids == alone.ids
-        for name, rows, expected in zip(questions.ids, questions.candidates, alone.candidates, strict=True):
-            assert rows.tolist() == expected.tolist() == stored[name].tolist()[:pool]
-    assert max(map(len, stored)) == FINETUNED
+        single = read_split(project / "data" / protocol, split)  # a set with this pool alone
+        assert questions.ids == single.ids
+        for name, rows, expected in zip(questions.ids, questions.candidates, single.candidates, strict=True):
+            assert rows.tolist() == expected.tolist() == stored[name].tolist()[: POOLS[protocol]]
+    assert max(map(len, stored)) == POOLS["finetuned"]
 
 
 def test_a_set_with_one_pool_has_no_further_file(project: Path) -> None:
-    assert json.loads((project / "data/mine" / POOLS_FILE).read_text()) == {"frozen": FROZEN, "finetuned": FINETUNED}
-    assert not (project / "data/large" / POOLS_FILE).exists()
-    assert [rows.tolist() for rows in read_split(project / "data/large", "test", "frozen").candidates] == [
-        rows.tolist() for rows in read_split(project / "data/large", "test").candidates
-    ]
+    assert json.loads((project / "data/mine" / POOLS_FILE).read_text()) == POOLS
+    folder = project / "data/finetuned"
+    assert not (folder / POOLS_FILE).exists()
+    frozen, stored = (read_split(folder, "test", protocol).candidates for protocol in ("frozen", None))
+    assert [rows.tolist() for rows in frozen] == [rows.tolist() for rows in stored]
 
 
 def test_notes_and_counts_name_both_pools(project: Path) -> None:
@@ -96,43 +88,39 @@ def test_notes_and_counts_name_both_pools(project: Path) -> None:
         "which their training draws wrong candidates"
     ) in report["notes"]
     stored = pd.read_parquet(project / "data/mine/questions.parquet").query("split == 'train'")
-    counts = report["counts"]["mine"]
-    for label, pool in (("frozen", FROZEN), ("fine-tuned", FINETUNED)):
-        lost = sum(
-            len(set(right) - set(rows[:pool]))
-            for right, rows in zip(stored["right"], stored["candidates"], strict=True)
-        )
+    for protocol, label in PROTOCOLS.items():
+        pairs = zip(stored["right"], stored["candidates"], strict=True)
+        lost = sum(len(set(right) - set(rows[: POOLS[protocol]])) for right, rows in pairs)
         name = f"right candidates of train questions that are not among theirs, {label}"
-        assert counts.get(name, 0) == lost
+        assert report["counts"]["mine"].get(name, 0) == lost
 
 
 def test_training_draws_from_the_finetuned_pool(project: Path) -> None:
-    train = read_split(project / "data/mine", "train", "finetuned")
-    settings = toys.settings(negatives=FINETUNED)
-    texts = read_texts(project / "data/mine")
-    questions = RankedQuestions(train, texts, load_encoder(project / "bag", head=False), settings)
-    columns = questions.training_batch(Step(np.arange(16), 0, 0, 0, 1))["columns"]
-    assert columns.shape == (16, FINETUNED)  # a right candidate, and all wrong ones of the pool
+    train, texts = read_split(project / "data/mine", "train", "finetuned"), read_texts(project / "data/mine")
+    encoder, settings = load_encoder(project / "bag", head=False), toys.settings(negatives=POOLS["finetuned"])
+    batch = RankedQuestions(train, texts, encoder, settings).training_batch(Step(np.arange(16), 0, 0, 0, 1))
+    assert batch["columns"].shape == (16, 8)  # a right candidate, and all wrong ones of the pool
 
 
 def test_each_protocol_ranks_its_pool(results: Results, project: Path) -> None:
     """The first right candidate of BM25 is at its position in the order of the pool."""
     ranks = results.tables["ranks"].query("data == 'mine'").set_index(["protocol", "variant", "question_id"])["rank"]
-    for protocol, pool in zip(PROTOCOLS, (FROZEN, FINETUNED), strict=True):
+    for protocol in PROTOCOLS:
         assert set(ranks[protocol].index.get_level_values("variant")) == {"bag", "bm25", "random_order"}
-        assert ranks[protocol].max() <= pool
+        assert ranks[protocol].max() <= POOLS[protocol]
         questions = read_split(project / "data/mine", "test", protocol)
         for name, rows, right in zip(questions.ids, questions.candidates, questions.right, strict=True):
             matches = np.flatnonzero(np.isin(rows, right))
-            for variant in ("random_order", "bag"):
-                assert (ranks[protocol, variant, name] > 0) == bool(len(matches))
-            if len(matches):
-                assert ranks[protocol, "bm25", name] >= matches[0] + 1  # ties put the right candidate last
-    single = results.tables["ranks"].query("data == 'large' and variant == 'bm25'")
+            assert all(
+                (ranks[protocol, variant, name] > 0) == bool(len(matches)) for variant in ("random_order", "bag")
+            )
+            # Ties put the right candidate last.
+            assert not len(matches) or ranks[protocol, "bm25", name] >= matches[0] + 1
+    single = results.tables["ranks"].query("data == 'finetuned' and variant == 'bm25'")
     assert set(single["protocol"]) == {"frozen"}
 
 
 def test_baselines_have_one_protocol_without_fine_tuning(project: Path, tmp_path: Path) -> None:
     frozen = Contestant("bag", 0, (str(project / "bag"),))
-    results = TASK.evaluate(replace(toys.settings(), finetune=[]), [frozen], project / "data", tmp_path)
+    results = TASK.evaluate(toys.settings(finetune=[]), [frozen], project / "data", tmp_path)
     assert {record["protocol"] for record in results.records if record["variant"] == "bm25"} == {"frozen"}

@@ -19,23 +19,23 @@ CROSS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def settings(**others: Any) -> RankingSettings:
-    given = {
+def settings(**changes: Any) -> RankingSettings:
+    values = {
         "batch_size": 16, "steps": 50, "evaluate_every": 10, "patience": 6, "negatives": 7, "precision": "fp32",
         "optimizer": {"learning_rate": 1e-2, "warmup_steps": 5}, "finetune": ["mine"], "tokens_at_once": 600,
     }  # fmt: skip
-    return TypeAdapter(RankingSettings).validate_python(given | others)
+    return TypeAdapter(RankingSettings).validate_python(values | changes)
 
 
 def read(folder: Path, sets: dict[str, Any]) -> dict[str, Any]:
-    """What `AnswerRankingTask.read` writes to `folder`, and says of it."""
+    """Write the data of `AnswerRankingTask` to `folder`; return its report."""
     AnswerRankingTask().read(TypeAdapter(RankingConfig).validate_python({"input": sets}), folder / "demo", folder)
-    found: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    return found
+    report: dict[str, Any] = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    return report
 
 
 def write_data(folder: Path) -> Path:
-    """What is read of one set, `mine`."""
+    """Write the data of one set, `mine`."""
     file = squad(folder.with_suffix(".json"))
     read(folder, {"mine": {"format": "squad", "files": str(file)}})
     return folder
@@ -45,13 +45,13 @@ def squad(file: Path, questions: int = 300, paragraphs: int = 20) -> Path:
     """Paragraphs of six words; a question has four words of its paragraph, and no two are alike."""
     draw = random.Random(3)
     contexts = [draw.sample(WORDS, 6) for _ in range(paragraphs)]
-    asked: dict[str, list[str]] = {}
-    while len(asked) < questions:
-        context = contexts[len(asked) % paragraphs]
-        asked.setdefault(" ".join(draw.sample(context, 4)), context)
+    contexts_of: dict[str, list[str]] = {}
+    while len(contexts_of) < questions:
+        context = contexts[len(contexts_of) % paragraphs]
+        contexts_of.setdefault(" ".join(draw.sample(context, 4)), context)
     rows = [
         {"context": " ".join(context), "question": question, "answer": context[0]}
-        for question, context in asked.items()
+        for question, context in contexts_of.items()
     ]
     file.write_text(json.dumps(rows), encoding="utf-8")
     return file

@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame
 
 from contexture.folders import work_folder
 from contexture.streams.tokens import sentence_blocks, tokenize_paragraphs
-from contexture.vocabulary.idf import corpus_idf, save_idf
 from contexture.vocabulary.languages import smoothed_texts
 from contexture.vocabulary.tokenizers import (
     VocabularyConfig,
@@ -16,6 +15,7 @@ from contexture.vocabulary.tokenizers import (
     paragraph_texts,
     train_tokenizer,
 )
+from contexture.vocabulary.vocabulary import corpus_idf, save_idf
 from contexture.vocabulary.word_vectors import aligned, read_word_vectors
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
 

@@ -79,7 +79,7 @@ def attention_findings(records: Sequence[Record], confidence: Mapping[str, Any])
     """For each set, how well attention ranks without fine-tuning: compared with chance, itself untrained, and cosines.
 
     `confidence`: set → protocol → the chance of each metric and the intervals of each variant, of
-    `tasks.ranking.confidence`.
+    `tasks.ranking.ranks`.
     """
     sentences = []
     measured = [r for r in records if (r["task"], r["metric"]) == ("ranking", "recall_at_20")]

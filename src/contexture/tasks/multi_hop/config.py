@@ -1,4 +1,4 @@
-"""Where the multi-hop questions come from, and how paragraphs are found, ranked anew and read."""
+"""Settings of multi-hop questions: their files, retrieval, re-ranker and reader."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,7 +14,7 @@ from contexture.tasks.ranking.config import POOL, RankingSet, RankingSettings, S
 from contexture.tasks.settings import EpochSettings, SourceSettings, TaskSettings
 from contexture.training.config import OptimizerConfig
 
-#: What the questions are called among records, folders and `retrieval.finetune`.
+#: The name of the questions among records, folders and in `retrieval.finetune`.
 DATA = "hotpotqa"
 #: The models that read texts together.
 RERANKER, READER = "reranker", "reader"
@@ -24,16 +24,14 @@ RERANKER, READER = "reranker", "reader"
 class MultiHopConfig(SourceSettings):
     """Where the multi-hop questions come from."""
 
-    # null: nowhere. A file or folder in HotpotQA's distractor format, whose questions are then split by a hash of their
-    # ids; or one by split: {train: hotpot_train_v1.1.json, test: hotpot_dev_distractor_v1.json}.
+    # null: none. A file or folder in HotpotQA's distractor format, whose questions are split by a hash of their ids; or
+    # one for each split: {train: hotpot_train_v1.1.json, test: hotpot_dev_distractor_v1.json}.
     input: str | dict[Split, str] | None = None
-    # Candidates of a question: so many of all paragraphs of the files that BM25 finds first (Cross-Thought: 1,000).
-    pool: Positive = POOL
 
     @property
     def ranking_set(self) -> RankingSet | None:
-        """The same as a set of answer ranking."""
-        return None if self.input is None else RankingSet("hotpotqa", self.input, self.pool)
+        """The questions as a set of answer ranking; BM25 finds the candidates among all paragraphs of the files."""
+        return None if self.input is None else RankingSet("hotpotqa", self.input, POOL)
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -47,8 +45,6 @@ class ReaderSettings(EpochSettings):
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=3e-5, warmup_steps=500))
     # Tokens of a question with its paragraphs, special ones included.
     tokens: Positive = 512
-    # Tokens of an answer at most.
-    answer_tokens: Positive = 30
 
 
 def _reranker() -> AnswerModelSettings:
@@ -62,12 +58,12 @@ def _reranker() -> AnswerModelSettings:
 class MultiHopSettings(TaskSettings):
     """How multi-hop questions are answered, step by step (Cross-Thought, section 4.4)."""
 
-    # By which score paragraphs are found, and, with finetune: [hotpotqa], how encoders are fine-tuned to find them.
+    # The score that finds paragraphs, and, with finetune: [hotpotqa], how encoders are fine-tuned to find them.
     retrieval: RankingSettings = Field(default_factory=RankingSettings)
-    # So many of the paragraphs that come first are ranked anew.
+    # Number of first paragraphs that are re-ranked.
     paragraphs: Positive = 10
-    # What re-ranker and reader start from, which are then the same for all variants: the folder of an encoder, or of
-    # one for each seed, or the name of a published one. null: each variant's own Transformer; those without one are
+    # The start of re-ranker and reader, which are then the same for all variants: the folder of an encoder, or of one
+    # for each seed, or the name of a published one. null: each variant's own Transformer; those without one are
     # measured at retrieval alone.
     reader: str | None = None
     reranker: AnswerModelSettings = Field(default_factory=_reranker)

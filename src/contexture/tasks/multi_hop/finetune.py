@@ -24,7 +24,7 @@ from contexture.tasks.multi_hop.config import MultiHopSettings, ReaderSettings
 from contexture.tasks.multi_hop.data import HopQuestions, read_paragraphs, read_questions
 from contexture.tasks.multi_hop.inputs import ReaderInputs, labels
 from contexture.tasks.multi_hop.measures import answer_measure, joint_measure, support_measure
-from contexture.tasks.multi_hop.reader import Read, ReaderModel, ReaderModelSettings
+from contexture.tasks.multi_hop.reader import ReaderModel, ReaderModelSettings, Reading
 from contexture.tasks.ranking.config import Split
 from contexture.tasks.ranking.data import read_split, read_texts, trainable
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
@@ -32,29 +32,26 @@ from contexture.vocabulary.vocabulary import Vocabulary
 
 SPLITS: tuple[Split, ...] = ("train", "dev")
 #: Paragraphs that the reader reads.
-READ = 2
-#: From how probable a sentence is taken for a fact: what is chosen from.
+MAX_PARAGRAPHS = 2
+#: Probabilities to choose from: a sentence is a fact from the chosen one on.
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
 def finetune_reranker(settings: MultiHopSettings, contestant: Contestant, data: Path, folder: Path) -> float:
-    """Fine-tune a pairwise model that tells gold paragraphs from those that BM25 finds beside them; see `candidates`.
-
-    It is a model of answer selection: see `finetune_answers`.
-    """
+    """Fine-tune a pairwise model of answer selection on the `candidates`; see `finetune_answers`."""
     train, dev = (candidates(data, split, settings.paragraphs) for split in SPLITS)
     return finetune_answers(settings.reranker, replace(contestant, head="ie_1"), [train], dev, folder)
 
 
 def candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
-    """Of each question the gold paragraphs, and as many of the first wrong ones as make up `count`."""
+    """The gold paragraphs of each question, and the first wrong ones of BM25, at least one, up to `count` in total."""
     questions, texts, rows = read_split(data, split), read_texts(data), []
     for number in trainable(questions):
         right = questions.right[number][questions.right[number] >= 0]
         wrong = questions.candidates[number]
         wrong = wrong[~np.isin(wrong, right)][: max(1, count - len(right))]
-        for label, some in ((1, right), (0, wrong)):
-            rows += [(questions.ids[number], questions.texts[number], texts[row], label) for row in some]
+        for label, paragraphs in ((1, right), (0, wrong)):
+            rows += [(questions.ids[number], questions.texts[number], texts[row], label) for row in paragraphs]
     return pd.DataFrame(rows, columns=["question_id", "question", "candidate", "label"])
 
 
@@ -77,7 +74,7 @@ class ReaderExamples(Examples):
         inputs, expected = [], []
         for number in (self.chosen[row] for row in step.own_rows):
             rows = step.generator(number).permutation(self.paragraphs[number]).tolist()
-            inputs.append(self.inputs.input(self.questions.asked.texts[number], rows))
+            inputs.append(self.inputs.input(self.questions.ranked.texts[number], rows))
             answer, facts = self.questions.answers[number], self.questions.facts[number]
             expected.append(labels(inputs[-1], answer, self.spans[number], facts, self.inputs.paragraphs.titles))
         columns = {name: torch.tensor([row[name] for row in expected]) for name in ("kind", "first", "last")}
@@ -88,18 +85,18 @@ class ReaderExamples(Examples):
 def finetune_reader(settings: ReaderSettings, contestant: Contestant, data: Path, folder: Path) -> float:
     """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev. See `finetune`.
 
-    How probable a sentence must be to be a fact is chosen on dev, too. ValueError for an encoder without states of
+    The probability from which a sentence is a fact is chosen on dev, too. ValueError for an encoder without states of
     tokens.
     """
     encoder = load_start(contestant)
     encoder.make_room(settings.tokens, 2)
-    model = ReaderModel(encoder, ReaderModelSettings(settings.tokens, settings.answer_tokens))
+    model = ReaderModel(encoder, ReaderModelSettings(settings.tokens))
     paragraphs = read_paragraphs(data)
     train, dev = (read_questions(data, split) for split in SPLITS)
     inputs, dev_inputs = (ReaderInputs(paragraphs, gold_rows(part), encoder, settings.tokens) for part in (train, dev))
 
-    def read() -> tuple[list[Read], float]:
-        answers = model.read(dev_inputs, list(zip(dev.asked.texts, gold_rows(dev), strict=True)))
+    def read() -> tuple[list[Reading], float]:
+        answers = model.read(dev_inputs, list(zip(dev.ranked.texts, gold_rows(dev), strict=True)))
         return answers, best_threshold(dev, answers)
 
     def save(folder: Path) -> None:
@@ -113,41 +110,41 @@ def finetune_reader(settings: ReaderSettings, contestant: Contestant, data: Path
 
 
 def gold_rows(questions: HopQuestions) -> list[list[int]]:
-    """The gold paragraphs that are there."""
-    return [[int(row) for row in rows if row >= 0][:READ] for rows in questions.asked.right]
+    """The gold paragraphs of each question that have a text."""
+    return [[int(row) for row in rows if row >= 0][:MAX_PARAGRAPHS] for rows in questions.ranked.right]
 
 
-def best_threshold(questions: HopQuestions, found: Sequence[Read]) -> float:
-    """The one with the best F1 of supporting facts; of equal ones the smallest."""
+def best_threshold(questions: HopQuestions, readings: Sequence[Reading]) -> float:
+    """The threshold with the best F1 of supporting facts; of equal ones the smallest."""
 
     def f1(threshold: float) -> float:
-        pairs = zip(found, questions.facts, strict=True)
-        return fmean(support_measure(one.facts(threshold), facts).f1 for one, facts in pairs)
+        pairs = zip(readings, questions.facts, strict=True)
+        return fmean(support_measure(reading.facts(threshold), facts).f1 for reading, facts in pairs)
 
     return max(THRESHOLDS, key=f1)
 
 
-def joint_f1(questions: HopQuestions, found: Sequence[Read], threshold: float) -> float:
+def joint_f1(questions: HopQuestions, readings: Sequence[Reading], threshold: float) -> float:
     """The mean over the questions."""
     return fmean(
-        joint_measure(answer_measure(one.answer, answer), support_measure(one.facts(threshold), facts)).f1
-        for one, answer, facts in zip(found, questions.answers, questions.facts, strict=True)
+        joint_measure(answer_measure(reading.answer, answer), support_measure(reading.facts(threshold), facts)).f1
+        for reading, answer, facts in zip(readings, questions.answers, questions.facts, strict=True)
     )
 
 
 def start_of(name: str, seed: int, folder: Path) -> Path:
-    """The encoder that a name or folder stands for; a published one is written to `folder`, as ours are.
+    """The folder of an encoder by folder or name; a published one is written to `folder` in our format.
 
-    Raises ValueError, naming it, where there is none, or several.
+    Raises ValueError, naming it, if there is none, or several.
     """
-    if is_encoder(place := of_seed(Path(name), seed)):
-        return place
-    found = model_places(name)
-    if len(found) != 1:
+    if is_encoder(encoder := of_seed(Path(name), seed)):
+        return encoder
+    models = model_places(name)
+    if len(models) != 1:
         raise ValueError(f"{name}: re-ranker and reader start from one model")
-    if is_encoder(place := Path(found[0])):
-        return place
-    train_tokenizer([], VocabularyConfig(published=found[0]), folder)
-    config = TransformerConfig(init_from=found[0])
+    if is_encoder(encoder := Path(models[0])):
+        return encoder
+    train_tokenizer([], VocabularyConfig(published=models[0]), folder)
+    config = TransformerConfig(init_from=models[0])
     save_encoder(build_encoder(config, Lengths(query=64, document=64), Vocabulary.load(folder)), folder)
     return folder

@@ -16,9 +16,9 @@ from contexture.encoders.layout import Batch, Ints
 from contexture.tasks.finetuned import lay_out
 from contexture.tasks.multi_hop.data import Fact, Paragraphs
 
-#: Where nothing is to be learned.
+#: The label of a token without an answer.
 IGNORED = -100
-#: Answers that stand in no text.
+#: Answers that are no span of a text.
 YES_NO = ("yes", "no")
 
 
@@ -27,13 +27,19 @@ class Input:
     """A question and the sentences that there is room for; the first slot is the question."""
 
     tokens: list[Ints]
-    #: Of each other slot the paragraph's row and the sentence's number.
-    places: list[tuple[int, int]]
+    #: The paragraph's row and the sentence's number of each other slot.
+    sentences: list[tuple[int, int]]
+
+    @property
+    def starts(self) -> list[int]:
+        """The column of the first token of each slot."""
+        ends = np.cumsum([len(ids) + 2 for ids in self.tokens])
+        return [1, *(int(end) + 1 for end in ends[:-1])]
 
 
 @dataclass(frozen=True)
 class Span:
-    """Where an answer stands: a paragraph's row, a sentence's number, its first and its last token."""
+    """Where an answer is: a paragraph's row, a sentence's number, its first and its last token."""
 
     row: int
     number: int
@@ -42,66 +48,67 @@ class Span:
 
 
 class ReaderInputs:
-    """What the reader is given of paragraphs, tokenized once by the vocabulary of an encoder."""
+    """The paragraphs that the reader reads, tokenized once by the vocabulary of an encoder."""
 
     def __init__(self, paragraphs: Paragraphs, rows: Iterable[Sequence[int]], encoder: Encoder, tokens: int) -> None:
         """`rows`: the paragraphs of each question."""
         self.paragraphs, self.tokenizer, self.specials = paragraphs, encoder.vocabulary.tokenizer, encoder.specials
         self.layout = LayoutConfig(candidates=1, sentence_tokens=tokens, positions="tokens", pooling="mean")
-        used = sorted(set(chain.from_iterable(rows)))
-        places = [(row, number) for row in used for number in range(len(paragraphs.sentences[row]))]
-        texts = [paragraphs.sentences[row][number] for row, number in places]
-        found = self.tokenizer.encode_batch(texts, add_special_tokens=False)
-        self.ids: dict[tuple[int, int], Ints] = {}
-        #: Of each token the characters from which to which it goes.
-        self.characters: dict[tuple[int, int], npt.NDArray[np.int32]] = {}
-        for place, one in zip(places, found, strict=True):
-            self.ids[place] = np.asarray(one.ids, np.int64)
-            self.characters[place] = np.asarray(one.offsets, np.int32).reshape(-1, 2)
+        keys = self._keys(sorted(set(chain.from_iterable(rows))))
+        texts = [paragraphs.sentences[row][number] for row, number in keys]
+        encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
+        self.ids = {key: np.asarray(encoding.ids, np.int64) for key, encoding in zip(keys, encodings, strict=True)}
+        #: The first character of each token, and the one after its last.
+        self.characters: dict[tuple[int, int], npt.NDArray[np.int32]] = {
+            key: np.asarray(encoding.offsets, np.int32).reshape(-1, 2)
+            for key, encoding in zip(keys, encodings, strict=True)
+        }
+
+    def _keys(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Row and number of each sentence of some paragraphs."""
+        return [(row, number) for row in rows for number in range(len(self.paragraphs.sentences[row]))]
 
     def input(self, question: str, rows: Sequence[int]) -> Input:
-        """A question, cut to a quarter of the room, and the sentences of paragraphs; what has no room is left out."""
+        """A question, cut to a quarter of the room, and the sentences of paragraphs as far as there is room."""
         room = self.layout.sentence_tokens
-        asked = np.asarray(self.tokenizer.encode(question, add_special_tokens=False).ids[: room // 4], np.int64)
-        tokens, places = [asked], []
-        room -= len(asked) + 2
-        for row in rows:
-            for number in range(len(self.paragraphs.sentences[row])):
-                sentence = self.ids[row, number][: max(0, room - 2)]
-                if len(sentence):
-                    tokens.append(sentence)
-                    places.append((row, number))
-                    room -= len(sentence) + 2
-        return Input(tokens, places)
+        query = np.asarray(self.tokenizer.encode(question, add_special_tokens=False).ids[: room // 4], np.int64)
+        tokens, sentences = [query], []
+        room -= len(query) + 2
+        for key in self._keys(rows):
+            sentence = self.ids[key][: max(0, room - 2)]
+            if len(sentence):
+                tokens.append(sentence)
+                sentences.append(key)
+                room -= len(sentence) + 2
+        return Input(tokens, sentences)
 
     def batch(self, inputs: Sequence[Input]) -> Batch:
-        """Inputs → what a Transformer reads, and `slots` (B, T): of a sentence's token its slot, 0 of all others.
+        """Inputs → a batch for a Transformer with `slots` (B, T), the slot of a sentence's token, otherwise 0.
 
-        `there` (B, S) says which slots hold a sentence.
+        `present` (B, S) is true for slots that hold a sentence.
         """
-        sizes = np.array([[len(one.tokens)] for one in inputs])
-        batch = lay_out([one.tokens for one in inputs], sizes.max(), self.specials, self.layout)
+        sizes = np.array([[len(example.tokens)] for example in inputs])
+        batch = lay_out([example.tokens for example in inputs], sizes.max(), self.specials, self.layout)
         slots = np.zeros(batch["input_ids"].shape, np.int64)
-        for line, one in zip(slots, inputs, strict=True):
-            for slot, begin in enumerate(begins(one)[1:], start=1):
-                line[begin : begin + len(one.tokens[slot])] = slot
-        there = np.arange(sizes.max()) < sizes
-        there[:, 0] = False
+        for line, example in zip(slots, inputs, strict=True):
+            for slot, start in enumerate(example.starts[1:], start=1):
+                line[start : start + len(example.tokens[slot])] = slot
+        present = np.arange(sizes.max()) < sizes
+        present[:, 0] = False
         return batch | {
             "token_type_ids": batch["token_type_ids"].clamp(max=1),
             "slots": torch.from_numpy(slots),
-            "there": torch.from_numpy(there),
+            "present": torch.from_numpy(present),
         }
 
     def span(self, answer: str, rows: Sequence[int], facts: set[Fact]) -> Span | None:
-        """Where an answer stands in some paragraphs, letters' case aside: in a sentence that is a fact, if in any."""
-        wanted = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
-        places = [(row, number) for row in rows for number in range(len(self.paragraphs.sentences[row]))]
-        places.sort(key=lambda place: (self.paragraphs.titles[place[0]], place[1]) not in facts)
-        for row, number in places:
-            if answer.strip() and (found := wanted.search(self.paragraphs.sentences[row][number])):
+        """Where an answer is in some paragraphs, case-insensitively: in a sentence that is a fact, if in any."""
+        pattern = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
+        titles = self.paragraphs.titles
+        for row, number in sorted(self._keys(rows), key=lambda key: (titles[key[0]], key[1]) not in facts):
+            if answer.strip() and (match := pattern.search(self.paragraphs.sentences[row][number])):
                 begin, end = self.characters[row, number].T
-                inside = np.flatnonzero((end > found.start()) & (begin < found.end()))
+                inside = np.flatnonzero((end > match.start()) & (begin < match.end()))
                 if len(inside):
                     return Span(row, number, int(inside[0]), int(inside[-1]))
         return None
@@ -113,23 +120,17 @@ class ReaderInputs:
         return sentence[characters[span.first, 0] : characters[span.last, 1]].strip()
 
 
-def begins(one: Input) -> list[int]:
-    """The column of the first token of each slot."""
-    ends = np.cumsum([len(some) + 2 for some in one.tokens])
-    return [1, *(int(end) + 1 for end in ends[:-1])]
-
-
-def labels(one: Input, answer: str, span: Span | None, facts: set[Fact], titles: Sequence[str]) -> dict[str, Any]:
-    """What is right of an input whose paragraphs have these titles.
+def labels(example: Input, answer: str, span: Span | None, facts: set[Fact], titles: Sequence[str]) -> dict[str, Any]:
+    """The labels of an input whose paragraphs have these titles.
 
     `kind`, 0: a span, then `YES_NO`; the columns `first` and `last` of the span, `IGNORED` without one; and `support`,
-    of each slot whether it is a fact.
+    whether each slot is a fact.
     """
     kind = YES_NO.index(answer.lower()) + 1 if answer.lower() in YES_NO else 0
     first = last = IGNORED
-    if kind == 0 and span is not None and (span.row, span.number) in one.places:
-        slot = one.places.index((span.row, span.number)) + 1
-        if span.last < len(one.tokens[slot]):
-            first, last = (begins(one)[slot] + token for token in (span.first, span.last))
-    support = [0.0, *(float((titles[row], number) in facts) for row, number in one.places)]
+    if kind == 0 and span is not None and (span.row, span.number) in example.sentences:
+        slot = example.sentences.index((span.row, span.number)) + 1
+        if span.last < len(example.tokens[slot]):
+            first, last = (example.starts[slot] + token for token in (span.first, span.last))
+    support = [0.0, *(float((titles[row], number) in facts) for row, number in example.sentences)]
     return {"kind": kind, "first": first, "last": last, "support": support}

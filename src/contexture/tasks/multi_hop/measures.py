@@ -1,4 +1,4 @@
-"""How good answers and supporting facts are, as HotpotQA's official evaluation counts it."""
+"""Measures of answers and supporting facts, as in HotpotQA's official evaluation."""
 
 import re
 import string
@@ -26,26 +26,28 @@ def normalised(answer: str) -> str:
     return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
 
 
-def answer_measure(found: str, gold: str) -> Measure:
-    """Exact match, and F1 of the words; yes and no have no part that could be right."""
-    one, other = normalised(found), normalised(gold)
-    em = float(one == other)
-    common = (Counter(one.split()) & Counter(other.split())).total()
-    if common == 0 or (em == 0 and (one in CLOSED or other in CLOSED)):
-        return Measure(em, 0, 0, 0)
-    return _measure(em, common / len(one.split()), common / len(other.split()))
+def answer_measure(predicted: str, gold: str) -> Measure:
+    """Exact match, and F1 of the words; yes and no are never right in part."""
+    predicted, gold = normalised(predicted), normalised(gold)
+    if predicted != gold and (predicted in CLOSED or gold in CLOSED):
+        return Measure(0, 0, 0, 0)
+    common = (Counter(predicted.split()) & Counter(gold.split())).total()
+    return _overlap(predicted == gold, common, len(predicted.split()), len(gold.split()))
 
 
-def support_measure(found: Collection[Hashable], gold: Collection[Hashable]) -> Measure:
-    """The same of two sets of facts."""
-    one, other = set(found), set(gold)
-    right = len(one & other)
-    return _measure(float(one == other), right / len(one) if one else 0, right / len(other) if other else 0)
+def support_measure(predicted: Collection[Hashable], gold: Collection[Hashable]) -> Measure:
+    """Exact match and F1 of two sets of facts."""
+    predicted, gold = set(predicted), set(gold)
+    return _overlap(predicted == gold, len(predicted & gold), len(predicted), len(gold))
 
 
 def joint_measure(answer: Measure, support: Measure) -> Measure:
     """Of both together: products of precisions, of recalls and of exact matches."""
     return _measure(answer.em * support.em, answer.precision * support.precision, answer.recall * support.recall)
+
+
+def _overlap(equal: bool, common: int, predicted: int, gold: int) -> Measure:
+    return _measure(float(equal), common / predicted if predicted else 0, common / gold if gold else 0)
 
 
 def _measure(em: float, precision: float, recall: float) -> Measure:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from contexture.encoders.saved import is_encoder, of_seed
 from contexture.tasks.base import Contestant, Each, Results, one_by_one
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
-from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
+from contexture.tasks.task_folder import leave_out, note_missing, write_task
 
 LOG = logging.getLogger(__name__)
 NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpotqa.github.io/)"
@@ -20,23 +19,23 @@ class MultiHopTask:
     """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
 
     def read(self, source: MultiHopConfig, demo: Path, place: Path) -> None:
-        """Write the questions as answer ranking has them, and answers and sentences beside; see `Task.read`.
+        """Write the questions as answer ranking does, with answers and sentences; see `Task.read`.
 
-        Raises ValueError, naming file and place, for files that are not in the format.
+        Raises ValueError, naming the file, for files that are not in the format.
         """
         from contexture.tasks.multi_hop.data import write_answers
         from contexture.tasks.ranking.data import write_set
 
-        given = source.ranking_set
+        questions = source.ranking_set
         with write_task(place, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
-            if given is None:
+            if questions is None:
                 leave_out(report, "multi_hop", NO_FILES)
                 return
-            report["counts"], report["notes"] = write_set(given, work / DATA)
-            write_answers(given, work / DATA)
+            report["counts"], report["notes"] = write_set(questions, work / DATA)
+            write_answers(questions, work / DATA)
 
     def check(self, settings: MultiHopSettings, data: Path) -> None:
-        """Raise ValueError for a `reader` that there is not, and for data without questions of some split."""
+        """Raise ValueError for a `reader` that does not exist, and for data without questions of some split."""
         if not (data / DATA).exists():
             return
         from contexture.encoders.named import model_places
@@ -60,28 +59,28 @@ class MultiHopTask:
         return documents(data / DATA) if (data / DATA).exists() else None
 
     def options(self, settings: MultiHopSettings, head: str | None) -> list[str]:
-        """The encoder that finds, where it is fine-tuned; re-ranker and reader, where each variant has its own."""
+        """The encoder that finds, if it is fine-tuned; re-ranker and reader, if each variant has its own."""
         return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
 
     def finetune(
         self, settings: MultiHopSettings, option: str, contestant: Contestant, data: Path, folder: Path
     ) -> None:
-        """See `finetune`; nothing is written where the questions are missing, or an encoder has no states to read."""
+        """See `finetune`; nothing is written if the questions are missing, or an encoder has no states to read."""
         from contexture.encoders.saved import saved
         from contexture.tasks.multi_hop.finetune import finetune_reader, finetune_reranker
         from contexture.tasks.ranking.finetune import finetune_ranking
 
-        place = data / DATA
-        if not place.exists():
+        questions = data / DATA
+        if not questions.exists():
             return
         if option == DATA:
-            finetune_ranking(settings.retrieval, contestant, place, folder)
+            finetune_ranking(settings.retrieval, contestant, questions, folder)
         elif not saved(Path(contestant.encoders[0])).config.has_states:
             LOG.warning("%s has no states of tokens: it is no %s", contestant.variant, option)
         elif option == RERANKER:
-            finetune_reranker(settings, contestant, place, folder)
+            finetune_reranker(settings, contestant, questions, folder)
         else:
-            finetune_reader(settings.reading, contestant, place, folder)
+            finetune_reader(settings.reading, contestant, questions, folder)
 
     def evaluate(
         self,
@@ -91,11 +90,7 @@ class MultiHopTask:
         place: Path,
         each: Each = one_by_one,
     ) -> Results:
-        """See `evaluation.evaluate_multi_hop`; nothing where the questions are missing."""
+        """See `evaluation.evaluate_multi_hop`; nothing if the questions are missing."""
         from contexture.tasks.multi_hop.evaluation import evaluate_multi_hop
 
-        if not (data / DATA).exists():
-            return Results()
-        found = evaluate_multi_hop(settings, contestants, data, place, each)
-        notes = read_report(data)["notes"]
-        return replace(found, facts=found.facts | {"notes": [*notes, *found.facts.get("notes", [])]})
+        return evaluate_multi_hop(settings, contestants, data, place, each)

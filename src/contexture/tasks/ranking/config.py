@@ -1,4 +1,4 @@
-"""Where the questions and candidates of answer ranking come from, how they are scored, and how encoders are tuned."""
+"""Settings of answer ranking: questions and candidates, scores, and fine-tuning."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -17,7 +17,7 @@ POOL = 1000
 RECALL_AT = (1, 20)
 Split = Literal["train", "dev", "test"]
 Format = Literal["quasar_t", "hotpotqa", "wikiqa", "squad"]
-#: How an encoder is measured: as pre-training left it, or fine-tuned on the set.
+#: Whether an encoder is measured as it is after pre-training, or fine-tuned on the set.
 Protocol = Literal["frozen", "finetuned"]
 #: Attention of the question to the candidates, cosine, inner product.
 Score = Literal["alpha", "cosine", "dot"]
@@ -50,7 +50,7 @@ class Pools:
 
     def size(self, protocol: Protocol) -> int:
         """Number of candidates that a protocol ranks."""
-        return self.frozen if protocol == "frozen" else self.finetuned
+        return {"frozen": self.frozen, "finetuned": self.finetuned}[protocol]
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -59,8 +59,8 @@ class RankingSet:
 
     # quasar_t (Quasar-T's JSON lines), hotpotqa (JSON), wikiqa (tab-separated), squad (v1.1 JSON, for its paragraphs).
     format: Format
-    # quasar_t and wikiqa: the folder of all splits. hotpotqa and squad: a file or a folder, whose questions are then
-    # split by a hash of their ids; or one by split, {train: …, dev: …, test: …}, of which some may be left out.
+    # quasar_t and wikiqa: the folder of all splits. hotpotqa and squad: a file or a folder, whose questions are split
+    # by a hash of their ids; or one for each split, {train: …, dev: …, test: …}, of which some may be left out.
     files: str | dict[Split, str]
     # Number of candidates of a question. null: the question's candidates in the files; squad has none, so 1,000.
     # A number: for frozen and for fine-tuned encoders. {frozen: 200, finetuned: 1000}: one number for each protocol.
@@ -96,7 +96,7 @@ class RankingConfig(SourceSettings):
 class RankingSettings(StepSettings):
     """How encoders are scored and fine-tuned; the defaults are the Cross-Thought paper's (section 4.2)."""
 
-    # Sets to fine-tune on, each by a model of its own; none: frozen encoders alone.
+    # Sets to fine-tune on, with one model for each; none: frozen encoders alone.
     finetune: list[Name] = Field(default_factory=list)
     # Variant → how its frozen vectors are compared; without it alpha where it has cross-sequence layers, else cosine.
     scores: dict[str, Score] = Field(default_factory=dict)
@@ -106,7 +106,7 @@ class RankingSettings(StepSettings):
     negatives: Positive = 100
     # Optimizer steps at most.
     steps: Positive = 20_360
-    # Steps between two looks at the questions of dev.
+    # Steps between two dev scores.
     evaluate_every: Positive = 1000
     optimizer: OptimizerConfig = Field(default_factory=lambda: OptimizerConfig(learning_rate=5e-5, warmup_steps=2220))
     # Compute activations again in the backward pass, so that memory holds those of tokens_at_once only.
@@ -115,13 +115,13 @@ class RankingSettings(StepSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.finetune)) < len(self.finetune):
-            raise ValueError(f"finetune: one stands there twice: {self.finetune}")
+            raise ValueError(f"finetune: a set is named twice: {self.finetune}")
 
     def check_variants(self, variants: Collection[str]) -> None:
-        """Raise ValueError for a variant that is named here and is none of `variants`."""
+        """Raise ValueError for a variant of `scores` that does not exist."""
         if unknown := [name for name in self.scores if name not in variants]:
             raise ValueError(f"scores: no variant is called {', '.join(unknown)}; there are {sorted(variants)}")
 
     def restricted(self, variants: Collection[str]) -> Self:
-        """The same for these variants alone."""
+        """The settings of these variants alone."""
         return replace(self, scores={name: score for name, score in self.scores.items() if name in variants})

@@ -1,28 +1,36 @@
-"""A set of questions with its candidates, as tables in a folder: made once of the raw files, then read."""
+"""A set of questions with its candidates, as tables in a folder: made once of the raw files, then read.
+
+Candidates are those of the files, or come from all texts of the set: found by BM25, or drawn at random.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from contexture.encoders.layout import Ints
 from contexture.folders import work_folder
-from contexture.tasks.ranking.candidates import Rows, check_random_pool, draw_candidates, search_candidates
+from contexture.retrieval.top import NOTHING
 from contexture.tasks.ranking.config import Pools, Protocol, RankingSet, Split
-from contexture.tasks.ranking.files import READERS, Asked, Texts
+from contexture.tasks.ranking.files import READERS, Question, Texts
 from contexture.tasks.retrieval.reqa import stable_id
 
 QUESTIONS, TEXTS, WORDS = "questions.parquet", "texts.parquet", "bm25"
 #: Number of candidates by protocol; written only if the protocols rank different numbers.
 POOLS_FILE = "pools.json"
-#: One question in so many is dev where only train and test are given (Cross-Thought, section 4.1); of one file two in
-#: so many are dev, two test.
+#: One question in so many is dev if only train and test are given (Cross-Thought, section 4.1); of one file two in so
+#: many are dev, two test.
 PARTS = 20
+#: Questions that BM25 answers at a time.
+SEARCH_BATCH = 1000
 PROTOCOLS: dict[Protocol, str] = {"frozen": "frozen", "finetuned": "fine-tuned"}
+
+Rows = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class Questions:
 
     ids: list[str]
     texts: list[str]
-    #: Rows of the candidates of each, and of its right ones, −1 for one whose text is not there.
+    #: Rows of the candidates of each, and of its right ones, −1 for one whose text is missing.
     candidates: list[Rows]
     right: list[Rows]
 
@@ -39,8 +47,8 @@ class Questions:
         return len(self.ids)
 
 
-def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Write a set's questions, texts and BM25 over its texts to `folder`; what was counted, and what to know of it.
+def write_set(source: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Write a set's questions, texts and BM25 over its texts to `folder`; return counts, and notes for the reader.
 
     Raises:
         BenchmarkMissing: a file is absent.
@@ -49,16 +57,8 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
     """
     from contexture.retrieval.bm25 import write_bm25  # training goes without
 
-    texts = Texts()
-    asked, notes = _split(list(_read(given, texts)), given.files)
-    table = pd.DataFrame(
-        [(one.split, one.question_id, one.question, list(one.candidates), list(one.right)) for one in asked],
-        columns=["split", "question_id", "question", "candidates", "right"],
-    )
-    twice = table.duplicated("question_id")
-    if twice.any():
-        raise ValueError(f"question {table[twice]['question_id'].iloc[0]} is in the files twice: {given.files}")
-    pools, drawn = given.pools, given.candidates == "random"
+    table, texts, notes = _read(source)
+    pools, drawn = source.pools, source.candidates == "random"
     folder.mkdir(parents=True)
     try:
         if pools and drawn:
@@ -66,14 +66,14 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
         with work_folder(folder / WORDS) as work:
             write_bm25(texts.rows, work)
     except ValueError as error:
-        raise ValueError(f"{given.files}: {error}") from error
+        raise ValueError(f"{source.files}: {error}") from error
     if pools:
         if drawn:
             rows = draw_candidates(table["question_id"].tolist(), table["right"].tolist(), list(texts.rows), pools)
         else:
             rows = search_candidates(table["question"].tolist(), folder / WORDS, pools.largest)
         table["candidates"] = pd.Series(list(rows), table.index, "object")
-        notes += _describe_pools(pools, drawn)
+        notes.append(_describe_pools(pools, drawn))
         if pools.differ:
             (folder / POOLS_FILE).write_text(json.dumps(asdict(pools)), encoding="utf-8")
     table.to_parquet(folder / QUESTIONS)
@@ -84,20 +84,95 @@ def write_set(given: RankingSet, folder: Path) -> tuple[dict[str, Any], list[str
     return counts, notes
 
 
-def _describe_pools(pools: Pools, drawn: bool) -> list[str]:
-    """Notes on which candidates each protocol ranks; `drawn`: at random."""
+def _read(source: RankingSet) -> tuple[pd.DataFrame, Texts, list[str]]:
+    """The questions of a set, each with a split; its texts; and a note if the files do not name the splits."""
+    texts, files = Texts(), source.files if isinstance(source.files, dict) else {None: source.files}
+    rows = [row for split, path in files.items() for row in READERS[source.format](Path(path), split, texts)]
+    table = pd.DataFrame([(*row[:3], list(row.candidates), list(row.right)) for row in rows], columns=Question._fields)
+    twice = table.duplicated("question_id")
+    if twice.any():
+        raise ValueError(f"question {table[twice]['question_id'].iloc[0]} is in the files twice: {source.files}")
+    parts = table["question_id"].map(lambda name: int(stable_id(name), 16) % PARTS)
+    if table["split"].isna().any():
+        table["split"] = parts.map({0: "dev", 1: "dev", 2: "test", 3: "test"}).fillna("train")
+        return table, texts, ["questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test"]
+    if "train" in files and "dev" not in files:
+        table.loc[(table["split"] == "train") & (parts == 0), "split"] = "dev"
+        return table, texts, ["5 % of the training questions, by a hash of their ids, are dev"]
+    return table, texts, []
+
+
+def search_candidates(questions: Sequence[str], index: Path, pool: int) -> Iterator[Rows]:
+    """Yield the rows of the first `pool` texts that BM25, in the folder `index`, finds for each question."""
+    from contexture.retrieval.bm25 import Bm25  # training goes without
+
+    bm25 = Bm25(index)
+    for start in range(0, len(questions), SEARCH_BATCH):
+        _, matches = bm25.search(list(questions[start : start + SEARCH_BATCH]), pool)
+        yield from (rows[rows != NOTHING].astype(np.int32) for rows in matches)
+
+
+def check_random_pool(right: Sequence[Sequence[int]], num_texts: int, pools: Pools) -> None:
+    """Raise ValueError unless each pool holds all right texts of a question and the set fills the largest pool.
+
+    `right`: rows of the right texts of each question; negative ones have no text.
+    """
+    if num_texts < pools.largest:
+        raise ValueError(
+            f"pool: {pools.largest:,} random candidates are more than the {num_texts:,} texts of the set; "
+            f"set pool to {num_texts} or less"
+        )
+    needed = max((len({row for row in rows if row >= 0}) for rows in right), default=0)
+    if needed > pools.smallest:
+        raise ValueError(
+            f"pool: a question has {needed} right texts, more than its {pools.smallest} candidates; "
+            f"set pool to {needed} or more"
+        )
+
+
+def draw_candidates(
+    question_ids: Sequence[str], right: Sequence[Sequence[int]], texts: Sequence[str], pools: Pools
+) -> Iterator[Rows]:
+    """Yield the rows of each question's right texts and of others drawn at random, `pools.largest` in total.
+
+    The draw depends on the id of the question and on the set of texts, not on the order of questions or texts. Each
+    pool is a prefix of the rows that holds all right texts. Within a prefix rows are in the order of their texts, so
+    that the order does not tell which one is right.
+
+    Args:
+        question_ids: of all questions.
+        right: rows of the right texts of each; negative ones have no text.
+        texts: all texts of the set, by row.
+        pools: number of candidates by protocol; see `check_random_pool`.
+    """
+    by_text = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int32)
+    position = np.empty_like(by_text)
+    position[by_text] = np.arange(len(texts))
+    for question_id, right_rows in zip(question_ids, right, strict=True):
+        rng = np.random.default_rng(int(stable_id(f"candidates/{question_id}"), 16))
+        drawn = by_text[rng.choice(len(texts), pools.largest, replace=False)]
+        known = np.array(sorted({row for row in right_rows if row >= 0}), np.int32)
+        wrong = drawn[~np.isin(drawn, known)]
+        first, end = pools.smallest - len(known), pools.largest - len(known)
+        parts = (np.concatenate([known, wrong[:first]]), wrong[first:end])
+        yield np.concatenate([rows[np.argsort(position[rows])] for rows in parts])
+
+
+def _describe_pools(pools: Pools, drawn: bool) -> str:
+    """A note on which candidates each protocol ranks; `drawn`: at random."""
+    training = "from which their training draws wrong candidates"
     if drawn:
-        what = "its right texts and others drawn at random from all texts"
-        if not pools.differ:
-            return [f"the candidates of a question are {what}, {pools.largest:,} in total"]
-        sizes = f"{pools.frozen:,} in total for frozen encoders, {pools.finetuned:,} for fine-tuned encoders"
-        return [f"the candidates of a question are {what}: {sizes}, from which their training draws wrong candidates"]
+        sizes = f"{pools.largest:,} in total"
+        if pools.differ:
+            sizes = f"{pools.frozen:,} in total for frozen encoders, {pools.finetuned:,} for fine-tuned encoders"
+        note = "the candidates of a question are its right texts and others drawn at random from all texts"
+        return f"{note}: {sizes}, {training}" if pools.differ else f"{note}, {sizes}"
     if not pools.differ:
-        return [f"the candidates of a question are the first {pools.largest:,} of all texts that BM25 finds"]
-    return [
+        return f"the candidates of a question are the first {pools.largest:,} of all texts that BM25 finds"
+    return (
         f"frozen encoders rank the first {pools.frozen:,} of all texts that BM25 finds, "
-        f"fine-tuned encoders the first {pools.finetuned:,}, from which their training draws wrong candidates"
-    ]
+        f"fine-tuned encoders the first {pools.finetuned:,}, {training}"
+    )
 
 
 def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> dict[str, int]:
@@ -108,8 +183,7 @@ def _count_questions(table: pd.DataFrame, split: str, pools: Pools | None) -> di
     if pools is None or not pools.differ:
         missing[name] = _count_lost(table, None)
     else:
-        for protocol, title in PROTOCOLS.items():
-            missing[f"{name}, {title}"] = _count_lost(table, pools.size(protocol))
+        missing |= {f"{name}, {title}": _count_lost(table, pools.size(key)) for key, title in PROTOCOLS.items()}
     return {f"{split} questions": int(answered.sum())} | {key: count for key, count in missing.items() if count}
 
 
@@ -123,7 +197,7 @@ def read_split(folder: Path, split: Split, protocol: Protocol | None = None) -> 
     """Return the questions of a split that have a right candidate.
 
     Args:
-        folder: what `write_set` wrote.
+        folder: that `write_set` wrote.
         split: train, dev or test.
         protocol: each question has the candidates that this protocol ranks; None: all that are stored.
     """
@@ -144,24 +218,19 @@ def read_pools(folder: Path) -> Pools | None:
 
 def trainable(questions: Questions) -> Ints:
     """Numbers of the questions that can be learned from: a right candidate has a text, and there is a wrong one."""
-    return np.array(
-        [
-            number
-            for number, (right, candidates) in enumerate(zip(questions.right, questions.candidates, strict=True))
-            if (right >= 0).any() and not np.isin(candidates, right).all()
-        ],
-        np.int64,
-    )
+    pairs = zip(questions.right, questions.candidates, strict=True)
+    usable = [(right >= 0).any() and not np.isin(candidates, right).all() for right, candidates in pairs]
+    return np.flatnonzero(np.array(usable, np.bool_))
 
 
 def read_texts(folder: Path) -> list[str]:
     """All texts of a set, by row."""
-    found: list[str] = pd.read_parquet(folder / TEXTS, columns=["text"])["text"].tolist()
-    return found
+    texts: list[str] = pd.read_parquet(folder / TEXTS, columns=["text"])["text"].tolist()
+    return texts
 
 
 def check_set(data: Path) -> None:
-    """Raise ValueError where a set has no question to train on, or none to choose the best weights by."""
+    """Raise ValueError if a set has no question to train on, or none to choose the best weights by."""
     splits: tuple[Split, ...] = ("train", "dev")
     for split in splits:
         if not len(trainable(read_split(data, split, "finetuned"))):
@@ -172,31 +241,9 @@ def check_set(data: Path) -> None:
 
 
 def documents(folder: Path) -> pd.DataFrame:
-    """Title and text of what is a candidate of dev or test questions."""
+    """Title and text of the candidates of dev and test questions."""
     table = pd.read_parquet(folder / QUESTIONS, columns=["split", "candidates", "right"])
     held_out = table[table["split"] != "train"]
     rows = np.concatenate([np.empty(0, np.int64), *held_out["candidates"], *held_out["right"]])
     texts = pd.read_parquet(folder / TEXTS)
     return texts[texts.index.isin(rows)]
-
-
-def _read(given: RankingSet, texts: Texts) -> Iterator[Asked]:
-    files = given.files if isinstance(given.files, dict) else {None: given.files}
-    for split, path in files.items():
-        yield from READERS[given.format](Path(path), split, texts)
-
-
-def _split(asked: list[Asked], files: str | dict[Split, str]) -> tuple[list[Asked], list[str]]:
-    """The questions, each with a split, and how they came to it where the files do not say."""
-    if any(one.split is None for one in asked):
-        said = "questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test"
-        return [_moved(one, {0: "dev", 1: "dev", 2: "test", 3: "test"}, "train") for one in asked], [said]
-    if isinstance(files, dict) and "train" in files and "dev" not in files:
-        moved = [_moved(one, {0: "dev"}, "train") if one.split == "train" else one for one in asked]
-        return moved, ["5 % of the training questions, by a hash of their ids, are dev"]
-    return asked, []
-
-
-def _moved(one: Asked, splits: dict[int, Split], otherwise: Split) -> Asked:
-    part = int(stable_id(one.question_id), 16) % PARTS
-    return Asked(splits.get(part, otherwise), one.question_id, one.question, one.candidates, one.right)

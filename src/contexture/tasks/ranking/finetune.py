@@ -7,26 +7,65 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from contexture.encoders.base import Encoder, tokenized
+from contexture.encoders.cross import CrossLayers
 from contexture.encoders.files import save_encoder
 from contexture.encoders.layout import select
+from contexture.objectives.base import Loss, Objective, StreamBatch
+from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
 from contexture.tasks.base import Contestant
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
-from contexture.tasks.ranking.candidates import Rows
 from contexture.tasks.ranking.config import RankingSettings
-from contexture.tasks.ranking.data import Questions, check_set, read_split, read_texts, trainable
-from contexture.tasks.ranking.loss import EMPTY, AnswerRanking, log_probabilities
+from contexture.tasks.ranking.data import Questions, Rows, check_set, read_split, read_texts, trainable
 
+#: The column of a slot that holds no candidate.
+EMPTY = -1
 #: Questions of dev that are measured, at most.
 DEV_QUESTIONS = 1000
 #: Questions whose candidates' vectors are brought together at a time.
 AT_ONCE = 64
 
 
-def drawn(questions: Questions, number: int, negatives: int, rng: np.random.Generator) -> Rows:
+class AnswerRanking(Objective):
+    """−log α[0][m] of the right candidate m (Cross-Thought, equation 10).
+
+    Encoders without cross-sequence layers have −log softmax of the inner products over the same candidates. Reads
+    vectors (Q, D) of queries and (U, D) of documents, and of the batch `columns` (Q, C): the documents that are a
+    question's candidates, the right one first, −1 for an empty slot.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__(ObjectiveConfig(), encoder)
+
+    def forward(self, encoder: Encoder, states: dict[str, Tensor], batch: StreamBatch) -> Loss:
+        """Mean over this device's questions; also the share of them whose right candidate is the most probable."""
+        logs = log_probabilities(encoder.cross, states["query"], states["document"], batch["columns"])
+        best_wrong = logs[:, 1:].amax(dim=1)
+        return Loss(-logs[:, 0].mean(), {"accuracy": (logs[:, 0] > best_wrong).float().mean()})
+
+
+def log_probabilities(cross: CrossLayers | None, queries: Tensor, documents: Tensor, columns: Tensor) -> Tensor:
+    """Logarithms (Q, C) of each candidate's probability among those of its question; −∞ in empty slots.
+
+    Args:
+        cross: cross-sequence layers, whose mean attention is the probability; None: softmax of inner products.
+        queries: (Q, D).
+        documents: (U, D).
+        columns: (Q, C) rows of the documents; −1 for an empty slot.
+    """
+    present = columns != EMPTY
+    candidates = documents[columns.clamp(min=0)]
+    if cross is not None:
+        return cross.log_attention(queries, candidates, present)
+    scores = torch.einsum("qd,qcd->qc", queries.float(), candidates.float())
+    return nn.functional.log_softmax(scores.masked_fill(~present, -torch.inf), dim=1)
+
+
+def draw_training_rows(questions: Questions, number: int, negatives: int, rng: np.random.Generator) -> Rows:
     """A right candidate of a question, then wrong ones, all of them if they are no more than `negatives`."""
     right = questions.right[number][questions.right[number] >= 0]
     wrong = questions.candidates[number]
@@ -35,12 +74,12 @@ def drawn(questions: Questions, number: int, negatives: int, rng: np.random.Gene
     return np.concatenate([rng.choice(right, 1), chosen])
 
 
-def in_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
-    """The different rows (U,) of several questions' candidates, and (Q, C) the places of each question's among them."""
-    distinct, places = np.unique(np.concatenate(candidates), return_inverse=True)
+def to_columns(candidates: list[Rows]) -> tuple[Rows, Rows]:
+    """The distinct rows (U,) of several questions' candidates, and the positions (Q, C) of each question's in them."""
+    distinct, positions = np.unique(np.concatenate(candidates), return_inverse=True)
     sizes = np.array([len(rows) for rows in candidates])
     columns = np.full((len(candidates), sizes.max()), EMPTY, np.int64)
-    columns[np.arange(sizes.max()) < sizes[:, None]] = places
+    columns[np.arange(sizes.max()) < sizes[:, None]] = positions
     return distinct, columns
 
 
@@ -52,7 +91,7 @@ class RankedQuestions(Examples):
     def __init__(self, questions: Questions, texts: Sequence[str], encoder: Encoder, settings: RankingSettings) -> None:
         self.chosen = trainable(questions)
         self.questions, self.encoder, self.settings = questions, encoder, settings
-        self.asked = tokenized(questions.texts, encoder.vocabulary)
+        self.queries = tokenized(questions.texts, encoder.vocabulary)
         used = np.unique(np.concatenate([*questions.candidates, *questions.right]))
         self.used = used[used >= 0]
         self.texts = tokenized([texts[row] for row in self.used], encoder.vocabulary)
@@ -61,14 +100,14 @@ class RankedQuestions(Examples):
         return len(self.chosen)
 
     def training_batch(self, step: Step) -> dict[str, Any]:
-        """What `AnswerRanking` reads."""
-        numbers, negatives = self.chosen[step.own_rows], self.settings.negatives
-        rows, columns = in_columns([drawn(self.questions, n, negatives, step.generator(n)) for n in numbers])
+        """The batch that `AnswerRanking` reads."""
+        numbers, settings = self.chosen[step.own_rows], self.settings
+        candidates = [draw_training_rows(self.questions, n, settings.negatives, step.generator(n)) for n in numbers]
+        rows, columns = to_columns(candidates)
         texts = select(self.texts, np.searchsorted(self.used, rows))
-        tokens_at_once = self.settings.tokens_at_once
         return {
-            "query": self.encoder.batch(select(self.asked, numbers), "query", tokens_at_once),
-            "document": self.encoder.batch(texts, "document", tokens_at_once),
+            "query": self.encoder.batch(select(self.queries, numbers), "query", settings.tokens_at_once),
+            "document": self.encoder.batch(texts, "document", settings.tokens_at_once),
             "columns": torch.from_numpy(columns),
         }
 
@@ -77,11 +116,12 @@ class HeldOut:
     """Questions of dev, each with candidates that are drawn once."""
 
     def __init__(self, questions: Questions, texts: Sequence[str], negatives: int, seed: int) -> None:
-        chosen = np.random.default_rng(seed).permutation(trainable(questions))[:DEV_QUESTIONS]
-        generators = [np.random.default_rng(mix(seed, 0, number)) for number in chosen]
-        candidates = [drawn(questions, n, negatives, rng) for n, rng in zip(chosen, generators, strict=True)]
-        rows, columns = in_columns(candidates)
-        self.questions, self.texts = [questions.texts[number] for number in chosen], [texts[row] for row in rows]
+        numbers = np.random.default_rng(seed).permutation(trainable(questions))[:DEV_QUESTIONS]
+        candidates = [
+            draw_training_rows(questions, n, negatives, np.random.default_rng(mix(seed, 0, n))) for n in numbers
+        ]
+        rows, columns = to_columns(candidates)
+        self.questions, self.texts = [questions.texts[number] for number in numbers], [texts[row] for row in rows]
         self.columns = torch.from_numpy(columns)
 
     @torch.inference_mode()
@@ -90,8 +130,8 @@ class HeldOut:
         device = next(encoder.parameters()).device
         vectors = encoder.embed(self.questions, "query"), encoder.embed(self.texts, "document")
         queries, documents = (torch.from_numpy(array).to(device) for array in vectors)
-        columns = self.columns.to(device)
         total = 0.0
+        columns = self.columns.to(device)
         for start in range(0, len(queries), AT_ONCE):
             part = slice(start, start + AT_ONCE)
             total -= float(log_probabilities(encoder.cross, queries[part], documents, columns[part])[:, 0].sum())
@@ -107,15 +147,14 @@ def finetune_ranking(settings: RankingSettings, contestant: Contestant, data: Pa
     texts, encoder = read_texts(data), load_start(contestant)
     encoder.recompute = settings.recompute
     held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(contestant.seed, 6))
-    examples = RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings)
     task = Finetuning(
-        "ranking",
-        encoder,
-        AnswerRanking(encoder),
-        examples,
-        "loss",
-        partial(held_out.loss, encoder),
-        partial(save_encoder, encoder),
+        label="ranking",
+        encoder=encoder,
+        head=AnswerRanking(encoder),
+        examples=RankedQuestions(read_split(data, "train", "finetuned"), texts, encoder, settings),
+        metric="loss",
+        score=partial(held_out.loss, encoder),
+        save=partial(save_encoder, encoder),
         lower_is_better=True,
         from_start=True,
     )

@@ -1,10 +1,17 @@
-"""Where the right candidates stand, and what that is worth."""
+"""Ranks of right candidates, their measures, the expectation by chance, and confidence intervals over questions."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from contexture.tasks.ranking.config import RECALL_AT
+from contexture.metrics.bootstrap import intervals
+from contexture.tasks.ranking.config import RECALL_AT, Protocol
+from contexture.tasks.ranking.data import Questions
 
+BM25 = "bm25"
 #: The metric names of the records.
 METRICS = [*(f"recall_at_{k}" for k in RECALL_AT), "mrr"]
 
@@ -12,13 +19,8 @@ Numbers = npt.NDArray[np.floating]
 Ranks = npt.NDArray[np.int64]
 
 
-def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """The ranks, from 1, of the right ones of a question's candidates; see `ordered`."""
-    return np.flatnonzero(right[ordered(scores, right)]) + 1
-
-
 def ordered(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
-    """Where a question's candidates stand, the best first; among equal scores the right ones are last.
+    """Positions of a question's candidates, the best first; among equal scores the right ones are last.
 
     Raises ValueError for a score that is not a number.
     """
@@ -27,14 +29,90 @@ def ordered(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
     return np.lexsort((right, -scores))
 
 
+def right_ranks(scores: Numbers, right: npt.NDArray[np.bool_]) -> Ranks:
+    """The ranks, from 1, of the right ones of a question's candidates; see `ordered`."""
+    return np.flatnonzero(right[ordered(scores, right)]) + 1
+
+
 def measures(ranks: Ranks, known: int, all_needed: bool) -> list[float]:
     """`METRICS` of one question.
 
     Args:
         ranks: of the right candidates that were ranked, rising.
-        known: how many right ones there are, those that nobody can find among them.
-        all_needed: whether recall is the share of the right ones that is found, or whether one is enough.
+        known: number of right ones, those that are not among the candidates included.
+        all_needed: whether recall is the share of the right ones among the first k, or whether one is enough.
     """
-    found = [int((ranks <= k).sum()) for k in RECALL_AT]
-    recalls = [hits / known if all_needed else float(hits > 0) for hits in found]
+    hits = [int((ranks <= k).sum()) for k in RECALL_AT]
+    recalls = [count / known if all_needed else float(count > 0) for count in hits]
     return [*recalls, 1 / int(ranks[0]) if len(ranks) else 0.0]
+
+
+def expected_measures(candidates: int, right: int, known: int, all_needed: bool) -> list[float]:
+    """The expectation of `METRICS` for one question whose candidates are in random order.
+
+    Args:
+        candidates: number of candidates.
+        right: number of right ones among them.
+        known, all_needed: see `measures`.
+    """
+    if not right:
+        return [0.0] * len(METRICS)
+    # For r = 0, 1, …: probability that none of the first r candidates is right.
+    position = np.arange(candidates - right + 1)
+    none_right = np.concatenate([[1.0], np.cumprod((candidates - right - position) / (candidates - position))])
+    if all_needed:
+        recalls = [min(k, candidates) * right / candidates / known for k in RECALL_AT]
+    else:
+        recalls = [1 - float(none_right[min(k, len(none_right) - 1)]) for k in RECALL_AT]
+    return [*recalls, float((-np.diff(none_right) / (position + 1)).sum())]
+
+
+def expect_by_chance(questions: Questions, all_needed: bool) -> pd.DataFrame:
+    """The expectation of `METRICS` for each question, by question id, whose candidates are in random order."""
+    rows = [
+        expected_measures(len(candidates), int(np.isin(candidates, right).sum()), len(right), all_needed)
+        for candidates, right in zip(questions.candidates, questions.right, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=METRICS, index=questions.ids)
+
+
+def describe_confidence(table: pd.DataFrame, chance: Mapping[Protocol, pd.DataFrame]) -> dict[str, Any]:
+    """Confidence intervals of the means of one set, by protocol.
+
+    A question counts with its mean over seeds. Intervals hold the mean over questions with 95%, by the bootstrap.
+
+    Args:
+        table: variant, seed, protocol, question_id and `METRICS` for each question.
+        chance: by protocol, the result of `expect_by_chance`; other protocols rank the candidates of frozen encoders.
+
+    Returns:
+        protocol → {"questions": their number, "chance": metric → mean expectation, "variants": variant → {"means",
+        "over_bm25", "over_chance"}}, each of these metric → [mean, lower end, upper end]. BM25 has no "over_bm25".
+        BM25 of a protocol that does not measure it is that of frozen encoders.
+    """
+    means = table.groupby(["protocol", "variant", "question_id"], sort=False)[METRICS].mean()
+    pairs = list(means.index.droplevel("question_id").unique())
+    columns: dict[tuple[str, str, str, str], pd.Series] = {}
+    for protocol, variant in pairs:
+        values = means.loc[(protocol, variant)]
+        parts = {"means": values, "over_chance": values - chance[_pool_protocol(protocol)]}
+        if variant != BM25:
+            parts["over_bm25"] = values - means.loc[(protocol if (protocol, BM25) in pairs else "frozen", BM25)]
+        columns |= {
+            (protocol, variant, part, metric): numbers[metric] for part, numbers in parts.items() for metric in METRICS
+        }
+    questions = pd.DataFrame(columns)
+    confidence: dict[str, Any] = {}
+    for column, mean, ends in zip(columns, questions.mean(), intervals(questions.to_numpy()), strict=True):
+        protocol, variant, part, metric = column
+        if protocol not in confidence:
+            expected = chance[_pool_protocol(protocol)].mean().to_dict()
+            confidence[protocol] = {"questions": len(questions), "chance": expected, "variants": {}}
+        parts = confidence[protocol]["variants"].setdefault(variant, {})
+        parts.setdefault(part, {})[metric] = [float(mean), *map(float, ends)]
+    return confidence
+
+
+def _pool_protocol(protocol: str) -> Protocol:
+    """The protocol whose pool is ranked under another one."""
+    return "finetuned" if protocol == "finetuned" else "frozen"

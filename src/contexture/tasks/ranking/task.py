@@ -17,23 +17,23 @@ class AnswerRankingTask:
     """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
 
     def read(self, source: RankingConfig, demo: Path, place: Path) -> None:
-        """Write a folder a set; see `Task.read` and `data.write_set`.
+        """Write one folder for each set; see `Task.read` and `data.write_set`.
 
-        Raises ValueError, naming file and place, for files that are not in the format.
+        Raises ValueError, naming the file, for files that are not in the format.
         """
         from contexture.tasks.ranking.data import write_set
         from contexture.tasks.ranking.files import ALL_NEEDED
 
         sets = {DEMO: RankingSet("squad", str(demo / RETRIEVAL))} if isinstance(source.input, str) else source.input
         with write_task(place, sets, notes=[], all_needed={}) as (work, report):
-            for name, given in sets.items():
+            for name, ranking_set in sets.items():
                 with note_missing(report, name):
-                    report["counts"][name], notes = write_set(given, work / name)
+                    report["counts"][name], notes = write_set(ranking_set, work / name)
                     report["notes"] += [f"{name}: {note}" for note in notes]
-                    report["all_needed"][name] = given.format in ALL_NEEDED
+                    report["all_needed"][name] = ranking_set.format in ALL_NEEDED
 
     def check(self, settings: RankingSettings, data: Path) -> None:
-        """Raise ValueError for a set that is fine-tuned on and that there is not, or that has too few questions."""
+        """Raise ValueError for a set of `finetune` that does not exist or has too few questions."""
         from contexture.tasks.ranking.data import check_set
 
         report = read_report(data)
@@ -46,17 +46,17 @@ class AnswerRankingTask:
         """The candidates of dev and test questions; see `DocumentTask`."""
         from contexture.tasks.ranking.data import documents
 
-        found = [documents(data / name) for name in read_report(data)["counts"]]
-        return pd.concat(found, ignore_index=True) if found else None
+        tables = [documents(data / name) for name in read_report(data)["counts"]]
+        return pd.concat(tables, ignore_index=True) if tables else None
 
     def options(self, settings: RankingSettings, head: str | None) -> list[str]:
-        """One model a set."""
+        """One model for each set."""
         return list(settings.finetune)
 
     def finetune(
         self, settings: RankingSettings, option: str, contestant: Contestant, data: Path, folder: Path
     ) -> None:
-        """See `finetune.finetune_ranking`; nothing is written where the questions are missing."""
+        """See `finetune.finetune_ranking`; nothing is written if the questions are missing."""
         from contexture.tasks.ranking.finetune import finetune_ranking
 
         if (data / option).exists():
@@ -75,5 +75,5 @@ class AnswerRankingTask:
 
         report = read_report(data)
         sets = [RankedSet(name, data / name, needed) for name, needed in report["all_needed"].items()]
-        found = evaluate_ranking(settings, contestants, sets, place, each)
-        return replace(found, facts=found.facts | {"notes": [*report["notes"], *found.facts.get("notes", [])]})
+        results = evaluate_ranking(settings, contestants, sets, place, each)
+        return replace(results, facts=results.facts | {"notes": [*report["notes"], *results.facts["notes"]]})
