@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
 
 def row(name: str, *links: list[Link]) -> Row:
     found = [Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", given) for i, given in enumerate(links)]
-    read = document(blank(name, "en", ""), Parsed(found, {"too_short": 1} if links else {}))
+    read = document(blank(name, "en", ""), Parsed(1, found, {"too_short": 1} if links else {}))
     return add_sentences(read, splitter("en").split)
 
 

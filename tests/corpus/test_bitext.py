@@ -42,7 +42,7 @@ def put(path: Path, text: str | bytes) -> Path:
 
 
 def config(**sets: Any) -> BitextConfig:
-    found: BitextConfig = TypeAdapter(BitextConfig).validate_python({"input": sets, "files": 2})
+    found: BitextConfig = TypeAdapter(BitextConfig).validate_python({"input": sets})
     return found
 
 
@@ -163,7 +163,7 @@ def mixed(tmp_path: Path) -> BitextConfig:
 
 
 def cleaned(spark: SparkSession, settings: BitextConfig) -> DataFrame:
-    return clean(read(spark, settings), settings)
+    return clean(read(spark, settings))
 
 
 def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: BitextConfig) -> None:
@@ -192,7 +192,7 @@ def test_a_ratio_is_that_of_the_languages(spark: SparkSession, tmp_path: Path) -
 
 def test_the_number_of_cores_changes_nothing(spark: SparkSession, mixed: BitextConfig, tmp_path: Path) -> None:
     first = written(kept(cleaned(spark, mixed)), tmp_path / "a")
-    assert len(first) == 2 and all(first)
+    assert len(first) == 4 and all(first)
     with settings(spark, spark__sql__shuffle__partitions="7", spark__sql__adaptive__enabled="false"):
         assert written(kept(cleaned(spark, mixed)), tmp_path / "b") == first
 

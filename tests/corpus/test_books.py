@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.sources import books
+from contexture.corpus.sources import protocol
 
 from .make import read_all, texts
 
@@ -50,7 +50,7 @@ def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monk
     (tmp_path / "bytes.txt").write_bytes(text + b"\xe4")
     whole = gzip.compress(text + bytes(range(256)) * 10)
     (tmp_path / "cut.txt.gz").write_bytes(whole[:-100])
-    monkeypatch.setattr(books, "MAX_DOCUMENT", 1_600_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_600_000)
     (tmp_path / "huge.txt").write_bytes(text * 2)
     assert {row["title"]: row["dropped"] for row in read_all(config(tmp_path))} == {
         "bytes": "not_utf8",

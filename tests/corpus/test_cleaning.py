@@ -7,7 +7,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from pyspark.sql import DataFrame, SparkSession
 
-from contexture.corpus.cleaning import REASONS, clean, count, count_documents, kept, sample_dropped
+from contexture.corpus import cleaning
+from contexture.corpus.cleaning import REASONS, SAMPLE, clean, count, count_documents, kept, sample_dropped
 from contexture.corpus.config import CleaningConfig
 from contexture.corpus.evaluation import Evaluation
 from contexture.corpus.main_content import Model, features
@@ -38,7 +39,7 @@ DOCUMENTS: dict[str, list[tuple[str, str | None, str | None]]] = {
     "it:1": [(f"{FERRY}.", "wrong_language", None)],
     "xx:1": [(f"{FERRY}.", None, None)],
 }
-CONFIG = CleaningConfig(sample=2)
+CONFIG = CleaningConfig()
 
 
 def rows() -> list[tuple[Any, ...]]:
@@ -98,19 +99,18 @@ def test_counts_add_up(cleaned: DataFrame) -> None:
         assert lang["paragraphs_in"] == lang["paragraphs_out"] + sum(lang["dropped"].values())
 
 
-def test_sample(cleaned: DataFrame) -> None:
-    sample = sample_dropped(cleaned, CONFIG)
+def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = sample_dropped(cleaned)
     counted = {reason for language in count(cleaned).values() for reason in language["dropped"]}
     assert list(sample) == [reason for reason in REASONS if reason in counted]
     assert len(sample["too_short"]) == 2
     place = {"doc_id": "en:4", "paragraph_index": 0, "title": "Title en:4"}
     assert sample["duplicate_document"] == [place | {"text": f"{BELL}  {MILL}.", "duplicate_of": "en:3"}]
-    assert sample_dropped(cleaned, CleaningConfig(sample=0)) == {}
-
-
-def test_a_sample_is_drawn_by_the_ids(spark: SparkSession, cleaned: DataFrame) -> None:
-    one = dataclasses.replace(CONFIG, sample=1)
-    assert sample_dropped(cleaned.repartition(5), one) == sample_dropped(cleaned.coalesce(1), one)
+    # drawn by the ids
+    monkeypatch.setattr(cleaning, "SAMPLE", 1)
+    again = sample_dropped(cleaned.repartition(5))
+    assert len(again["too_short"]) == 1
+    assert again == sample_dropped(cleaned.coalesce(1))
 
 
 @pytest.mark.slow
@@ -158,13 +158,13 @@ def test_documents_of_an_evaluation_come_first(paragraphs: DataFrame) -> None:
     assert reasons["en:4", 0] is None and reasons["en:5", 0] == "near_duplicate_document"
     assert count(cleaned)["en"]["dropped"]["evaluation_document"] == 7
     assert count_documents(cleaned, "evaluation_document") == 2
-    assert len(sample_dropped(cleaned, CONFIG)["evaluation_document"]) == CONFIG.sample
+    assert len(sample_dropped(cleaned)["evaluation_document"]) == min(SAMPLE, 7)
 
 
 def test_an_empty_table(spark: SparkSession) -> None:
     cleaned = clean(spark.createDataFrame([], SCHEMA), CONFIG, 2)
     assert count(cleaned) == {}
-    assert sample_dropped(cleaned, CONFIG) == {}
+    assert sample_dropped(cleaned) == {}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contexture.corpus.config import CorpusConfig
-from contexture.corpus.sources import documentation
+from contexture.corpus.sources import protocol
 from contexture.corpus.sources.documentation import _resolve
 
 from .make import by_name, read_all
@@ -83,7 +83,7 @@ def test_addresses_that_lead_nowhere(address: str) -> None:
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documentation, "MAX_DOCUMENT", 1_500_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_500_000)
     (tmp_path / "bytes.html").write_bytes(b"<p>The boats lie here." * 60_000 + b"\xe4")
     (tmp_path / "huge.html").write_bytes(b"<p>The boats lie here." * 90_000)
     (tmp_path / "empty.html").write_bytes(b"<p>\n")

@@ -9,7 +9,7 @@ import pytest
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import find_sources, lines, protocol
+from contexture.corpus.sources import find_sources, protocol, records
 from contexture.corpus.sources.protocol import Row
 
 from .make import by_name, read_all, texts
@@ -75,8 +75,8 @@ def test_bad_lines_are_counted_drops(tmp_path: Path) -> None:
 
 
 def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [{"text": f"{TEXT} {i} {i**9}", "id": i} for i in range(100)]
-    data = gzip.compress(write(tmp_path / "b.jsonl", *records).read_bytes())
+    documents = [{"text": f"{TEXT} {i} {i**9}", "id": i} for i in range(100)]
+    data = gzip.compress(write(tmp_path / "b.jsonl", *documents).read_bytes())
     (tmp_path / "b.jsonl").unlink()
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(data[: len(data) * 2 // 3])
@@ -84,8 +84,8 @@ def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert states[-1] == "truncated"
     assert set(states[:-1]) == {None}
 
-    monkeypatch.setattr(lines, "MAX_DOCUMENT", 2000)
-    monkeypatch.setattr(lines, "_READ", 64)
+    monkeypatch.setattr(records, "MAX_DOCUMENT", 2000)
+    monkeypatch.setattr(records, "_READ", 64)
     monkeypatch.setattr(protocol, "_MIN_SPLIT", 700)
     path = write(tmp_path / "c.jsonl", {"text": TEXT}, {"text": "x" * 50_000}, {"text": TEXT, "id": 3})
     for tasks in (1, 3, 50):

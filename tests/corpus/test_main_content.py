@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from contexture.corpus import main_content
-from contexture.corpus.main_content import Model, features, load, probability, roc_auc, train
+from contexture.corpus.main_content import Model, features, load, probability, train
 
 from .test_cleaning import SCHEMA
 
@@ -115,11 +114,12 @@ def test_the_fit_is_logistic_regression() -> None:
     assert bias == pytest.approx(peer.intercept_[0] - (peer.coef_[0] / scale) @ mean, abs=1e-3)
 
 
-def test_roc_auc() -> None:
-    draw = np.random.default_rng(1)
-    scores, labels = draw.integers(0, 9, 300).astype(float), draw.integers(0, 2, 300).astype(float)
-    assert roc_auc(scores, labels) == round(roc_auc_score(labels, scores), 4)
-    assert roc_auc(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 1
+def test_quality_of_a_ranking() -> None:
+    scores, labels = np.array([2.0, 1.0, 1.0, -1.0, -2.0]), np.array([1.0, 1.0, 0.0, 1.0, 0.0])
+    expected = {"precision": 0.6667, "recall": 0.6667, "f1": 0.6667, "roc_auc": 0.75}
+    assert main_content._quality(scores, labels) == {"paragraphs": 5, "main_content": 3, **expected}
+    nothing = main_content._quality(-abs(scores), labels)
+    assert nothing["precision"] == nothing["recall"] == nothing["f1"] == 0
 
 
 def test_probability(spark: SparkSession) -> None:

@@ -13,7 +13,7 @@ from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import protocol
 from contexture.corpus.sources.mediawiki import page_rows
-from contexture.corpus.sources.mediawiki_records import Record
+from contexture.corpus.sources.records import Record
 from contexture.text.mediawiki import Site
 
 from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page
@@ -178,7 +178,7 @@ PIECES = st.sampled_from(
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
 def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
-    found = list(page_rows(Record(xml, state), Site("en", "", {}), 1))
+    found = list(page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
     assert len(found) == max(1, xml.count(b"<page>"))
     assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in found)
     assert all(row["dropped"] for row in found[:-1])

@@ -60,7 +60,7 @@ def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.Monkey
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wet, "MAX_DOCUMENT", 100_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 100_000)
     monkeypatch.setattr(wet, "_TITLE_CHARACTERS", 10)
     content = [
         INFO,

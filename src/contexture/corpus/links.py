@@ -7,24 +7,23 @@ from pyspark.sql import functions as F  # noqa: N812
 def destinations(pages: DataFrame) -> DataFrame:
     """One row for every title that leads to a document: lang, title and the document's doc_id.
 
-    A redirect leads where its target lies; as on a wiki, a redirect to a redirect leads nowhere. A document's own
-    title comes before a redirect of that name, and of several documents of one title the first.
+    As on a wiki, a redirect to a redirect leads nowhere. A document's title comes before a redirect of that name; of
+    several documents of one title the first counts.
     """
     kept = pages.where("dropped is null")
     documents = kept.where("redirect is null").groupBy("lang", "title").agg(F.min("doc_id").alias("doc_id"))
     redirects = kept.where("redirect is not null").select("lang", F.col("title").alias("name"), "redirect")
     moved = redirects.join(documents.withColumnRenamed("title", "redirect"), ["lang", "redirect"])
-    found = documents.withColumn("moved", F.lit(False)).unionByName(
+    titles = documents.withColumn("moved", F.lit(False)).unionByName(
         moved.select("lang", F.col("name").alias("title"), "doc_id", F.lit(True).alias("moved"))
     )
-    return found.groupBy("lang", "title").agg(F.min_by("doc_id", F.struct("moved", "doc_id")).alias("doc_id"))
+    return titles.groupBy("lang", "title").agg(F.min_by("doc_id", F.struct("moved", "doc_id")).alias("doc_id"))
 
 
 def resolve_links(pages: DataFrame) -> DataFrame:
-    """One row a paragraph of the pages, `paragraph`, with a `doc_id` in each link: that of the document it leads to.
+    """One row for each paragraph of the pages, `paragraph`; each link gets the `doc_id` of its document, or null.
 
-    null where there is none. The join sees each title once a page, so that a title linked from everywhere gives at most
-    a row a page.
+    The join sees each title once per page, so a title linked from everywhere gives at most a row per page.
     """
     titles = "array_distinct(flatten(transform(paragraphs, p -> p.links.target)))"
     linked = pages.select("doc_id", "lang", F.explode(F.expr(titles)).alias("title"))

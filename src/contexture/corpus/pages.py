@@ -1,7 +1,7 @@
 """Sources to the tables of pages, paragraphs and redirects, on Spark.
 
-The table of pages holds everything, drops and their reasons included, so that nothing is parsed twice; the other
-tables and the report are views of it. Content and order of the rows do not depend on the number of cores.
+The table of pages holds everything, also what was dropped and why; the other tables and the report are views of it.
+Content and order of the rows do not depend on the number of cores.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,10 +44,8 @@ def read_pages(
 ) -> DataFrame:
     """Every page of the files, in the PAGES schema: `config.files` partitions, sorted by doc_id in each.
 
-    `languages` holds what was learned of the sentences of some; the others' are found by the lists of the package.
-
-    Of several pages of one doc_id the newest revision is kept and the others are dropped as duplicates.
-    Lazy: a SourceError for a damaged file comes out of the job that uses the table (see `errors.explain`).
+    `languages` are learned parameters of sentences. Of several pages of one doc_id the newest revision is kept. Lazy: a
+    SourceError for a damaged file comes out of the job that uses the table (see `errors.explain`).
     """
     tasks = spark.sparkContext.defaultParallelism
     bundles = bundle(plan(files, tasks), files, tasks)
@@ -71,9 +69,9 @@ def read_pages(
 
 
 def paragraphs(pages: DataFrame, config: CorpusConfig) -> DataFrame:
-    """One row a paragraph of the kinds of pages taken: doc_id, title, lang and the fields of PARAGRAPH.
+    """One row for each paragraph of the chosen kinds of pages: doc_id, title, lang and the fields of PARAGRAPH.
 
-    Links have the doc_id that they lead to. `config.files` partitions, sorted by page and place in each.
+    Links have their doc_id. `config.files` partitions, sorted by page and position in each.
     """
     taken = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
     return (
@@ -95,10 +93,7 @@ def redirects(pages: DataFrame) -> DataFrame:
 
 
 def report(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
-    """Counts of what came in and what was dropped, by reason.
-
-    pages_in = pages_out + redirects + the sum of `dropped`; `paragraphs_found` are those of the kinds of pages taken.
-    """
+    """Pages and paragraphs in, out and dropped by reason: pages_in = pages_out + redirects + the sum of `dropped`."""
     taken = F.col("page_kind").isin(*config.page_kinds)
     groups = (
         pages.groupBy("dropped", F.col("redirect").isNotNull().alias("redirect"))
@@ -150,8 +145,8 @@ def _task(
 
 def _rows(split: Split, readers: Mapping[SourceName, Reader], splitters: Mapping[str, Splitter]) -> Iterator[Row]:
     for row in read_rows(split, readers):
-        found = splitters.get(row["lang"]) or splitter(row["lang"])
-        yield add_sentences(row, found.split) | {"path": split.file.path}
+        sentences = splitters.get(row["lang"]) or splitter(row["lang"])
+        yield add_sentences(row, sentences.split) | {"path": split.file.path}
 
 
 def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:

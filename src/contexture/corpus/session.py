@@ -18,18 +18,15 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 def start_spark(settings: Mapping[str, Any], log: Path | None = None) -> SparkSession:
-    """Start Spark with `settings` (spark.* keys), or return the session that already runs.
+    """Start Spark with `settings` (spark.* keys), or return the running session.
 
-    What Java and Spark's Python workers say on their standard error is added to the file `log`, where one is named.
-    Raises RuntimeError if Java does not start then.
+    Standard error of Java and of Spark's workers goes to the file `log`. Raises RuntimeError if Java does not start.
     """
     java = ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if SparkContext._gateway is None:  # of options that contradict one another Java takes the last
         settings = {**settings, _JAVA_OPTIONS: f"{sharing_options(java)} {settings.get(_JAVA_OPTIONS, '')}".strip()}
-    builder = SparkSession.builder.appName("contexture")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    builder = SparkSession.builder.appName("contexture").config(map=dict(settings))
     if log is not None and SparkContext._gateway is None:
         _launch(settings, log)
     session: SparkSession = builder.getOrCreate()
@@ -38,7 +35,7 @@ def start_spark(settings: Mapping[str, Any], log: Path | None = None) -> SparkSe
 
 
 def _launch(settings: Mapping[str, Any], log: Path) -> None:
-    """Start the one Java of this process, its standard error added to `log`."""
+    """Start the one Java of this process."""
     conf = SparkConf(loadDefaults=False).setAppName("contexture")
     for key, value in settings.items():
         conf.set(key, str(value).lower() if isinstance(value, bool) else str(value))

@@ -17,9 +17,9 @@ _NOWIKI_ESCAPES = {ord(c): f"&#{ord(c)};" for c in "[]{}|'<>*#:;=_~!-&"} | {ord(
 
 
 def drop_opaque(text: str) -> str:
-    """The text without comments and the elements whose content is not wikitext.
+    """The text without comments and elements that hold no wikitext.
 
-    What stands in `nowiki` and in simple formulas within a line is escaped instead.
+    `nowiki` and simple formulas are escaped instead.
     """
     opener = _OPENER.search(text)
     if opener is None:

@@ -12,10 +12,9 @@ _MAGIC_WORD = re.compile(r"__[^\W\d_]+__")
 
 
 def clean(markup: str) -> tuple[str, list[Link]]:
-    """Plain text, with single spaces for any white space, and its links.
+    """Plain text with single spaces, and its links with exact offsets; a link that shows nothing is left out.
 
-    Takes what `prune` leaves of a paragraph or heading, `''` already gone. Every link's `text[start:end]` is its
-    visible text without white space at its ends; a link that shows nothing is left out.
+    Takes what `prune` leaves of a paragraph or heading, `''` already gone.
     """
     if "__" in markup:
         markup = _MAGIC_WORD.sub(lambda word: "" if word[0].isupper() else word[0], markup)

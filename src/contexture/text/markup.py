@@ -1,9 +1,7 @@
 """First pass over wikitext: match the brackets, drop what is not prose, mark the links.
 
-One walk each over the templates, the tables and the links, in the order in which MediaWiki gives them their meaning,
-so that what stands in a dropped box is never looked at again. Each walk has one stack, so that time is linear however
-deep or unbalanced the markup is. A bracket that is never closed drops nothing: its text stays, since losing a
-page's rest to one missing brace is worse than a word too many.
+Templates, tables and links are walked in MediaWiki's order, each with one stack: time is linear however deep or
+unbalanced the markup is. A bracket that is never closed drops nothing: better a word too many than a page lost.
 """
 
 import re
@@ -18,9 +16,8 @@ from contexture.text.templates import Templates, end_of_run
 def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
     """Wikitext without comments, references, tables, files, galleries and categories, its templates expanded.
 
-    In the result LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target,
-    and GAP for a thing dropped that would have been seen there. Headings, quotes and entities are as they were.
-    Beside it, the number of lines of lists that were dropped; those whose brackets do not match still stand.
+    LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target, GAP for a thing
+    dropped that a reader would have seen. Also the number of lines of lists dropped.
     """
     text = templates.expand(drop_opaque(drop_unwanted(text)))
     text = drop_tables("\n" + replace_tags(text))

@@ -38,7 +38,7 @@ def jaccard(a: str, b: str) -> float:
 def banding(similarity: float) -> tuple[int, int]:
     """(bands, rows) that find pairs of at least `similarity` with probability RECALL or more.
 
-    Of those that need at most 64 values, the one with the longest bands: the fewest pairs to look at in vain.
+    Of those with at most 64 values, the one with the longest bands: it compares the fewest pairs in vain.
     """
     choices: list[tuple[int, int]] = []
     for rows in range(1, _MOST_VALUES + 1):

@@ -1,9 +1,7 @@
-"""Punkt (Kiss & Strunk 2006), quickly: the sentences of NLTK's PunktSentenceTokenizer, found by a shorter way.
+"""Punkt (Kiss & Strunk 2006): the sentences of NLTK's PunktSentenceTokenizer, faster and without NLTK's import.
 
-NLTK makes token objects of the words around every stop. Most decisions need none: after a plain word that is no
-abbreviation, after a closing bracket and at "?" and "!" Punkt always breaks; after abbreviations, initials and
-numbers it asks for the next word alone. What is left, words of unusual make, is decided by Punkt's tokens as NLTK
-does it, but without NLTK: to import it takes two seconds, in each of Spark's workers.
+Most stops need no tokens: Punkt always breaks after a plain word that is no abbreviation, after a closing bracket and
+at "?" and "!"; after abbreviations, initials and numbers it looks at the next word alone.
 """
 
 import re
@@ -30,13 +28,11 @@ _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
 
 
 class Punkt:
-    """Punkt with given parameters, in time linear in the length of a text.
+    """Punkt with given parameters, all in lower case, in time linear in the length of a text.
 
-    Args:
-        abbreviations: in lower case, without the last stop. Letters alone are initials, never abbreviations.
-        common_words: in lower case; with a capital after an abbreviation they show that a sentence ends there.
-        after_numbers: in lower case; words such as months that a number with a stop belongs to ("5. März").
-        ends: the characters that end sentences, the stop among them.
+    `abbreviations` lack their last stop; letters alone are initials. `common_words` with a capital start a sentence
+    after an abbreviation. `after_numbers` belong to a number with a stop ("5. März"). `ends` are the characters that
+    end sentences, the stop among them.
     """
 
     def __init__(

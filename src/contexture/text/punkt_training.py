@@ -1,9 +1,7 @@
 """Parameters of a language's Splitter, learned from its texts by NLTK's PunktTrainer (Kiss & Strunk 2006).
 
-Punkt's statistics decide what is an abbreviation; the language's own list, if it has one, is taken as given from the
-start. Of what Punkt learns only what holds on real text is kept: abbreviations that are seen often and in the midst
-of sentences, and common words by how they are written most of the time, not always, since "The" stands in the midst
-of many a sentence as part of a name.
+The language's own abbreviations are known from the start. Of what Punkt learns, abbreviations are kept that are
+frequent in the midst of sentences, and common words that are mostly written in lower case.
 """
 
 import hashlib
@@ -26,10 +24,10 @@ _MIN_AFTER_NUMBER = 5  # times that a word must have followed a number with a st
 
 
 def train(texts: Iterable[str], lang: str, characters: int = SAMPLE) -> Language:
-    """Parameters of a language, from its paragraphs and the list that comes with the package, if any.
+    """Parameters of a language, from its paragraphs and the list that comes with the package; plain JSON.
 
-    Reads a sample of whole texts that is just over `characters` long, drawn by the texts' hashes: neither their order
-    nor their partitioning matters. The result is plain JSON. Raises ValueError where there is no text.
+    Reads whole texts of just over `characters`, drawn by their hashes: order and partitions do not matter. Raises
+    ValueError without text.
     """
     seed = load_language(lang)
     trainer = _trainer(seed)

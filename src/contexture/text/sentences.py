@@ -1,9 +1,7 @@
 """Paragraphs to sentences: Punkt with parameters of our own, no downloads, and what Punkt cannot know.
 
-A language's parameters are short lists: the marks that end a sentence, abbreviations, words that are common in lower
-case ("in the U.S. The …", "vitamin C. It …": with a capital they start a sentence), and words that a number with a
-stop belongs to ("5. März"). `abbreviations/<language>.json` holds those that come with the package;
-`punkt_training.train` makes better ones from a corpus.
+`abbreviations/<language>.json` holds the parameters that come with the package; `punkt_training.train` learns better
+ones from a corpus.
 """
 
 import functools
@@ -118,7 +116,7 @@ class Splitter:
     def _goes_on(self, text: str, first: int, last: int, start: int, end: int, asked: bool) -> bool:
         """Whether the stretch from `start` belongs to the sentence `text[first:last]` before it.
 
-        `asked`: whether it was NLTK that broke it off, whom stops within the next word mislead ("Dr. Ash.”").
+        `asked`: whether Punkt's tokens decided, which stops within the next word mislead ("Dr. Ash.”").
         """
         if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR)) is None:
             return True  # "1." or "..." alone is no sentence

@@ -17,11 +17,11 @@ Names are in lower case; `lang-*` stands for all that begin so, up to the first 
 import functools
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
 
 import yaml
 
 from contexture.text.characters import GAP
+from contexture.text.tables import read_text
 from contexture.text.values import FUNCTIONS, Arguments, places
 
 #: What a template shows: of its arguments, in the language of the wiki.
@@ -42,10 +42,9 @@ class Templates:
         self.rules = rules
 
     def expand(self, text: str, depth: int = 0) -> str:
-        """The text with GAP for every template, or the text that the template shows.
+        """The text with GAP, or the text that it shows, for every template.
 
-        Braces that are not balanced are removed, and what they seem to hold stays: losing a page's rest to one
-        missing brace is worse than a word too many.
+        Braces that are not balanced are removed, and their content stays.
         """
         spans, balanced = _outermost(text)
         if not spans and balanced:
@@ -148,17 +147,14 @@ def _split(rest: str) -> list[str]:
 def load_templates(lang: str, more: str = "") -> Templates:
     """The templates of a language; `more` is the YAML of a table that goes before ours.
 
-    Raises ValueError, which says where, for a table that does not have the form described above.
+    Raises ValueError if it is faulty.
     """
     rules: dict[str, Rule] = {}
-    for table in (_read_table(_OURS.read_text("utf-8")), _read_table(more)):
+    for table in (_read_table(read_text("templates.yml")), _read_table(more)):
         for section in ("any", lang):
             for pattern, names in table.get(section, {}).items():
                 rules.update(dict.fromkeys(names, compile_rule(pattern)))
     return Templates(lang, rules)
-
-
-_OURS = resources.files("contexture.text") / "templates.yml"
 
 
 def _read_table(source: str) -> dict[str, dict[str, list[str]]]:

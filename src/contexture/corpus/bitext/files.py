@@ -13,35 +13,35 @@ from contexture.corpus.sources.protocol import MAX_DOCUMENT
 Pair = tuple[str | None, str | None]
 
 
-def check(one: BitextSet) -> None:
+def check(pairs: BitextSet) -> None:
     """Raises SourceError where a file of a set is missing, empty, damaged at its start or not what its name says."""
-    for file in one.files:
+    for file in pairs.files:
         inspect(file)
 
 
-def read_pairs(one: BitextSet) -> Iterator[Pair]:
-    """The pairs of a set in their order, in bounded memory; what is not UTF-8 has U+FFFD in its place.
+def read_pairs(pairs: BitextSet) -> Iterator[Pair]:
+    """The pairs of a set in order, in bounded memory; bytes that are not UTF-8 become U+FFFD.
 
-    Raises SourceError for a file that is damaged or cut off, and for sides that have not equally many lines.
+    Raises SourceError for a file that is damaged or cut off, and for sides of different length.
     """
-    if len(one.files) == 2:
-        return _moses(*one.files)
-    (file,) = one.files
-    return read_tmx(file, one.languages) if suffix_of(file, compressions(".tmx")) else _table(file, one.columns)
+    if len(pairs.files) == 2:
+        return _moses(*pairs.files)
+    (file,) = pairs.files
+    return read_tmx(file, pairs.languages) if suffix_of(file, compressions(".tmx")) else _table(file, pairs.columns)
 
 
 def _moses(first: str, second: str) -> Iterator[Pair]:
     sides = _lines(first), _lines(second)
-    for number, (one, other) in enumerate(zip_longest(*sides)):
-        if one is None or other is None:
+    for number, pair in enumerate(zip_longest(*sides)):
+        if None in pair:
             # The longer side gave a line more.
-            left, right = (number + (line is not None) for line in (one, other))
-            left, right = left + sum(1 for _ in sides[0]), right + sum(1 for _ in sides[1])
+            counts = [number + (line is not None) for line in pair]
+            left, right = (count + sum(1 for _ in side) for count, side in zip(counts, sides, strict=True))
             raise SourceError(
                 f"{first} has {left:,} lines, {second} {right:,}: each line must be the translation of the other's. "
                 "Take the two sides of one release."
             )
-        yield one, other
+        yield pair
 
 
 def _table(file: str, columns: tuple[int, int]) -> Iterator[Pair]:

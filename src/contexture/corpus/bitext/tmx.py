@@ -16,11 +16,9 @@ _ENCODINGS = {"utf-8", "utf8", "us-ascii", "utf-16", "utf-16le", "utf-16be"}
 def read_tmx(path: str, languages: tuple[str, str]) -> Iterator[tuple[str | None, str | None]]:
     """The segments of these languages of each unit, in bounded memory; None where a unit has none of one.
 
-    A language is also known by its code of three letters and with a region: "en" finds "en-GB" and "eng". Of several
-    segments of a language the first is taken.
-
-    Raises SourceError for a file that is malformed, cut off, of another encoding, or that declares entities, and for
-    languages that differ by region alone.
+    "en" finds "en-GB" and "eng", too; of several segments of a language the first counts. Raises SourceError for a file
+    that is malformed, cut off, of another encoding, or declares entities, and for languages that differ by region
+    alone.
     """
     first, second = map(without_region, languages)
     if first == second:
@@ -30,26 +28,26 @@ def read_tmx(path: str, languages: tuple[str, str]) -> Iterator[tuple[str | None
 
 
 def _units(path: str) -> Iterator[dict[str, str]]:
-    # Told from outside, as UTF-16 has become UTF-8 when it comes here.
-    parser, found = expat.ParserCreate("utf-8"), _Units(path)
+    # UTF-16 has become UTF-8 when it comes here.
+    parser, units = expat.ParserCreate("utf-8"), _Units(path)
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = found.start, found.end
-    parser.CharacterDataHandler, parser.XmlDeclHandler = found.characters, found.declaration
-    parser.EntityDeclHandler = found.entity
+    parser.StartElementHandler, parser.EndElementHandler = units.start, units.end
+    parser.CharacterDataHandler, parser.XmlDeclHandler = units.characters, units.declaration
+    parser.EntityDeclHandler = units.entity
     try:
         for data in stream(path, inspect(path).encoding):
             parser.Parse(data, False)
-            yield from found.taken()
+            yield from units.take()
         parser.Parse(b"", True)
     except EOFError as error:
         raise SourceError(f"{path}: cut off. {AGAIN}") from error
     except expat.ExpatError as error:
         raise SourceError(f"{path}: is not well-formed XML: {error}. {AGAIN}") from error
-    yield from found.taken()
+    yield from units.take()
 
 
 class _Units:
-    """What the parser tells, put together to units: language → segment."""
+    """The parser's handlers, which collect units: language → segment."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -59,13 +57,11 @@ class _Units:
         self.text: list[str] | None = None
         self.size = self.codes = 0
 
-    def taken(self) -> list[dict[str, str]]:
-        """The units that ended since this was last asked."""
-        found, self.whole = self.whole, []
-        return found
+    def take(self) -> list[dict[str, str]]:
+        units, self.whole = self.whole, []
+        return units
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
         if name == "tu":
             self.unit = {}
         elif name == "tuv":
@@ -76,7 +72,6 @@ class _Units:
             self.codes += 1
 
     def end(self, name: str) -> None:
-        """An element ends."""
         if name == "tu":
             self.whole.append(self.unit)
         elif name == "seg" and self.text is not None:
@@ -86,7 +81,6 @@ class _Units:
             self.codes -= 1
 
     def characters(self, data: str) -> None:
-        """Text between tags."""
         if self.text is not None and not self.codes:
             self.text.append(data)
             self.size += len(data)
@@ -94,14 +88,12 @@ class _Units:
                 raise SourceError(f"{self.path}: a segment is longer than {MAX_DOCUMENT >> 20} MiB: no sentence is.")
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
-        """The line that says what the file is."""
         if encoding and encoding.lower() not in _ENCODINGS:
             raise SourceError(
                 f"{self.path}: declares the encoding {encoding}. Convert it first: iconv -f {encoding} -t UTF-8."
             )
 
     def entity(self, name: str, *_: object) -> None:
-        """An entity is declared. A document type alone is usual, and is not read."""
         raise SourceError(
             f"{self.path}: declares the entity {name}, which no translation memory needs and which can make a small "
             "file expand without end. Refused; remove the declaration if you trust the file."

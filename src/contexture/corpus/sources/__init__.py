@@ -1,7 +1,4 @@
-"""Sources of text: what each kind of file is found by, checked by, and read by.
-
-A source is a module that keeps to `protocol.Source`; adding one is adding it here and to `config.SourceName`.
-"""
+"""Sources of text. A source is a module that keeps to `protocol.Source`, named here and in `config.SourceName`."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +8,7 @@ from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import books, documentation, json_lines, mediawiki, wet
 from contexture.corpus.sources.files import COMPRESSED, Found, find, suffix_of
-from contexture.corpus.sources.kinds import sort_files, told
+from contexture.corpus.sources.kinds import describe, sort_files
 from contexture.corpus.sources.languages import settle_rest
 from contexture.corpus.sources.protocol import Row, Source, SourceFile, Split
 
@@ -24,7 +21,6 @@ SOURCES: dict[SourceName, Source] = {
     "documentation": documentation,
     "books": books,
 }
-_WHERE = "Set corpus.input to where the files are."
 _WAYS = "PDFs become text by pdftotext; docs/bring-your-own-corpus.md says how, and of mail, tables and databases."
 
 Reader = Callable[[Split], Iterator[Row]]
@@ -46,36 +42,39 @@ def read_rows(split: Split, readers: Mapping[SourceName, Reader]) -> Iterator[Ro
 
 
 def find_sources(config: CorpusConfig) -> list[SourceFile]:
-    """Every file of `config.input`, its head checked. Sorted by path; a file that is named twice comes once.
+    """Every file of `config.input`, its head checked, sorted by path, each once.
 
-    Raises SourceError, naming the file or place and the way out.
+    Raises SourceError, naming the path and the way out.
     """
     files: dict[str, SourceFile] = {}
-    for one in config.inputs():
+    for entry in config.inputs():
         checked: list[SourceFile] = []
-        for source, found in _sorted(one.path, one.source or config.source).items():
-            LOG.info("%s: %d files, read as %s", one.path, len(found), source)
-            checked += SOURCES[source].check(found, one.lang or config.lang)
+        for source, group in _sorted(entry.path, entry.source or config.source).items():
+            LOG.info("%s: %d files, read as %s", entry.path, len(group), source)
+            checked += SOURCES[source].check(group, entry.lang or config.lang)
         for file in settle_rest(checked):
             files.setdefault(file.path, file)
     _check_names(files.values())
     return [files[path] for path in sorted(files)]
 
 
-def _sorted(text: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[Found]]:
+def _sorted(path: str, source: Literal["auto"] | SourceName) -> dict[SourceName, list[Found]]:
     """The files that a path names, by their source: all, or those of one."""
-    there = find(text)
-    if not there:
-        raise SourceError(f"{text}: no files there: an empty folder or a pattern without matches. {_WHERE}")
-    asked: list[SourceName] = list(SOURCES) if source == "auto" else [source]
-    read, left_out = sort_files(there, {name: SOURCES[name].SUFFIXES for name in asked})
-    others = told(left_out)
-    if not read:
-        what = "only files of unknown kinds" if source == "auto" else f"no files of {source} there but others"
-        raise SourceError(f"{text}: {what} ({others}). Known are {_known()}. {_WAYS}")
+    files = find(path)
+    if not files:
+        raise SourceError(
+            f"{path}: no files there: an empty folder or a pattern without matches. "
+            "Set corpus.input to where the files are."
+        )
+    names: list[SourceName] = list(SOURCES) if source == "auto" else [source]
+    by_source, left_out = sort_files(files, {name: SOURCES[name].SUFFIXES for name in names})
+    others = describe(left_out)
+    if not by_source:
+        reason = "only files of unknown kinds" if source == "auto" else f"no files of {source} there but others"
+        raise SourceError(f"{path}: {reason} ({others}). Known are {_known()}. {_WAYS}")
     if others:
-        LOG.info("%s: left out: %s", text, others)
-    return read
+        LOG.info("%s: left out: %s", path, others)
+    return by_source
 
 
 def _known() -> str:

@@ -1,8 +1,7 @@
-"""bzip2 from any place of the file on: a file's blocks are independent, so several tasks can share one file.
+"""bzip2 from any byte of the file on: its blocks are independent, so several tasks can share one file.
 
-Spark's own reader splits bzip2 as well, but passes over a block whose marker is damaged without a word, and fails
-on the whole of a file that was cut off. Here a damaged block is an error that says where it is, and a cut-off file
-gives every block that is whole.
+Spark's own reader passes over a damaged block without a word, and fails on a file that was cut off. Here a damaged
+block is an error that says where, and a cut-off file gives every whole block.
 """
 
 import bz2

@@ -63,7 +63,7 @@ def clean_paragraphs(
     model = main_content.load(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
-    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
+    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged)}
     if cleaning.evaluation:
         dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in found["languages"].values()]
         found["evaluation"] = {
