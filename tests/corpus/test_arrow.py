@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from contexture.corpus.arrow import record_batch
+from contexture.corpus.pages import record_batch
 from contexture.corpus.sources.protocol import Row, add_sentences, blank, document
 from contexture.text.paragraphs import Link, Paragraph, Parsed
 from contexture.text.sentences import splitter

@@ -163,7 +163,7 @@ def mixed(tmp_path: Path) -> BitextConfig:
 
 
 def cleaned(spark: SparkSession, settings: BitextConfig) -> DataFrame:
-    return clean(read(spark, settings))
+    return clean(read(spark, settings)).cache()
 
 
 def test_every_drop_has_its_reason_and_is_counted(spark: SparkSession, mixed: BitextConfig) -> None:

@@ -150,7 +150,7 @@ def test_main_content(paragraphs: DataFrame) -> None:
 
 def test_documents_of_an_evaluation_come_first(paragraphs: DataFrame) -> None:
     """All their paragraphs count as such, and nothing repeats them."""
-    cleaned = clean(paragraphs, CONFIG, 2, evaluation=Evaluation.of(["title EN:3"], [WELL]))
+    cleaned = clean(paragraphs, CONFIG, 2, evaluation=Evaluation.from_documents(["title EN:3"], [WELL]))
     reasons = {(row.doc_id, row.paragraph_index): row.dropped for row in cleaned.collect()}
     assert {place for place, reason in reasons.items() if reason == "evaluation_document"} == {
         ("en:3", 0), *(("en:2", index) for index in range(6))

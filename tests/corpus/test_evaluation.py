@@ -50,10 +50,10 @@ def test_every_rule(spark: SparkSession) -> None:
     ]
     titles = ["the old  mill", "", "Elsewhere"]
     texts = [" ".join(words) for words in (thirteen, WORDS[20:33], WORDS[33:46], common, WORDS[70:90])]
-    assert found(spark, rows, Evaluation.of(titles, texts)) == {
+    assert found(spark, rows, Evaluation.from_documents(titles, texts)) == {
         "title", "run", *(f"seldom {n}" for n in range(MOST_DOCUMENTS))
     }  # fmt: skip
-    assert found(spark, rows, Evaluation.of([], ["too short"])) == set()
+    assert found(spark, rows, Evaluation.from_documents([], ["too short"])) == set()
 
 
 def test_against_the_slow_search(spark: SparkSession) -> None:
@@ -75,4 +75,4 @@ def test_against_the_slow_search(spark: SparkSession) -> None:
     titles = ["title 7", "TITLE 8", "title 1000"]
     expected = slow(rows, titles, texts)
     assert 20 < len(expected) < 130
-    assert found(spark, rows, Evaluation.of(titles, texts)) == expected
+    assert found(spark, rows, Evaluation.from_documents(titles, texts)) == expected

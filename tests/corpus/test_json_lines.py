@@ -10,15 +10,10 @@ import pytest
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources, protocol, records
-from contexture.corpus.sources.protocol import Row
 
-from .make import by_name, read_all, texts
+from .make import by_name, read, texts
 
 TEXT = "The boats lie here."
-
-
-def read(path: Path, lang: str = "en", tasks: int = 1) -> list[Row]:
-    return read_all(CorpusConfig(input=str(path), lang=lang, min_characters=5), tasks)
 
 
 def write(path: Path, *records: Any) -> Path:
@@ -27,18 +22,15 @@ def write(path: Path, *records: Any) -> Path:
 
 
 def test_fields(tmp_path: Path) -> None:
-    rows = by_name(
-        read(
-            write(
-                tmp_path / "a.jsonl",
-                {"text": f"{TEXT} And more.\n\nAnother\none.\n\n\nNo.", "title": " The\nboats ", "id": 7, "url": "u"},
-                {"text": TEXT, "url": "https://harbour.test/a", "lang": "el"},
-                {"text": TEXT},
-                {"text": TEXT},
-                {"text": TEXT, "id": True, "lang": 5, "title": None},
-            )
-        )
+    path = write(
+        tmp_path / "a.jsonl",
+        {"text": f"{TEXT} And more.\n\nAnother\none.\n\n\nNo.", "title": " The\nboats ", "id": 7, "url": "u"},
+        {"text": TEXT, "url": "https://harbour.test/a", "lang": "el"},
+        {"text": TEXT},
+        {"text": TEXT},
+        {"text": TEXT, "id": True, "lang": 5, "title": None},
     )
+    rows = by_name(read(path))
     named = rows["en:7"]
     assert (named["title"], texts(named)) == ("The boats", [f"{TEXT} And more.", "Another one."])
     assert named["paragraphs"][0]["sentences"] == [TEXT, "And more."]
@@ -120,4 +112,4 @@ def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
 
 def test_a_language_of_its_own_is_enough(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
-    assert [row["lang"] for row in read(path, "auto")] == ["el", "und"]
+    assert [row["lang"] for row in read(path, lang="auto")] == ["el", "und"]

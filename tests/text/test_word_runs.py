@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.text.word_runs import WordRuns, words_alone
+from contexture.text.minhash import WordRuns, words_alone
 
 
 def runs_of(length: int) -> WordRuns:

@@ -50,10 +50,10 @@ def clean(
     if evaluation is None:
         verdicts = few(on_disk(_unfit(paragraphs, config, model)))
     else:
-        asked = evaluation_documents(paragraphs, evaluation)
-        unfit = _unfit(paragraphs.join(asked, "doc_id", "left_anti"), config, model)
+        evaluated = evaluation_documents(paragraphs, evaluation)
+        unfit = _unfit(paragraphs.join(evaluated, "doc_id", "left_anti"), config, model)
         reason, none = F.lit(EVALUATION_DOCUMENT).alias("dropped"), F.lit(None).cast("string").alias("duplicate_of")
-        verdicts = few(on_disk(unfit.unionByName(texts.join(asked, "doc_id").select(*_ID, reason, none))))
+        verdicts = few(on_disk(unfit.unionByName(texts.join(evaluated, "doc_id").select(*_ID, reason, none))))
     if config.duplicate_documents is not None:
         kept = texts.join(verdicts, _ID, "left_anti")
         repeated = few(on_disk(_repeated_documents(kept, config.duplicate_documents)))

@@ -16,8 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from contexture.corpus.duplicates import few, on_disk
+from contexture.text.minhash import Hashes, WordRuns, words_alone
 from contexture.text.quality import normalized
-from contexture.text.word_runs import Hashes, WordRuns, words_alone
 
 RUN = 13  # words
 MOST_DOCUMENTS = 10
@@ -35,7 +35,7 @@ class Evaluation:
     runs: Hashes
 
     @classmethod
-    def of(cls, titles: Iterable[str], texts: Iterable[str]) -> Self:
+    def from_documents(cls, titles: Iterable[str], texts: Iterable[str]) -> Self:
         """Of documents with these titles and of these texts, or parts of them."""
         hashes, _ = _word_runs()(map(words_alone, texts))
         return cls(frozenset(map(normalized, titles)) - {""}, np.unique(hashes))

@@ -4,7 +4,9 @@ The table of pages holds everything, also what was dropped and why; the other ta
 Content and order of the rows do not depend on the number of cores.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import Any, cast
 
 import pyarrow as pa
@@ -13,7 +15,6 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from contexture.corpus.arrow import record_batch
 from contexture.corpus.config import CorpusConfig, SourceName
 from contexture.corpus.links import resolve_links
 from contexture.corpus.sources import Reader, open_readers, read_rows
@@ -73,9 +74,9 @@ def paragraphs(pages: DataFrame, config: CorpusConfig) -> DataFrame:
 
     Links have their doc_id. `config.files` partitions, sorted by page and position in each.
     """
-    taken = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
+    is_chosen = resolve_links(pages).where(F.col("page_kind").isin(*config.page_kinds))
     return (
-        taken.select("doc_id", "title", "lang", "paragraph.*")
+        is_chosen.select("doc_id", "title", "lang", "paragraph.*")
         # By a hash of its own: the join's partitions, which Spark merges as it sees fit, must not pass for these.
         .repartition(config.files, F.xxhash64("doc_id"))
         .sortWithinPartitions("doc_id", "paragraph_index")
@@ -94,33 +95,33 @@ def redirects(pages: DataFrame) -> DataFrame:
 
 def report(pages: DataFrame, config: CorpusConfig) -> dict[str, Any]:
     """Pages and paragraphs in, out and dropped by reason: pages_in = pages_out + redirects + the sum of `dropped`."""
-    taken = F.col("page_kind").isin(*config.page_kinds)
+    is_chosen = F.col("page_kind").isin(*config.page_kinds)
+    size = F.size("paragraphs")
     groups = (
         pages.groupBy("dropped", F.col("redirect").isNotNull().alias("redirect"))
         .agg(
             F.count("*").alias("pages"),
-            F.sum(F.when(taken, F.size("paragraphs")).otherwise(0)).alias("paragraphs"),
-            F.sum(F.when(taken, 0).otherwise(F.size("paragraphs"))).alias("of_other_kinds"),
+            F.sum(F.when(is_chosen, size).otherwise(0)).alias("paragraphs"),
+            F.sum(F.when(is_chosen, 0).otherwise(size)).alias("of_other_kinds"),
         )
         .collect()
     )
-    lost = (
-        pages.select(F.explode("paragraphs_dropped").alias("reason", "n")).groupBy("reason").agg(F.sum("n")).collect()
-    )
-    dropped: dict[str, int] = {}
+    lost = pages.select(F.explode("paragraphs_dropped").alias("reason", "n")).groupBy("reason").agg(F.sum("n"))
+    kept = [row for row in groups if row.dropped is None]
+    dropped = Counter[str]()
     for row in groups:
         if row.dropped is not None:
-            dropped[row.dropped] = dropped.get(row.dropped, 0) + row.pages
-    kept = [row for row in groups if row.dropped is None]
-    others = sum(row.of_other_kinds for row in kept)
+            dropped[row.dropped] += row.pages
+    paragraphs_dropped = {row[0]: row[1] for row in lost.orderBy("reason").collect()}
+    if of_other_kinds := sum(row.of_other_kinds for row in kept):
+        paragraphs_dropped["page_kind"] = of_other_kinds
     return {
         "pages_in": sum(row.pages for row in groups),
         "pages_out": sum(row.pages for row in kept if not row.redirect),
         "redirects": sum(row.pages for row in kept if row.redirect),
         "dropped": dict(sorted(dropped.items())),
         "paragraphs_found": sum(row.paragraphs for row in kept),
-        "paragraphs_dropped": dict(sorted((row.reason, row[1]) for row in lost))
-        | ({"page_kind": others} if others else {}),
+        "paragraphs_dropped": paragraphs_dropped,
     }
 
 
@@ -161,3 +162,38 @@ def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def record_batch(rows: Sequence[Row], schema: pa.Schema) -> pa.RecordBatch:
+    """The rows in Arrow, a column at a time: a third of the time that pyarrow takes for dictionaries in lists."""
+    columns = [_column([row[field.name] for row in rows], field) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _column(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    if field.name == "paragraphs":
+        return _lists(values, field.type, _paragraphs)
+    if field.name == "sentences":
+        return _lists(values, field.type, pa.array)
+    if field.name == "links":
+        return _lists(values, field.type, _links)
+    return pa.array(values, field.type)
+
+
+def _lists(
+    values: Sequence[Any], kind: pa.ListType, items: Callable[[Sequence[Any], pa.DataType], pa.Array]
+) -> pa.Array:
+    offsets = pa.array(accumulate(map(len, values), initial=0), pa.int32())
+    return pa.ListArray.from_arrays(offsets, items(list(chain.from_iterable(values)), kind.value_type), type=kind)
+
+
+def _paragraphs(paragraphs: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    columns = [_column([paragraph[field.name] for paragraph in paragraphs], field) for field in kind]
+    return pa.StructArray.from_arrays(columns, fields=list(kind))
+
+
+def _links(links: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    columns = zip(*links, strict=True) if links else [()] * kind.num_fields
+    return pa.StructArray.from_arrays(
+        [pa.array(values, field.type) for values, field in zip(columns, kind, strict=True)], fields=list(kind)
+    )

@@ -74,7 +74,7 @@ def layout_of(lines: list[str]) -> Layout:
 
     Lines that directly follow one another belong together, unless some are longer than any page is wide.
     """
-    following = [line for line, before in zip(lines[1:], lines, strict=False) if line.strip() and before.strip()]
+    following = [line for line, previous in zip(lines[1:], lines, strict=False) if line.strip() and previous.strip()]
     if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank line between any two
         return "line"
     return "line" if sum(len(line) > _WRAPPED for line in following) * 10 > len(following) else "blank_line"

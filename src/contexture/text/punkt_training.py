@@ -78,21 +78,21 @@ def _trainer(seed: Language) -> Any:
         def _get_orthography_data(self, tokens: Iterable[Any]) -> None:
             tokens = list(tokens)
             super()._get_orthography_data(tokens)
-            before = None
+            previous = None
             for token in tokens:
                 word = token.type_no_sentperiod
                 if token.first_lower:
                     self.lower[word] += 1
-                if before is None or token.parastart or token.linestart:
+                if previous is None or token.parastart or token.linestart:
                     pass
-                elif not (before.sentbreak or before.abbr or before.ellipsis):
-                    self.upper[word] += token.first_upper and before.is_non_punct is not None
-                elif before.sentbreak and token.first_upper:
-                    self.starts[word] += not before.is_number
-                    self.numbered[word] += before.type_no_period == NUMBER
-                if before is not None and before.period_final and not token.first_upper:
-                    self.inside[before.type_no_period] += token.is_non_punct is not None or token.tok == ","
-                before = token
+                elif not (previous.sentbreak or previous.abbr or previous.ellipsis):
+                    self.upper[word] += token.first_upper and previous.is_non_punct is not None
+                elif previous.sentbreak and token.first_upper:
+                    self.starts[word] += not previous.is_number
+                    self.numbered[word] += previous.type_no_period == NUMBER
+                if previous is not None and previous.period_final and not token.first_upper:
+                    self.inside[previous.type_no_period] += token.is_non_punct is not None or token.tok == ","
+                previous = token
 
         def abbreviations(self) -> Iterator[str]:
             for word in self._params.abbrev_types:

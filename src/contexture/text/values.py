@@ -28,7 +28,7 @@ _PLAIN = re.compile(r"([-+−]?)([0-9]{4,})(?:\.([0-9]+))?|([-+−]?[0-9]{1,3})\
 _DIGITS = re.compile(r"[0-9]{1,4}")
 
 
-def places(arguments: Arguments) -> list[str]:
+def positional(arguments: Arguments) -> list[str]:
     """The arguments "1", "2", … up to the first that is missing."""
     values: list[str] = []
     while (value := arguments.get(str(len(values) + 1))) is not None:
@@ -56,7 +56,7 @@ def number(arguments: Arguments, lang: str) -> str:
 
 def convert(arguments: Arguments, lang: str) -> str:
     """`{{convert|10|km|mi}}`: "10 km", the value that the writer gave; ranges and "5 ft 8 in" too."""
-    values = [value.strip(GAP) for value in places(arguments)]
+    values = [value.strip(GAP) for value in positional(arguments)]
     pieces: list[str] = []
     i = 0
     while i < len(values):
@@ -78,33 +78,33 @@ def convert(arguments: Arguments, lang: str) -> str:
 
 def value(arguments: Arguments, lang: str) -> str:
     """`{{val|6.241|0.003|e=18|u=C}}`: "6.241±0.003×10^18 C"."""
-    first, *others = places(arguments) or [""]
-    shown = grouped(first.replace(",", ""), lang)
-    if len(others) > 1 and others[0] in _RANGES:
-        shown += _RANGES[others[0]] + grouped(others[1], lang)
-    elif others and others[0]:
-        shown += "±" + grouped(others[0].lstrip("+-−"), lang)
+    first, *rest = positional(arguments) or [""]
+    result = grouped(first.replace(",", ""), lang)
+    if len(rest) > 1 and rest[0] in _RANGES:
+        result += _RANGES[rest[0]] + grouped(rest[1], lang)
+    elif rest and rest[0]:
+        result += "±" + grouped(rest[0].lstrip("+-−"), lang)
     if arguments.get("e"):
-        shown += ("×" if shown else "") + f"10^{arguments['e']}"
+        result += ("×" if result else "") + f"10^{arguments['e']}"
     unit = arguments.get("u") or arguments.get("ul") or ""
     per = arguments.get("up") or arguments.get("upl")
-    shown = f"{arguments.get('p', '')}{shown}{arguments.get('s', '')}"
+    result = f"{arguments.get('p', '')}{result}{arguments.get('s', '')}"
     if unit or per:
-        shown += f" {unit}" + (f"/{per}" if per else "")
-    return shown
+        result += f" {unit}" + (f"/{per}" if per else "")
+    return result
 
 
 def measure(arguments: Arguments, lang: str) -> str:
     """Italian `{{M|1|M|Hz}}`: "1 MHz", `{{M|10|ul=km}}`: "10 km"; French `{{unité|10|km}}`."""
-    first, *others = places(arguments) or [""]
-    unit = "".join(others) or arguments.get("u") or arguments.get("ul") or ""
+    first, *rest = positional(arguments) or [""]
+    unit = "".join(rest) or arguments.get("u") or arguments.get("ul") or ""
     power = arguments.get("e")
     return f"{grouped(first, lang)}{f'×10^{power}' if power else ''}{' ' if unit else ''}{unit}"
 
 
 def fraction(arguments: Arguments, lang: str) -> str:
     """`{{frac|3}}`: "1/3", `{{frac|2|3}}`: "2/3", `{{frac|1|2|3}}`: "1 2/3"."""
-    values = places(arguments)[:3]
+    values = positional(arguments)[:3]
     if not values or not values[-1]:
         return ""
     whole = f"{values[0]} " if len(values) == 3 and values[0] else ""
@@ -125,7 +125,7 @@ def _written(year: str, month: str, day: str, lang: str) -> str:
 
 def date(arguments: Arguments, lang: str) -> str:
     """`{{birth date|1900|1|2}}`: "2 January 1900"; any other text as it is."""
-    values = places(arguments)[:3]
+    values = positional(arguments)[:3]
     if not values or not _DIGITS.fullmatch(values[0]):
         return " ".join(filter(None, values))
     year, month, day = (*values, "", "")[:3]
@@ -134,7 +134,7 @@ def date(arguments: Arguments, lang: str) -> str:
 
 def day_first(arguments: Arguments, lang: str) -> str:
     """`{{fecha|2|1|1900}}`, `{{date|2|janvier|1900}}`: a date whose arguments are day, month, year."""
-    values = places(arguments)[:3]
+    values = positional(arguments)[:3]
     return " ".join(filter(None, values)) if len(values) < 3 else _written(values[2], values[1], values[0], lang)
 
 
@@ -147,15 +147,15 @@ def _years_between(born: list[str], other: list[str]) -> int | None:
 
 def date_of_death(arguments: Arguments, lang: str) -> str:
     """`{{death date and age|1980|5|6|1900|1|2}}`: "6 May 1980 (aged 80)"."""
-    values = places(arguments)
-    shown = date(arguments, lang)
+    values = positional(arguments)
+    result = date(arguments, lang)
     years = _years_between(values[3:6], values[:3])
-    return f"{shown} (aged {years})" if lang == "en" and years is not None else shown
+    return f"{result} (aged {years})" if lang == "en" and years is not None else result
 
 
 def age(arguments: Arguments, lang: str) -> str:
     """`{{age|1900|1|2|1980|5|6}}`: "80"; nothing where the age depends on the day of reading."""
-    values = places(arguments)
+    values = positional(arguments)
     years = _years_between(values[:3], values[3:6])
     return "" if years is None else str(years)
 
@@ -174,8 +174,8 @@ def as_of(arguments: Arguments, lang: str) -> str:
 
 def music(arguments: Arguments, lang: str) -> str:
     """`{{music|flat}}`: "♭"."""
-    shown: str = _TABLE["accidentals"].get(arguments.get("1", "").lower(), "")
-    return shown
+    result: str = _TABLE["accidentals"].get(arguments.get("1", "").lower(), "")
+    return result
 
 
 def interlanguage(arguments: Arguments, lang: str) -> str:
@@ -188,7 +188,7 @@ def interlanguage(arguments: Arguments, lang: str) -> str:
 
 def sic(arguments: Arguments, lang: str) -> str:
     """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; without text "[sic]" is no loss."""
-    return "".join(value for value in places(arguments) if value not in ("?", "!"))
+    return "".join(value for value in positional(arguments) if value not in ("?", "!"))
 
 
 #: What the table of templates may call.

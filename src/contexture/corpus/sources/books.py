@@ -7,7 +7,7 @@ from functools import partial
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import languages
-from contexture.corpus.sources.files import Found, compressions, inspect, require_utf8, without_suffix
+from contexture.corpus.sources.files import InputFile, compressions, inspect, require_utf8, without_suffix
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, read_document, source_file
 from contexture.text.languages import languages_of
 from contexture.text.plain import parse_book
@@ -17,9 +17,9 @@ SUFFIXES = compressions(".txt")
 _LANGUAGE_CHARACTERS = 50_000
 
 
-def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
     """Raises SourceError where a book's first MiB is no text."""
-    return languages.settle([_check(file, lang) for file in found])
+    return languages.set_languages([_check(entry, lang) for entry in inputs])
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -27,17 +27,17 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return partial(_rows, config=config)
 
 
-def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+def _check(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     """The file, and the languages of its first passages where its language is to be found."""
-    head = inspect(found.path)
-    require_utf8(found.path, head)
+    head = inspect(entry.path)
+    require_utf8(entry.path, head)
     passages = Counter[str]()
     if lang == languages.AUTO:
         start = parse_book(head.data.decode("utf-8", "ignore")[:_LANGUAGE_CHARACTERS])
         passages = languages_of(paragraph.text for paragraph in start.paragraphs)
-    name = without_suffix(found.name, SUFFIXES) or found.name
+    name = without_suffix(entry.name, SUFFIXES) or entry.name
     title = re.sub(r"[\s_]+", " ", name.rpartition("/")[2]).strip()
-    return source_file("books", found._replace(name=name), head, lang, title=title), passages
+    return source_file("books", entry._replace(name=name), head, lang, title=title), passages
 
 
 def _rows(split: Split, config: CorpusConfig) -> Iterator[Row]:

@@ -10,7 +10,7 @@ from functools import partial
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import languages
-from contexture.corpus.sources.files import Found, inspect, require_utf8
+from contexture.corpus.sources.files import InputFile, inspect, require_utf8
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, read_document, source_file
 from contexture.text.languages import languages_of
 from contexture.text.paragraphs import ListItems, Parsed
@@ -26,12 +26,12 @@ _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _LANGUAGE_CHARACTERS = 20_000
 
 
-def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
     """The pages, each with a title of its own: the page's, with its path if several share one.
 
     Raises SourceError where a page's first MiB is not UTF-8 or UTF-16.
     """
-    files = languages.settle([_check(file, lang) for file in found])
+    files = languages.set_languages([_check(entry, lang) for entry in inputs])
     titles = Counter(file.title for file in files)
     return [replace(file, title=f"{file.title} ({file.name})") if titles[file.title] > 1 else file for file in files]
 
@@ -44,17 +44,17 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return partial(_rows, titles=titles, config=config)
 
 
-def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+def _check(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     """The file, and the languages of its first passages where its language is to be found."""
-    head = inspect(found.path)
-    require_utf8(found.path, head)
+    head = inspect(entry.path)
+    require_utf8(entry.path, head)
     text = head.data.replace(b"\0", b"").decode("utf-8", "ignore")
-    title = markdown_title(text) if found.name.lower().endswith(MARKDOWN) else html_title(text)
+    title = markdown_title(text) if entry.name.lower().endswith(MARKDOWN) else html_title(text)
     passages = Counter[str]()
     if lang == languages.AUTO:
-        start = _parse(found.name, text[:_LANGUAGE_CHARACTERS], lambda address: None, 1, "keep")
+        start = _parse(entry.name, text[:_LANGUAGE_CHARACTERS], lambda address: None, 1, "keep")
         passages = languages_of(paragraph.text for paragraph in start.paragraphs)
-    return source_file("documentation", found, head, lang, title=title or found.name), passages
+    return source_file("documentation", entry, head, lang, title=title or entry.name), passages
 
 
 def _root(file: SourceFile) -> str:

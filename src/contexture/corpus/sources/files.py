@@ -30,7 +30,7 @@ _KNOWN = {
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 
 
-class Found(NamedTuple):
+class InputFile(NamedTuple):
     """A file's absolute path, its path below the folder that was asked for, with "/", and its size on disk."""
 
     path: str
@@ -55,7 +55,7 @@ def compressions(suffix: str) -> tuple[str, ...]:
     return (suffix, *(suffix + compressed for compressed in COMPRESSED))
 
 
-def find(text: str) -> list[Found]:
+def find(text: str) -> list[InputFile]:
     """The files that a path names: one, those below a folder, or those that a glob matches.
 
     Sorted, without hidden ones. Raises SourceError where the path does not exist or cannot be read.
@@ -63,7 +63,7 @@ def find(text: str) -> list[Found]:
     path = Path(text).expanduser()
     try:
         if path.is_file():
-            return [Found(str(path.absolute()), path.name, path.stat().st_size)]
+            return [InputFile(str(path.absolute()), path.name, path.stat().st_size)]
         if path.is_dir():
             folder, paths = path, _below(path)
         elif glob.has_magic(text):
@@ -73,7 +73,7 @@ def find(text: str) -> list[Found]:
         else:
             raise SourceError(f"{text}: no such file or folder. Set corpus.input to a file, a folder or a glob.")
         files = {
-            Found(str(file.absolute()), file.relative_to(folder).as_posix(), file.stat().st_size)
+            InputFile(str(file.absolute()), file.relative_to(folder).as_posix(), file.stat().st_size)
             for file in paths
             if file.is_file()
         }
@@ -130,7 +130,7 @@ def inspect(path: str) -> Head:
 
 
 def _first(path: str) -> bytes:
-    head, damage = b"", None
+    head = b""
     try:
         for data in _chunks(path):
             head += data
@@ -138,11 +138,10 @@ def _first(path: str) -> bytes:
                 break
     except EOFError:
         pass
-    except SourceError as error:
-        damage = error
-    # Damage after the start is found again, and its place named, when the file is read.
-    if damage and not head:
-        raise damage
+    except SourceError:
+        # Damage after the start is found again, and its position named, when the file is read.
+        if not head:
+            raise
     if not head:
         raise SourceError(f"{path}: cut off at its very start: nothing can be decompressed. {AGAIN}")
     return head[:HEAD_BYTES]

@@ -11,7 +11,7 @@ from typing import Any
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages
-from contexture.corpus.sources.files import HEAD_BYTES, Found, Head, compressions, inspect
+from contexture.corpus.sources.files import HEAD_BYTES, Head, InputFile, compressions, inspect
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
 from contexture.corpus.sources.records import Record, read_records
 from contexture.text.languages import languages_of
@@ -28,9 +28,9 @@ _NAMED_BYTES = 4096
 _LANGUAGE_LINES = 1_000
 
 
-def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
     """Raises SourceError where a file's first line is no document."""
-    return languages.settle([_check(file, lang) for file in found])
+    return languages.set_languages([_check(entry, lang) for entry in inputs])
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -42,12 +42,12 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return partial(_rows, min_characters=config.min_characters)
 
 
-def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+def _check(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     """The file, and the languages of its first passages where its language is to be found."""
-    head = inspect(found.path)
-    first = _first_record(found.path, head)
+    head = inspect(entry.path)
+    first = _first_record(entry.path, head)
     if first is not None and not any(record["text"].strip() for record in _records(head)):
-        raise SourceError(f'{found.path}: the "text" of its first lines is blank. {_FORM}')
+        raise SourceError(f'{entry.path}: the "text" of its first lines is blank. {_FORM}')
     passages = Counter[str]()
     if lang == languages.AUTO:
         texts = [*_texts(head)]
@@ -55,9 +55,9 @@ def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
         passages = sum((languages_of([text]) for text in texts), passages) or languages_of(texts)
         if not passages and (first is None or _lang(first) is not None):
             lang = languages.UNKNOWN
-    is_split = head.encoding == "utf-8" and found.path.lower().endswith(".jsonl")
+    is_split = head.encoding == "utf-8" and entry.path.lower().endswith(".jsonl")
     several = languages.several(passages)
-    file = source_file("json_lines", found, head, lang, "bytes" if is_split else "records", languages=several)
+    file = source_file("json_lines", entry, head, lang, "bytes" if is_split else "records", languages=several)
     return file, passages
 
 
@@ -109,7 +109,7 @@ def _row(line: Record, file: SourceFile, min_characters: int) -> Row:
     except UnicodeDecodeError:
         return _lost(line, file.lang, "not_utf8")
     except (ValueError, RecursionError):
-        return _lost(line, file.lang, "malformed_json")
+        record = None
     if not isinstance(record, dict):
         return _lost(line, file.lang, "malformed_json")
     title, text = record.get("title"), record.get("text")
@@ -127,7 +127,7 @@ def _detect_lang(text: object, file: SourceFile) -> str | None:
         return None
     passages = languages_of([_encodable(text)])
     known = Counter({lang: count for lang, count in passages.items() if lang in file.languages})
-    return languages.most(known) if known else None
+    return languages.most_frequent(known) if known else None
 
 
 def _lost(line: Record, lang: str, reason: str) -> Row:

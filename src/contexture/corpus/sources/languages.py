@@ -15,18 +15,19 @@ UNKNOWN = "und"
 _MIN_SHARE = 0.05
 
 
-def settle(files: Sequence[tuple[SourceFile, Counter[str]]]) -> list[SourceFile]:
+def set_languages(files: Sequence[tuple[SourceFile, Counter[str]]]) -> list[SourceFile]:
     """The files of a source; those whose `lang` is AUTO get the language of most of their passages.
 
     A file without passages in a certain language gets that of most others; if no file has any, they stay AUTO.
     """
-    every = sum((passages for _, passages in files), Counter[str]())
+    total = sum((passages for _, passages in files), Counter[str]())
     return [
-        replace(file, lang=most(passages or every)) if file.lang == AUTO and every else file for file, passages in files
+        replace(file, lang=most_frequent(passages or total)) if file.lang == AUTO and total else file
+        for file, passages in files
     ]
 
 
-def settle_rest(files: Sequence[SourceFile]) -> list[SourceFile]:
+def set_remaining_languages(files: Sequence[SourceFile]) -> list[SourceFile]:
     """The files that are still AUTO with the language of most others; WET's pages are told apart when they are read.
 
     Raises SourceError if no other file's language is known.
@@ -37,10 +38,10 @@ def settle_rest(files: Sequence[SourceFile]) -> list[SourceFile]:
         raise SourceError(
             f"{unsettled[0].path}: its text does not tell its language. Set corpus.lang to its code, such as en."
         )
-    return [replace(file, lang=most(known)) if file in unsettled else file for file in files]
+    return [replace(file, lang=most_frequent(known)) if file in unsettled else file for file in files]
 
 
-def most(counts: Counter[str]) -> str:
+def most_frequent(counts: Counter[str]) -> str:
     """The most frequent language, the first by its code among equals."""
     return min(counts, key=lambda lang: (-counts[lang], lang))
 

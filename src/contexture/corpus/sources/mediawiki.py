@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources.files import AGAIN, Found, compressions, inspect
+from contexture.corpus.sources.files import AGAIN, InputFile, compressions, inspect
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
 from contexture.corpus.sources.records import Record, read_records
 from contexture.text.characters import unescape
@@ -24,12 +24,12 @@ _TITLE = re.compile(r"<title>([^<]*)</title>")
 _ID = re.compile(r"<id>\s*([0-9]{1,18})\s*</id>")
 
 
-def check(found: Sequence[Found], lang: str = "") -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str = "") -> list[SourceFile]:
     """The exports, by their heads; their language is their own.
 
     Raises SourceError where a file is no MediaWiki export, neither UTF-8 nor UTF-16, or declares entities of its own.
     """
-    return [_check(file) for file in found]
+    return [_check(entry) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -37,11 +37,11 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return partial(_rows, config=config, templates=_templates(config))
 
 
-def _check(found: Found) -> SourceFile:
-    head = inspect(found.path)
-    site = _read_head(found.path, head.data, head.encoding)
-    is_split = head.encoding == "utf-8" and found.path.lower().endswith(_SPLITTABLE)
-    return source_file("mediawiki", found, head, site.lang, "bytes" if is_split else "records", site=site)
+def _check(entry: InputFile) -> SourceFile:
+    head = inspect(entry.path)
+    site = _read_head(entry.path, head.data, head.encoding)
+    is_split = head.encoding == "utf-8" and entry.path.lower().endswith(_SPLITTABLE)
+    return source_file("mediawiki", entry, head, site.lang, "bytes" if is_split else "records", site=site)
 
 
 def _read_head(path: str, head: bytes, found_encoding: str) -> Site:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from contexture.corpus.config import CorpusConfig, SourceName
-from contexture.corpus.sources.files import Encoding, Found, Head, read_all
+from contexture.corpus.sources.files import Encoding, Head, InputFile, read_all
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import Parsed
 
@@ -48,7 +48,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Split:
-    """A task's share of a file: the records that begin in bytes [start, end), and of those every `of`-th from number
+    """A task's share of a file: the records that begin in bytes [start, end), and of those every `parts`-th from number
     `part` on.
     """
 
@@ -56,7 +56,7 @@ class Split:
     start: int
     end: int
     part: int = 0
-    of: int = 1
+    parts: int = 1
 
 
 class Source(Protocol):
@@ -65,7 +65,7 @@ class Source(Protocol):
     #: Ends of its files' names, in lower case.
     SUFFIXES: tuple[str, ...]
 
-    def check(self, found: Sequence[Found], lang: str) -> list[SourceFile]:
+    def check(self, inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
         """Look at files' heads, before any work. Raises SourceError for the first that cannot be used.
 
         `lang` is the language of what does not say its own, or `languages.AUTO`; a file stays AUTO where no file tells.
@@ -79,11 +79,11 @@ class Source(Protocol):
 
 
 def source_file(
-    source: SourceName, found: Found, head: Head, lang: str, shared: Shared = "no", **details: Any
+    source: SourceName, entry: InputFile, head: Head, lang: str, shared: Shared = "no", **details: Any
 ) -> SourceFile:
     """The file with what its head tells, and `details` that its source adds."""
     return SourceFile(
-        source, found.path, found.name, head.size, head.fingerprint, head.encoding, shared, lang, **details
+        source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details
     )
 
 
@@ -110,7 +110,7 @@ def bundle(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> 
     bundles: list[list[Split]] = []
     room = 0
     for split in splits:
-        share = (split.end - split.start) // split.of
+        share = (split.end - split.start) // split.parts
         if share > room:
             bundles.append([])
             room = size

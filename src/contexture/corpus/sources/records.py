@@ -28,7 +28,7 @@ class Record(NamedTuple):
 def read_records(split: Split, mark: bytes) -> Iterator[Record]:
     """The records of a split, each of which ends with `mark`. Raises SourceError where the file is damaged."""
     for number, record in enumerate(cut(_content(split), mark, split.start)):
-        if number % split.of == split.part:
+        if number % split.parts == split.part:
             yield record
 
 

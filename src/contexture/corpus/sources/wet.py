@@ -4,12 +4,12 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages, protocol
-from contexture.corpus.sources.files import Found, compressions, inspect, stream
+from contexture.corpus.sources.files import InputFile, compressions, inspect, stream
 from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
 from contexture.text.language_codes import two_letters
 from contexture.text.languages import languages_of
@@ -32,12 +32,12 @@ class Record(NamedTuple):
     lost: str | None = None
 
 
-def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
     """`lang` is that of the pages whose language was not identified; AUTO: found by their text.
 
     Raises SourceError where a file is no WARC.
     """
-    return [_check(file, lang) for file in found]
+    return [_check(entry, lang) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -49,21 +49,21 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     return partial(_rows, min_characters=config.min_characters)
 
 
-def _check(found: Found, lang: str) -> SourceFile:
-    head = inspect(found.path)
+def _check(entry: InputFile, lang: str) -> SourceFile:
+    head = inspect(entry.path)
     if not head.data.lstrip().startswith(_VERSION):
         start = head.data[:40].decode("utf-8", "replace")
         raise SourceError(
-            f"{found.path}: is no WET file: it does not start with WARC/1.0 but {start!r}. "
+            f"{entry.path}: is no WET file: it does not start with WARC/1.0 but {start!r}. "
             f"Such files are the *.warc.wet.gz of a crawl of Common Crawl."
         )
-    return source_file("wet", found, head, lang, "records")
+    return source_file("wet", entry, head, lang, "records")
 
 
 def _rows(split: Split, min_characters: int) -> Iterator[Row]:
     pages = (record for record in records(stream(split.file.path, split.file.encoding)) if _is_page(record))
     for number, record in enumerate(pages):
-        if number % split.of == split.part:
+        if number % split.parts == split.part:
             yield _row(record, split.file.lang, min_characters)
 
 
@@ -85,7 +85,7 @@ def _row(record: Record, lang: str, min_characters: int) -> Row:
         lang = two_letters(identified)
     elif lang == languages.AUTO:
         passages = languages_of(text.splitlines())
-        lang = languages.most(passages) if passages else languages.UNKNOWN
+        lang = languages.most_frequent(passages) if passages else languages.UNKNOWN
     title = "" if lost else one_line(text.lstrip().partition("\n")[0])[:_TITLE_CHARACTERS]
     row = blank(name, lang, title, lost, int(date or 0))
     return row if lost else document(row, parse_text(text, "line", min_characters))
@@ -113,7 +113,7 @@ def records(chunks: Iterator[bytes]) -> Iterator[Record]:
             line = _next_record(content, b"\n")
 
 
-def _headers(content: io.BufferedReader) -> tuple[dict[str, str], bool]:
+def _headers(content: BinaryIO) -> tuple[dict[str, str], bool]:
     """A record's headers, and whether the file ended among them."""
     headers: dict[str, str] = {}
     while (line := content.readline(_LINE_BYTES)).strip():
@@ -123,7 +123,7 @@ def _headers(content: io.BufferedReader) -> tuple[dict[str, str], bool]:
     return headers, not line.endswith(b"\n")
 
 
-def _record(headers: dict[str, str], content: io.BufferedReader, length: int) -> Record:
+def _record(headers: dict[str, str], content: BinaryIO, length: int) -> Record:
     if length <= protocol.MAX_DOCUMENT:
         data = content.read(length)
         return Record(headers, data) if len(data) == length else Record(headers, b"", "truncated")
@@ -132,7 +132,7 @@ def _record(headers: dict[str, str], content: io.BufferedReader, length: int) ->
     return Record(headers, b"", "truncated" if length else "too_large")
 
 
-def _next_record(content: io.BufferedReader, line: bytes) -> bytes:
+def _next_record(content: BinaryIO, line: bytes) -> bytes:
     """The first line of the next record behind `line`; nothing at the end."""
     begins = False
     while line and not (begins and line.startswith(_VERSION)):

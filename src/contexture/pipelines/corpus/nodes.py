@@ -93,7 +93,7 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     if not tables:
         return None, missing
     documents = pd.concat(tables)
-    return Evaluation.of(documents["title"], documents["text"]), missing
+    return Evaluation.from_documents(documents["title"], documents["text"]), missing
 
 
 def report_corpus(
