@@ -124,16 +124,19 @@ def test_files_are_checked_before_a_run(tmp_path: Path) -> None:
             check(one(there, file))
 
 
-@pytest.mark.parametrize("languages", [["en", "en"], ["en", "eng"], ["EN", "en"]])
-def test_sides_that_are_told_to_be_of_one_language_are_refused(languages: list[str]) -> None:
-    with pytest.raises(ValidationError, match="both sides are told to be en: name the languages of the two sides"):
-        config(a={"files": ["a"], "languages": languages})
+ONE_LANGUAGE = "both sides are told to be en: name the languages of the two sides"
 
 
-def test_two_memories_are_no_sides_of_one_another() -> None:
-    """Else their lines of XML were translations."""
-    with pytest.raises(ValidationError, match=r"b\.TMX\.gz is a translation memory, which holds both sides"):
-        config(a={"files": ["a.en", "b.TMX.gz"], "languages": ["en", "de"]})
+@pytest.mark.parametrize(
+    ("files", "languages", "message"),
+    [
+        *((["a"], languages, ONE_LANGUAGE) for languages in (["en", "en"], ["en", "eng"], ["EN", "en"])),
+        (["a.en", "b.TMX.gz"], ["en", "de"], r"b\.TMX\.gz is a translation memory, which holds both sides"),
+    ],
+)
+def test_wrong_sets_are_rejected(files: list[str], languages: list[str], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        config(a={"files": files, "languages": languages})
 
 
 def test_dialects_are_sides_but_not_those_of_a_memory(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ def test_features(spark: SparkSession) -> None:
     assert all(value is not None for value in second)
 
 
-def test_training_learns_the_form(paragraphs: DataFrame) -> None:
-    model, quality = train(paragraphs)
+def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[Model, dict[str, Any]]) -> None:
+    model, quality = trained
     assert quality["held_out"]["f1"] == quality["held_out"]["roc_auc"] == 1.0
     assert quality["held_out_by_language"] == {"en": quality["held_out"]}
     # mixed sections teach nothing
@@ -85,13 +85,17 @@ def test_training_learns_the_form(paragraphs: DataFrame) -> None:
             assert (found.p > 0.5) == (found.kind == "prose")
 
 
-def test_training_is_a_function_of_the_rows(spark: SparkSession, paragraphs: DataFrame) -> None:
-    again = spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)
-    assert train(again) == train(paragraphs)
+@pytest.fixture(scope="module")
+def trained(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
+    return train(paragraphs)
 
 
-def test_a_model_is_readable_json(paragraphs: DataFrame) -> None:
-    model, _ = train(paragraphs)
+def test_training_is_a_function_of_the_rows(spark: SparkSession, trained: tuple[Model, dict[str, Any]]) -> None:
+    assert train(spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)) == trained
+
+
+def test_a_model_is_readable_json(trained: tuple[Model, dict[str, Any]]) -> None:
+    model, _ = trained
     assert load(json.loads(json.dumps(dataclasses.asdict(model)))) == model
     with pytest.raises(ValueError, match="trained by another version"):
         load({"bias": 0.0, "weights": {"length": 1.0}, "common_words": {}})

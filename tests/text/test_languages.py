@@ -3,6 +3,7 @@
 import pytest
 
 from contexture.text import languages
+from contexture.text.language_codes import two_letters, without_region
 from contexture.text.languages import has_frequent_words, is_other_language, languages_of
 from contexture.text.quality import Filters, drop_reason
 
@@ -46,14 +47,11 @@ def test_the_model_is_not_asked_in_vain(text: str, lang: str, monkeypatch: pytes
 
 
 def test_other_languages() -> None:
-    assert is_other_language(ITALIAN, "en", 0.1)
-    assert is_other_language(GREEK, "it", 0.1)
-    assert is_other_language(ENGLISH, "el", 0.1)
-    assert not is_other_language(ITALIAN, "it", 0.1)
-    assert not is_other_language(ITALIAN, "no such language", 0.1)
-    # foreign at its beginning only
-    assert is_other_language(ITALIAN * 3, "en", 0.1)
-    assert not is_other_language(f"{ITALIAN} {ITALIAN} {ITALIAN} {MORE_ENGLISH}", "en", 0.1)
+    others = [(ITALIAN, "en"), (GREEK, "it"), (ENGLISH, "el"), (ITALIAN * 3, "en")]
+    assert all(is_other_language(text, lang, 0.1) for text, lang in others)
+    foreign_start = f"{ITALIAN} {ITALIAN} {ITALIAN} {MORE_ENGLISH}"
+    same = [(ITALIAN, "it"), (ITALIAN, "no such language"), (foreign_start, "en")]
+    assert not any(is_other_language(text, lang, 0.1) for text, lang in same)
     assert drop_reason(ITALIAN, "en", Filters()) == "wrong_language"
     assert drop_reason(ITALIAN, "en", Filters(wrong_language=None)) is None
 
@@ -76,3 +74,10 @@ def test_frequent_words_make_sure_of_what_the_model_holds_for_likely() -> None:
     """Full of names, this is English to the model with a probability of 0.898."""
     text = "Maître Lefèvre and Monsieur Dupré had no visa from Dakar, that was the hitch with Abidjan."
     assert languages_of([text]) == {"en": 1}
+
+
+def test_codes() -> None:
+    """Also of a language of a group, as Tatoeba's files are called; regions and case make no difference."""
+    codes = ["deu", "de", "cmn", "pes", "swh", "nob"]
+    assert [two_letters(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
+    assert {without_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}

@@ -38,21 +38,21 @@ def test_lengths_at_the_border() -> None:
     assert drop_reason("𝔘" * 4, "en", only) == "too_short"  # characters, not bytes or UTF-16 units
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The {{convert|3|km}} road.",
-        "It was '''bold''' once",
-        "the end |} of one",
-        "A note<ref name=x> there",
-        "A <SPAN lang=el>word",
-        '| align="left" | Name',
-        "Fish &amp; chips",
-        "Number &#8211; dash",
-        "thumb|200px|A boat",
-        "An <!-- unseen --> word",
-    ],
-)
+MARKUP = """
+The {{convert|3|km}} road.
+It was '''bold''' once
+the end |} of one
+A note<ref name=x> there
+A <SPAN lang=el>word
+| align="left" | Name
+Fish &amp; chips
+Number &#8211; dash
+thumb|200px|A boat
+An <!-- unseen --> word
+"""
+
+
+@pytest.mark.parametrize("text", MARKUP.strip().splitlines())
 def test_markup(text: str) -> None:
     assert has_markup(text)
     assert drop_reason(text, "en", dataclasses.replace(OFF, markup_left=True)) == "markup_left"
@@ -92,11 +92,9 @@ def test_repetition_at_the_border() -> None:
 
 
 def test_tokens() -> None:
-    assert tokens("The old  road\n") == ["The", "old", "road"]
-    assert tokens("古い道は海のまわりを通り、新しい道は山の中を通っている。") == list(
-        "古い道は海のまわりを通り、新しい道は山の中を通っている。"
-    )
-    assert tokens("") == []
+    japanese = "古い道は海のまわりを通り、新しい道は山の中を通っている。"
+    cases = {"The old  road\n": ["The", "old", "road"], japanese: list(japanese), "": []}
+    assert {text: tokens(text) for text in cases} == cases
 
 
 def test_the_first_reason_counts() -> None:

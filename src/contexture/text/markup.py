@@ -30,7 +30,7 @@ def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) 
             return "\n"
 
         text = _LIST.sub(drop, text)
-    return _Links(site).run(_SIMPLE_LINK.sub(_simple_link, text)), items
+    return _Links(site).run(_SIMPLE_LINK.sub(lambda link: _mark(*link.groups()), text)), items
 
 
 def drop_tables(text: str) -> str:
@@ -74,17 +74,12 @@ _LIST = re.compile(rf"{_ITEM}(?:{_ITEM})*+")
 _ALPHABETS = ((0x61, 0x250), (0x370, 0x530), (0x561, 0x588), (0x1F00, 0x2000))  # Latin, Greek, Cyrillic, Armenian
 _LETTERS = f"[{''.join(chr(c) for first, end in _ALPHABETS for c in range(first, end) if chr(c).islower())}]*"
 _TRAIL = re.compile(_LETTERS)
+# A link to an article, of one line and without brackets in it.
 _SIMPLE_LINK = re.compile(rf"\[\[([^\[\]|{{}}<>\n:\x02-\x06]++)(?:\|([^\[\]\n]*+))?\]\]({_LETTERS})")
 _SCHEMES = "https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn"
 _URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"]*[ \t]*", re.IGNORECASE)
 _LONGEST_TITLE = 1024  # characters; also keeps brackets around a long text from reading it once each
 _NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x06]")
-
-
-def _simple_link(link: re.Match[str]) -> str:
-    """A link to an article, of one line and without brackets in it."""
-    target, anchor, trail = link.groups()
-    return _mark(target, anchor, trail)
 
 
 def _mark(target: str, anchor: str | None, trail: str) -> str:

@@ -191,17 +191,13 @@ def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, in
         yield opened, len(text.rstrip())
 
 
-def _unglued(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _unglued(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans with those joined that nothing parts, as Punkt leaves them in `"Go!"she`."""
-    first = last = -1
+    joined: list[tuple[int, int]] = []
     for start, end in spans:
-        if start != last:
-            if first >= 0:
-                yield first, last
-            first = start
-        last = end
-    if first >= 0:
-        yield first, last
+        first = joined.pop()[0] if joined and joined[-1][1] == start else start
+        joined.append((first, end))
+    return joined
 
 
 def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int) -> bool:

@@ -12,7 +12,9 @@ import lzma
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from contexture.text.mediawiki import parse_page, parse_site
 from contexture.text.wikitext import parse
@@ -46,9 +48,18 @@ class Candidate(NamedTuple):
     next: int
 
 
+def table(name: str) -> Any:
+    """What a file of this folder in YAML holds: input, and the output that is expected."""
+    return yaml.safe_load(read(f"{name}.yml"))
+
+
+def read(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
 def decisions(lang: str) -> list[Decision]:
     """The marked candidates of a language."""
-    lines = (Path(__file__).parent / f"{lang}.tsv").read_text("utf-8").splitlines()
+    lines = read(f"{lang}.tsv").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return [Decision(anchor, int(page), half, kind, mark == "1") for page, anchor, half, kind, mark in rows]
 

@@ -46,11 +46,12 @@ def _check(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     """The file, and the languages of its first passages where its language is to be found."""
     head = inspect(entry.path)
     first = _first_record(entry.path, head)
-    if first is not None and not any(record["text"].strip() for record in _records(head)):
+    records = [*_records(head)]
+    if first is not None and not any(record["text"].strip() for record in records):
         raise SourceError(f'{entry.path}: the "text" of its first lines is blank. {_FORM}')
     passages = Counter[str]()
     if lang == languages.AUTO:
-        texts = [*_texts(head)]
+        texts = [_encodable(record["text"]) for record in records if _lang(record) is None]
         # Documents too short to tell one by one may tell together.
         passages = sum((languages_of([text]) for text in texts), passages) or languages_of(texts)
         if not passages and (first is None or _lang(first) is not None):
@@ -59,11 +60,6 @@ def _check(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     several = languages.several(passages)
     file = source_file("json_lines", entry, head, lang, "bytes" if is_split else "records", languages=several)
     return file, passages
-
-
-def _texts(head: Head) -> Iterator[str]:
-    """The texts of the first lines that do not say their language."""
-    return (_encodable(record["text"]) for record in _records(head) if _lang(record) is None)
 
 
 def _records(head: Head) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from contexture.corpus import class_data
-from contexture.corpus.class_data import sharing_options
+from contexture.corpus import session
 from contexture.corpus.java import Java, ensure_java
+from contexture.corpus.session import sharing_options
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_another_java_and_other_jars_have_another_archive(
     assert archive(sharing_options(Java(java.home, "17.0.0", "PATH"), tmp_path)) != first
     (tmp_path / "other").symlink_to(java.home)
     assert archive(sharing_options(Java(tmp_path / "other", java.version, "JAVA_HOME"), tmp_path)) != first
-    monkeypatch.setattr(class_data.pyspark, "__version__", "5.0.0")
+    monkeypatch.setattr(session.pyspark, "__version__", "5.0.0")
     assert archive(sharing_options(java, tmp_path)) != first
 
 
@@ -77,8 +77,8 @@ def test_where_nothing_can_be_written_there_are_no_options(java: Java, tmp_path:
 
 START = """
 import json, pathlib, sys
-from contexture.corpus import class_data, session
-class_data.sharing_options.__defaults__ = (pathlib.Path(sys.argv[1]),)
+from contexture.corpus import session
+session.sharing_options.__defaults__ = (pathlib.Path(sys.argv[1]),)
 spark = session.start_spark({"spark.master": "local[1]", "spark.ui.enabled": "false"})
 java = spark.sparkContext._jvm.java
 options = list(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
