@@ -47,8 +47,8 @@ def test_the_model_is_not_asked_in_vain(text: str, lang: str, monkeypatch: pytes
 
 
 def test_other_languages() -> None:
-    others = [(ITALIAN, "en"), (GREEK, "it"), (ENGLISH, "el"), (ITALIAN * 3, "en")]
-    assert all(is_other_language(text, lang, 0.1) for text, lang in others)
+    foreign = [(ITALIAN, "en"), (GREEK, "it"), (ENGLISH, "el"), (ITALIAN * 3, "en")]
+    assert all(is_other_language(text, lang, 0.1) for text, lang in foreign)
     foreign_start = f"{ITALIAN} {ITALIAN} {ITALIAN} {MORE_ENGLISH}"
     same = [(ITALIAN, "it"), (ITALIAN, "no such language"), (foreign_start, "en")]
     assert not any(is_other_language(text, lang, 0.1) for text, lang in same)

@@ -33,8 +33,8 @@ def test_any_text_has_a_reason_or_none(text: str) -> None:
 
 def test_lengths_at_the_border() -> None:
     only = dataclasses.replace(OFF, too_short=5, too_long=7)
-    found = [drop_reason("x" * length, "en", only) for length in (4, 5, 7, 8)]
-    assert found == ["too_short", None, None, "too_long"]
+    reasons = [drop_reason("x" * length, "en", only) for length in (4, 5, 7, 8)]
+    assert reasons == ["too_short", None, None, "too_long"]
     assert drop_reason("𝔘" * 4, "en", only) == "too_short"  # characters, not bytes or UTF-16 units
 
 
@@ -99,11 +99,11 @@ def test_tokens() -> None:
 
 def test_the_first_reason_counts() -> None:
     text = "{{1 1 1 1 1 1 1 1 1}}"
-    filters, found = Filters(too_short=99), []
+    filters, reasons = Filters(too_short=99), []
     for key, off in (("too_short", None), ("markup_left", False), ("few_letters", None), ("repetition", None)):
-        found.append(drop_reason(text, "en", filters))
+        reasons.append(drop_reason(text, "en", filters))
         filters = dataclasses.replace(filters, **{key: off})
-    assert found == ["too_short", "markup_left", "few_letters", "repetition"]
+    assert reasons == ["too_short", "markup_left", "few_letters", "repetition"]
     assert drop_reason(text, "en", filters) is None
 
 

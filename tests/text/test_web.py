@@ -16,7 +16,7 @@ TITLES = {"tides.html": "Tides", "boats.md#hull": "Boats"}
 PAGE, MARKDOWN = (gold.read(name) for name in ("page.html", "page.md"))
 
 
-def shown(parsed: Parsed) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def as_tuples(parsed: Parsed) -> list[tuple[str, str, list[tuple[str, str]]]]:
     return [
         (p.section, p.text, [(link.target, p.text[link.start : link.end]) for link in p.links])
         for p in parsed.paragraphs
@@ -27,7 +27,7 @@ def test_a_page() -> None:
     parsed = parse_html(PAGE, TITLES.get)
     lie = "The boats lie in the old harbour & wait for the high tide, says a page elsewhere."
     building = "Building <one>"
-    assert shown(parsed) == [
+    assert as_tuples(parsed) == [
         ("", lie, [("Tides", "high tide")]),
         (building, "Bare text, code() too", []),
         (building, "and a new line.", []),
@@ -55,7 +55,7 @@ def test_list_items(list_items: ListItems, count: int) -> None:
 
 def test_markdown() -> None:
     parsed = parse_markdown(MARKDOWN, TITLES.get)
-    assert shown(parsed) == [
+    assert as_tuples(parsed) == [
         (
             "",
             "The boats lie in the high tide of today, see https://example.org & ref.",

@@ -37,8 +37,8 @@ def test_sections_are_numbered_and_named() -> None:
         "Lead.\n\nStill lead.\n== Early ''years'' ==\nOne.\n===Sea <!-- x -->and [[boat]]s&nbsp;=== \n"
         "Two.\n==  ==\n== Empty ==\n====== Deep ======\nThree.\n= not a heading\n"
     )
-    found = [(p.section_index, p.section, p.paragraph_index, p.text) for p in parse(wikitext, SITE).paragraphs]
-    assert found == [
+    numbered = [(p.section_index, p.section, p.paragraph_index, p.text) for p in parse(wikitext, SITE).paragraphs]
+    assert numbered == [
         (0, "", 0, "Lead."),
         (0, "", 1, "Still lead."),
         (1, "Early years", 2, "One."),
