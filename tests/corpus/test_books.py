@@ -69,7 +69,7 @@ def test_real_novels(shared_data: Path, name: str, lang: str, count: int, paragr
     rows = read(folder, lang=lang)
     assert len(rows) == count
     assert all(row["dropped"] is None for row in rows)
-    found = [paragraph for row in rows for paragraph in row["paragraphs"]]
-    assert paragraphs < len(found)
+    paragraphs_read = [paragraph for row in rows for paragraph in row["paragraphs"]]
+    assert paragraphs < len(paragraphs_read)
     assert all(row["paragraphs"][-1]["section_index"] > 1 for row in rows)
-    assert all("".join(p["sentences"]).replace(" ", "") == p["text"].replace(" ", "") for p in found)
+    assert all("".join(p["sentences"]).replace(" ", "") == p["text"].replace(" ", "") for p in paragraphs_read)

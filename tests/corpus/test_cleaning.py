@@ -65,8 +65,8 @@ def parts(frame: DataFrame) -> list[list[dict[str, Any]]]:
 
 
 def test_reasons(cleaned: DataFrame) -> None:
-    found = {(row.doc_id, row.paragraph_index): (row.dropped, row.duplicate_of) for row in cleaned.collect()}
-    assert found == {
+    verdicts = {(row.doc_id, row.paragraph_index): (row.dropped, row.duplicate_of) for row in cleaned.collect()}
+    assert verdicts == {
         (doc_id, index): verdict
         for doc_id, paragraphs in DOCUMENTS.items()
         for index, (_, *reason) in enumerate(paragraphs)
@@ -100,8 +100,8 @@ def test_sample(cleaned: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = {reason for language in count(cleaned).values() for reason in language["dropped"]}
     assert list(sample) == [reason for reason in REASONS if reason in counted]
     assert len(sample["too_short"]) == 2
-    place = {"doc_id": "en:4", "paragraph_index": 0, "title": "Title en:4"}
-    assert sample["duplicate_document"] == [place | {"text": f"{BELL}  {MILL}.", "duplicate_of": "en:3"}]
+    key = {"doc_id": "en:4", "paragraph_index": 0, "title": "Title en:4"}
+    assert sample["duplicate_document"] == [key | {"text": f"{BELL}  {MILL}.", "duplicate_of": "en:3"}]
     # drawn by the ids
     monkeypatch.setattr(cleaning, "SAMPLE", 1)
     again = sample_dropped(cleaned.repartition(5))
@@ -148,7 +148,7 @@ def test_documents_of_an_evaluation_come_first(paragraphs: DataFrame) -> None:
     """All their paragraphs count as such, and nothing repeats them."""
     cleaned = clean(paragraphs, CONFIG, 2, evaluation=Evaluation.from_documents(["title EN:3"], [WELL]))
     reasons = {(row.doc_id, row.paragraph_index): row.dropped for row in cleaned.collect()}
-    assert {place for place, reason in reasons.items() if reason == "evaluation_document"} == {
+    assert {key for key, reason in reasons.items() if reason == "evaluation_document"} == {
         ("en:3", 0), *(("en:2", index) for index in range(6))
     }  # fmt: skip
     assert reasons["en:4", 0] is None and reasons["en:5", 0] == "near_duplicate_document"

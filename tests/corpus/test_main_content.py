@@ -80,9 +80,9 @@ def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[Model, d
     assert quality["held_out"]["paragraphs"] % 8 == 0  # whole documents
     assert {"the", "of", "was"} <= set(model.common_words["en"])
     scored = paragraphs.select("kind", "section", probability(model).alias("p")).collect()
-    for found in scored:
-        if found.section != "Mixed":
-            assert (found.p > 0.5) == (found.kind == "prose")
+    for scored_row in scored:
+        if scored_row.section != "Mixed":
+            assert (scored_row.p > 0.5) == (scored_row.kind == "prose")
 
 
 @pytest.fixture(scope="module")
@@ -129,5 +129,5 @@ def test_quality_of_a_ranking() -> None:
 def test_probability(spark: SparkSession) -> None:
     weights = dict.fromkeys(features({}), 0.0) | {"digit_share": 4.0}
     frame = spark.createDataFrame([row(1, "", 0, "1234abcd", "prose")], SCHEMA)
-    (found,) = frame.select(probability(Model(-1.0, weights, {})).alias("p")).collect()
-    assert found.p == pytest.approx(1 / (1 + math.exp(-1)))
+    (scored_row,) = frame.select(probability(Model(-1.0, weights, {})).alias("p")).collect()
+    assert scored_row.p == pytest.approx(1 / (1 + math.exp(-1)))

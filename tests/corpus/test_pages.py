@@ -66,9 +66,9 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
 
 def test_an_article(mixed: DataFrame) -> None:
     assert mixed.schema == StructType.fromDDL(corpus.PAGES)
-    found = rows(mixed)["en:1"]
-    assert (found["lang"], found["title"], found["redirect"], found["dropped"]) == ("en", "Harbour 1", None, None)
-    first, second = found["paragraphs"]
+    result = rows(mixed)["en:1"]
+    assert (result["lang"], result["title"], result["redirect"], result["dropped"]) == ("en", "Harbour 1", None, None)
+    first, second = result["paragraphs"]
     assert (first["section_index"], first["section"], first["paragraph_index"]) == (0, "", 0)
     assert (second["section_index"], second["section"], second["paragraph_index"]) == (1, "History", 1)
     assert first["sentences"][0] == "Harbour 1 has boat number 0, painted in 0 colours."
@@ -78,8 +78,8 @@ def test_an_article(mixed: DataFrame) -> None:
 
 def test_the_other_pages(mixed: DataFrame) -> None:
     """Why they give nothing, what kind they are, offsets in characters, and the newest of several revisions."""
-    found = rows(mixed)
-    assert {doc_id: row["dropped"] for doc_id, row in found.items() if row["dropped"]} == {
+    result = rows(mixed)
+    assert {doc_id: row["dropped"] for doc_id, row in result.items() if row["dropped"]} == {
         "en:3": "namespace",
         "en:4": "namespace",
         "en:5": "empty",
@@ -87,17 +87,17 @@ def test_the_other_pages(mixed: DataFrame) -> None:
         "en:8": "malformed_xml",
         "en:11": "truncated",
     }
-    assert {doc_id for doc_id, row in found.items() if row["redirect"] is not None} == {"en:2"}
-    assert [found[doc_id]["title"] for doc_id in ("en:6", "en:11")] == ["Broken", "Left & open"]
-    assert found["en:5"]["paragraphs_dropped"] == {"list_item": 2, "too_short": 1}
-    assert found["en:7"]["paragraphs"][0]["sentences"] == ["The text after ten thousand braces.", "It stays."]
-    kinds = {doc_id: row["page_kind"] for doc_id, row in found.items() if row["page_kind"] != "article"}
+    assert {doc_id for doc_id, row in result.items() if row["redirect"] is not None} == {"en:2"}
+    assert [result[doc_id]["title"] for doc_id in ("en:6", "en:11")] == ["Broken", "Left & open"]
+    assert result["en:5"]["paragraphs_dropped"] == {"list_item": 2, "too_short": 1}
+    assert result["en:7"]["paragraphs"][0]["sentences"] == ["The text after ten thousand braces.", "It stays."]
+    kinds = {doc_id: row["page_kind"] for doc_id, row in result.items() if row["page_kind"] != "article"}
     assert kinds == {"en:13": "list", "en:14": "disambiguation"}
-    (paragraph,) = found["en:10"]["paragraphs"]
+    (paragraph,) = result["en:10"]["paragraphs"]
     (link,) = paragraph["links"]
     assert paragraph["text"][link["start"] : link["end"]] == "λιμάνια"
     assert paragraph["sentences"] == ["Ένα λιμάνια με 𝔘nicode — 船 εδώ.", "Τέλος."]
-    assert found["en:9"]["paragraphs"][0]["text"].startswith("The newer")
+    assert result["en:9"]["paragraphs"][0]["text"].startswith("The newer")
     again = mixed.where("dropped = 'duplicate'").collect()
     assert [(row.doc_id, row.paragraphs, row.paragraphs_dropped) for row in again] == [("en:9", [], {})] * 2
 
@@ -145,11 +145,11 @@ def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Pat
         b'lang="en"', b'lang="el"'
     )
     compress(tmp_path / "c.xml", greek)
-    found = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
-    assert sorted(found) == ["el:2", "en:1", "en:2", "en:3"]
-    assert found["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
+    result = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
+    assert sorted(result) == ["el:2", "en:1", "en:2", "en:3"]
+    assert result["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
     sentences = ["Το λιμάνι είναι παλιό, δηλ. αρχαίο.", "Πού είναι;", "Εδώ."]
-    assert found["el:2"]["paragraphs"][0]["sentences"] == sentences
+    assert result["el:2"]["paragraphs"][0]["sentences"] == sentences
 
 
 def test_an_export_without_pages(spark: SparkSession, tmp_path: Path) -> None:
@@ -169,10 +169,10 @@ PIECES = st.sampled_from(
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
 def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
-    found = list(page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
-    assert len(found) == max(1, xml.count(b"<page>"))
-    assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in found)
-    assert all(row["dropped"] for row in found[:-1])
+    result = list(page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
+    assert len(result) == max(1, xml.count(b"<page>"))
+    assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in result)
+    assert all(row["dropped"] for row in result[:-1])
 
 
 def linking_page(doc_id: str, title: str, *targets: str, redirect: str | None = None, **other: Any) -> dict[str, Any]:
@@ -200,10 +200,10 @@ def test_links_lead_to_documents(spark: SparkSession, partitions: int) -> None:
     frame = spark.createDataFrame(PAGES_OF_TWO_WIKIS, corpus.PAGES).repartition(partitions)
     rows = {row.doc_id: row for row in corpus.resolve_links(frame).collect()}
     assert rows.keys() == EXPECTED.keys()  # the others have no paragraph
-    found = {name: row.paragraph.links for name, row in rows.items()}
-    assert {name: [link.doc_id for link in links] for name, links in found.items()} == EXPECTED
-    assert [link.target for link in found["en:1"]] == ["Birch", "Oak", "Birk", "Elm", "Nowhere", "Birch", "Gone"]
-    assert [(link.start, link.end) for link in found["en:2"]] == [(0, 1)]
+    result = {name: row.paragraph.links for name, row in rows.items()}
+    assert {name: [link.doc_id for link in links] for name, links in result.items()} == EXPECTED
+    assert [link.target for link in result["en:1"]] == ["Birch", "Oak", "Birk", "Elm", "Nowhere", "Birch", "Gone"]
+    assert [(link.start, link.end) for link in result["en:2"]] == [(0, 1)]
 
 
 LINK = pa.struct([("target", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
@@ -223,8 +223,8 @@ SCHEMA = pa.schema(
 
 
 def table_row(name: str, *links: list[Link]) -> Row:
-    found = [Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", given) for i, given in enumerate(links)]
-    parsed = document(blank(name, "en", ""), Parsed(1, found, {"too_short": 1} if links else {}))
+    result = [Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", given) for i, given in enumerate(links)]
+    parsed = document(blank(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
     return add_sentences(parsed, splitter("en").split)
 
 
@@ -246,6 +246,6 @@ def test_it_is_the_same_as_from_dictionaries(read: list[Row]) -> None:
         given | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in given["paragraphs"]]}
         for given in read
     ]
-    found = corpus.record_batch(read, SCHEMA)
-    assert found == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
-    found.validate(full=True)
+    result = corpus.record_batch(read, SCHEMA)
+    assert result == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
+    result.validate(full=True)

@@ -31,8 +31,8 @@ def find_file(path: Path) -> SourceFile:
 
 def read(splits: list[Split]) -> list[Record]:
     """The records that hold a page."""
-    found = [record for split in splits for record in read_records(split, b"</page>")]
-    return [r for r in found if (r.state != "rest" and b"</mediawiki>" not in r.data) or b"<page>" in r.data]
+    result = [record for split in splits for record in read_records(split, b"</page>")]
+    return [r for r in result if (r.state != "rest" and b"</mediawiki>" not in r.data) or b"<page>" in r.data]
 
 
 def read_evenly(path: Path, count: int) -> list[Record]:
@@ -44,12 +44,12 @@ def read_evenly(path: Path, count: int) -> list[Record]:
     return read([Split(file, start, end) for start, end in itertools.pairwise(bounds)])
 
 
-def numbers(found: list[Record]) -> list[int]:
-    return sorted(int(record.data.split(b"<id>")[1].split(b"</id>")[0]) for record in found if record.state == "whole")
+def numbers(result: list[Record]) -> list[int]:
+    return sorted(int(record.data.split(b"<id>")[1].split(b"</id>")[0]) for record in result if record.state == "whole")
 
 
-def states(found: list[Record]) -> list[str]:
-    return [record.state for record in found if record.state != "whole"]
+def states(result: list[Record]) -> list[str]:
+    return [record.state for record in result if record.state != "whole"]
 
 
 def noise(size: int, seed: int) -> bytes:
@@ -69,9 +69,9 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("count", [1, 2, 7, 50])
 def test_every_page_once(tmp_path: Path, suffix: str, count: int) -> None:
-    found = read_evenly(compress(tmp_path / f"a{suffix}", XML), count)
-    assert numbers(found) == list(range(1, 60))
-    assert states(found) == []
+    result = read_evenly(compress(tmp_path / f"a{suffix}", XML), count)
+    assert numbers(result) == list(range(1, 60))
+    assert states(result) == []
 
 
 @pytest.mark.parametrize("count", [1, 11])
@@ -100,8 +100,8 @@ def test_a_split_s_border_may_fall_anywhere(cuts: list[int], border: int, step: 
     bounds = sorted({0, border, *(cut for cut in cuts), *range(0, len(data), step), len(data)})
     pieces = [(start, data[start:end]) for start, end in itertools.pairwise(bounds) if start < len(data)]
     first = cut(iter([(start < border, piece) for start, piece in pieces]), b"</page>", 0)
-    behind = [(True, piece) for start, piece in pieces if start >= border]
-    second = cut(iter(behind), b"</page>", border)
+    rest = [(True, piece) for start, piece in pieces if start >= border]
+    second = cut(iter(rest), b"</page>", border)
     expected = [(b"a<page>1", 0), (b"b<page>22", 15), (b"", 31), (b"<page>333", 38), (b"c", 54)]
     assert [(record.data, record.offset) for record in [*first, *second]] == expected
 
@@ -123,10 +123,10 @@ def test_the_plan_covers_every_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_xml_cut_off_in_mid_page_loses_that_page(tmp_path: Path, suffix: str, count: int) -> None:
     middle = XML.index(b"Harbour 30 has") + 5
-    found = read_evenly(compress(tmp_path / f"a{suffix}", XML[:middle]), count)
-    assert numbers(found) == list(range(1, 30))
-    assert states(found) == ["rest"]
-    assert any(b"<id>30</id>" in record.data for record in found if record.state == "rest")
+    result = read_evenly(compress(tmp_path / f"a{suffix}", XML[:middle]), count)
+    assert numbers(result) == list(range(1, 30))
+    assert states(result) == ["rest"]
+    assert any(b"<id>30</id>" in record.data for record in result if record.state == "rest")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
@@ -141,10 +141,10 @@ def test_compressed_data_cut_off_loses_its_last_page(tmp_path: Path, suffix: str
             HEAD.encode() + b"".join(noise(20_000, i) + p.encode() for i, p in enumerate(PAGES)),
         )
     truncate(path, path.stat().st_size * 2 // 3)
-    found = read_evenly(path, count)
-    assert 5 < len(numbers(found)) < 59
-    assert numbers(found) == list(range(1, len(numbers(found)) + 1))
-    assert states(found) == ["truncated"]
+    result = read_evenly(path, count)
+    assert 5 < len(numbers(result)) < 59
+    assert numbers(result) == list(range(1, len(numbers(result)) + 1))
+    assert states(result) == ["truncated"]
 
 
 def test_a_stream_that_lacks_only_its_end_loses_no_page(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_a_stream_that_lacks_only_its_end_loses_no_page(tmp_path: Path) -> None:
     for missing in (1, 4, 9):
         whole = compress(path, XML).read_bytes()
         path.write_bytes(whole[:-missing])
-        found = read_evenly(path, 1)
-        assert numbers(found) == list(range(1, 60))
-        assert states(found) == []
+        result = read_evenly(path, 1)
+        assert numbers(result) == list(range(1, 60))
+        assert states(result) == []
 
 
 @pytest.mark.parametrize("count", [1, 4])
@@ -200,8 +200,8 @@ def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
     real = bzip2._markers
 
     def with_chance_marker(file: object, start: int) -> Iterator[tuple[int, bool]]:
-        found = list(real(file, start))  # type: ignore[arg-type]
-        yield from [found[0], (found[0][0] + 1234, True), *found[1:]]
+        result = list(real(file, start))  # type: ignore[arg-type]
+        yield from [result[0], (result[0][0] + 1234, True), *result[1:]]
 
     monkeypatch.setattr(bzip2, "_markers", with_chance_marker)
     assert b"".join(content for _, content in blocks(str(path))) == XML
@@ -214,8 +214,8 @@ def test_a_page_too_large_for_memory_is_dropped_and_the_next_kept(
     monkeypatch.setattr(records, "MAX_DOCUMENT", 1 << 20)
     monkeypatch.setattr(records, "_READ", 1 << 16)
     huge = article(2).replace("History", "x" * (3 << 20))
-    found = read_evenly(compress(tmp_path / f"a{suffix}", export(article(1), huge, article(3))), 1)
-    assert [record.state for record in found] == ["whole", "too_large", "whole"]
-    assert b"<id>2</id>" in found[1].data
-    assert len(found[1].data) == 4096
-    assert numbers(found) == [1, 3]
+    result = read_evenly(compress(tmp_path / f"a{suffix}", export(article(1), huge, article(3))), 1)
+    assert [record.state for record in result] == ["whole", "too_large", "whole"]
+    assert b"<id>2</id>" in result[1].data
+    assert len(result[1].data) == 4096
+    assert numbers(result) == [1, 3]

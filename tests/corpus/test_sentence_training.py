@@ -36,11 +36,11 @@ def test_an_abbreviation_of_the_corpus_is_learned_and_used(
     sentences = {
         trained: [
             row.text
-            for row in read_pages(spark, files, config, given)
+            for row in read_pages(spark, files, config, parameters)
             .selectExpr("explode(flatten(paragraphs.sentences)) as text")
             .collect()
         ]
-        for trained, given in ((True, learned), (False, {}))
+        for trained, parameters in ((True, learned), (False, {}))
     }
     assert "It lay at Harb. 3 in the old town." in sentences[True]
     assert learned == train_sentences(files, config)

@@ -52,8 +52,8 @@ def test_another_java_and_other_jars_have_another_archive(
 
 def test_one_archive_is_left_of_several(java: Java, tmp_path: Path) -> None:
     made_for = archive(sharing_options(java, tmp_path)).name.rpartition("-")[0]
-    others = (f"{made_for}-1.making", "first"), (f"{made_for}-2.making", "\0\0\0\0"), ("classes-0-3.jsa", "old")
-    for name, content in others:
+    left_over = (f"{made_for}-1.making", "first"), (f"{made_for}-2.making", "\0\0\0\0"), ("classes-0-3.jsa", "old")
+    for name, content in left_over:
         (tmp_path / name).write_text(content)
     (tmp_path / "bin").mkdir()  # the packaged Java's
     assert archive(sharing_options(java, tmp_path)).name == f"{made_for}-5.jsa"
@@ -96,8 +96,8 @@ def start(folder: Path) -> list[str]:
     assert done.returncode == 0, done.stderr
     options, _, count = done.stdout.strip().rpartition(" ")
     assert count == "3"
-    found: list[str] = json.loads(options)  # and nothing else was printed
-    return found
+    options_seen: list[str] = json.loads(options)  # and nothing else was printed
+    return options_seen
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_spark_makes_an_archive_and_starts_with_it_and_without(java: Java, tmp_p
     assert using == f"-XX:SharedArchiveFile={file}"
     content = file.read_bytes()
     file.unlink()
-    for place in (len(content) // 2, 10_000):  # damage that leaves the size is found by Java
-        damaged = bytes(byte ^ 255 for byte in content[place : place + 100_000])
-        file.write_bytes(content[:place] + damaged + content[place + len(damaged) :])
+    for offset in (len(content) // 2, 10_000):  # damage that leaves the size is found by Java
+        damaged = bytes(byte ^ 255 for byte in content[offset : offset + 100_000])
+        file.write_bytes(content[:offset] + damaged + content[offset + len(damaged) :])
         assert start(tmp_path) == [using]

@@ -34,8 +34,8 @@ SMALL: dict[SourceName, tuple[str, str]] = {
 EACH = pytest.mark.parametrize("source", SMALL)
 
 
-def config(path: Path | str, **given: Any) -> CorpusConfig:
-    return CorpusConfig(input=str(path), lang="en", min_characters=10, **given)
+def config(path: Path | str, **settings: Any) -> CorpusConfig:
+    return CorpusConfig(input=str(path), lang="en", min_characters=10, **settings)
 
 
 def put(folder: Path, source: SourceName) -> Path:
@@ -124,26 +124,26 @@ def test_unreadable(tmp_path: Path, source: SourceName, monkeypatch: pytest.Monk
 def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = os.scandir
 
-    def refuse(place: str) -> Any:
-        if Path(place).name == "locked":
-            raise PermissionError(13, "Permission denied", place)
-        return listing(place)
+    def refuse(location: str) -> Any:
+        if Path(location).name == "locked":
+            raise PermissionError(13, "Permission denied", location)
+        return listing(location)
 
     monkeypatch.setattr(os, "scandir", refuse)
     put(tmp_path, "books")
     (tmp_path / "locked").mkdir()
-    for place in (tmp_path, tmp_path / "locked"):
+    for location in (tmp_path, tmp_path / "locked"):
         with pytest.raises(SourceError, match=r"cannot be read: .*Permission denied.*locked"):
-            find_sources(config(place))
+            find_sources(config(location))
 
 
 @EACH
 def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
-    for place in (tmp_path, tmp_path / "missing", tmp_path / "*.none"):
-        for given in ({}, {"source": source}):
+    for location in (tmp_path, tmp_path / "missing", tmp_path / "*.none"):
+        for settings in ({}, {"source": source}):
             with pytest.raises(SourceError, match=r"no such file|no files") as error:
-                find_sources(config(place, **given))
-            assert str(error.value).startswith(f"{place}: ")
+                find_sources(config(location, **settings))
+            assert str(error.value).startswith(f"{location}: ")
 
 
 @EACH
@@ -152,21 +152,21 @@ def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
         (tmp_path / name).write_bytes(b"PK")
     with pytest.raises(SourceError, match=rf"no files of {source} there but others \(2 \.zip") as error:
         find_sources(config(tmp_path, source=source))
-    with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as every:
+    with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as any_source:
         find_sources(config(tmp_path))
-    for told in (error, every):
-        assert "1 .json.gz" in str(told.value)
-        assert "documentation (.md, .markdown, .html" in str(told.value)
-        assert "PDFs become text by pdftotext" in str(told.value)
-        assert "\n" not in str(told.value)
+    for message in (str(error.value), str(any_source.value)):
+        assert "1 .json.gz" in message
+        assert "documentation (.md, .markdown, .html" in message
+        assert "PDFs become text by pdftotext" in message
+        assert "\n" not in message
 
 
 def test_a_folder_is_read_with_its_subfolders_and_all_kinds(tmp_path: Path) -> None:
     folder = tmp_path / "sub/deeper"
     folder.mkdir(parents=True)
     paths = {source: str(put(folder, source)) for source in SMALL}
-    for place in (tmp_path, f"{tmp_path}/**/*"):
-        assert {file.source: file.path for file in find_sources(config(place))} == paths
+    for location in (tmp_path, f"{tmp_path}/**/*"):
+        assert {file.source: file.path for file in find_sources(config(location))} == paths
     rows = read(tmp_path)
     assert len(rows) == len(SMALL) and not any(row["dropped"] for row in rows)
     for source in SMALL:
@@ -259,12 +259,12 @@ def test_a_language_that_no_text_tells_is_asked_for(tmp_path: Path, source: Sour
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [{"source": "pdf"}, {"lang": ""}, {"lang": "en/us"}, {"input": [{"file": "a"}]}, {"book_paragraphs": "word"}],
 )
-def test_configuration_is_checked(given: dict[str, Any]) -> None:
+def test_configuration_is_checked(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        TypeAdapter(CorpusConfig).validate_python(given)
+        TypeAdapter(CorpusConfig).validate_python(settings)
 
 
 def test_small_files_share_a_task(tmp_path: Path) -> None:
@@ -304,8 +304,8 @@ def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suf
     (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # says nothing: as most of the others
     files = find_sources(CorpusConfig(input=str(tmp_path), source=source))
     assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
-    told = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
-    assert {file.lang for file in told} == {"el"}
+    overridden = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
+    assert {file.lang for file in overridden} == {"el"}
 
 
 def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Path) -> None:
@@ -315,9 +315,9 @@ def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Pa
         find_sources(CorpusConfig(input=str(tmp_path)))
     for lang in ("de", "fr", "fr-too"):
         (tmp_path / f"{lang}.md").write_text(f"{SPOKEN[lang[:2]]}\n")
-    found = {file.name: file.lang for file in find_sources(CorpusConfig(input=str(tmp_path)))}
+    result = {file.name: file.lang for file in find_sources(CorpusConfig(input=str(tmp_path)))}
     expected = {"requirements": "fr", "de.md": "de", "fr.md": "fr", "fr-too.md": "fr", "a.warc.wet": "auto"}
-    assert found == expected
+    assert result == expected
 
 
 def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:
@@ -327,8 +327,8 @@ def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:
     )
     files = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
     assert [(file.lang, file.languages) for file in files] == [("fr", ("de", "en", "fr"))]
-    found = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read(tmp_path / "a.jsonl", lang="auto")}
-    assert [found[n] for n in range(len(texts))] == ["de", "en", "fr", "fr"] * 3 + ["fr"]
+    result = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read(tmp_path / "a.jsonl", lang="auto")}
+    assert [result[n] for n in range(len(texts))] == ["de", "en", "fr", "fr"] * 3 + ["fr"]
 
 
 HALVES = [" ".join(SPOKEN["en"].split()[:8]), " ".join(SPOKEN["en"].split()[8:])]

@@ -71,9 +71,9 @@ def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
     path = tmp_path / "a.warc.wet"
     path.write_bytes(b"".join(content))
-    found = [(row["doc_id"], row["dropped"]) for row in read(path, lang="auto")]
-    names = [name if "?" not in name else name[:5] for name, _ in found]
-    assert list(zip(names, [dropped for _, dropped in found], strict=True)) == [
+    result = [(row["doc_id"], row["dropped"]) for row in read(path, lang="auto")]
+    names = [name if "?" not in name else name[:5] for name, _ in result]
+    assert list(zip(names, [dropped for _, dropped in result], strict=True)) == [
         ("und:u1", None),
         ("und:u2", "not_utf8"),
         ("und:u3", "too_large"),
