@@ -6,29 +6,9 @@ from contexture.text import languages
 from contexture.text.language_codes import two_letters, without_region
 from contexture.text.languages import has_frequent_words, is_other_language, languages_of
 from contexture.text.quality import Filters, drop_reason
+from tests.text import gold
 
-ENGLISH = "The ferry was late, and they had to wait for it with all of their luggage on the quay."
-ITALIAN = "Il traghetto era in ritardo e tutti aspettavano sul molo della città con i bagagli nella pioggia."
-GREEK = "Το πλοίο από τον Πειραιά είχε καθυστέρηση και όλοι περίμεναν στο λιμάνι με τις αποσκευές τους."
-MORE_ENGLISH = (
-    "So went a song of fishermen, which travellers heard in every harbour town between Athens and Crete. Nobody knows "
-    "who wrote it first, though several poets claimed its verses as their own work. Scholars have since compared some "
-    "forty versions, printed during three centuries, without agreeing about a single line. What most of them share is "
-    "a ship, a storm, and somebody waiting patiently at home while winter comes closer every day. Children still learn "
-    "it at school today, where teachers explain how people lived before engines replaced sails around those islands."
-)
-#: With frequent words of Spanish, Italian and German among their first.
-PORTUGUESE = (
-    "A cidade foi fundada em 1549 por Tomé de Sousa e serviu como primeira capital do Brasil. Entre os séculos XVI e "
-    "XVIII, esta região foi o principal porto para o comércio."
-)
-CATALAN = (
-    "La ciutat del sud, amb una població de dos milions, és coneguda per la seva catedral i per les seves platges."
-)
-DUTCH = (
-    "De stad werd in de dertiende eeuw gesticht als handelsplaats en was lange tijd de haven van het graafschap. De "
-    "kerk, die in 1450 is gebouwd, was bij brand verwoest en den toren herbouwd."
-)
+ENGLISH, ITALIAN, GREEK, MORE_ENGLISH, PORTUGUESE, CATALAN, DUTCH = gold.table("languages").values()
 NAMELESS = "Oulu Rovaniemi Kuopio Lahti Tampere Helsinki Turku Espoo Vantaa Pori Joensuu"
 
 

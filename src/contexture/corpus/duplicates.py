@@ -55,7 +55,7 @@ def on_disk(frame: DataFrame) -> DataFrame:
 def few(frame: DataFrame, is_few: bool | None = None) -> DataFrame:
     """The frame, marked to be broadcast in a join if it has few rows, else to be sorted.
 
-    Spark itself guesses the bytes of rows that were counted or filtered: millions of keys pass for a few MB.
+    Spark itself estimates the bytes of rows that were counted or filtered: millions of keys pass for a few MB.
     """
     if is_few is None:
         is_few = frame.count() <= _FEW

@@ -154,10 +154,10 @@ class _Links:
         while count:
             # "]]" right after an external link that lacks its own bracket belongs to the link around it.
             if self.stack and self.stack[-1][2] >= 0 and not (count % 2 == 0 and self.open_links):
-                before, _, line_end = self.stack.pop()
+                first, _, line_end = self.stack.pop()
                 if start > line_end:
                     self.out.append("]")
-                elif before == len(self.out):
+                elif first == len(self.out):
                     self.out.append(GAP)  # a bare address is a number in the margin
                 count -= 1
             elif count > 1:
@@ -173,46 +173,46 @@ class _Links:
     def _close_link(self, trail: str) -> int:
         """Close the innermost link that is open; how many letters of its trail it took."""
         while True:  # external links opened within were never closed
-            before, links_before, line_end = self.stack.pop()
+            first, links_before, line_end = self.stack.pop()
             if line_end < 0:
                 break
         self.open_links -= 1
         out = self.out
-        target, pipe, anchor = (out[before][:_LONGEST_TITLE] if before < len(out) else "").partition("|")
+        target, pipe, anchor = (out[first][:_LONGEST_TITLE] if first < len(out) else "").partition("|")
         if ":" in target and self.site.namespace(target) in (FILE, MEDIA, CATEGORY):
-            del out[before:]
+            del out[first:]
             out.append(GAP)
             return 0
         if self.links != links_before:
             return 0  # links do not nest: around another one, brackets mean nothing
         self.links += 1
-        content = "".join(out[before:])
+        content = "".join(out[first:])
         if LINK in content:
             return 0
-        del out[before:]
+        del out[first:]
         target, pipe, anchor = content.partition("|")
         if "\n\n" in content or "\n" in target:
             out.append(content)  # two brackets of different paragraphs, or no title
             return 0
-        shown = anchor.replace("\n", " ") if pipe else None
+        visible = anchor.replace("\n", " ") if pipe else None
         if _NOT_IN_A_TITLE.search(target):
-            out.append((target if shown is None else shown) + trail)
+            out.append((target if visible is None else visible) + trail)
         elif ":" in target:
-            out.append(self._namespaced(target, shown, trail))
+            out.append(self._namespaced(target, visible, trail))
         else:
-            out.append(_mark(target, shown, trail))
+            out.append(_mark(target, visible, trail))
         return len(trail)
 
     def _namespaced(self, target: str, anchor: str | None, trail: str) -> str:
         """What to write for a link with a colon in its target: a marked link, its text alone, or GAP."""
         visible = target.lstrip()
-        shown = visible.startswith(":")  # [[:File:x]] is a link that is shown, not the file itself
-        visible = visible[shown:]
+        is_shown = visible.startswith(":")  # [[:File:x]] is a link that is shown, not the file itself
+        visible = visible[is_shown:]
         prefix, colon, _ = visible.partition(":")
         text = (visible.strip() if anchor is None else anchor) + trail
         namespace = self.site.namespaces.get(namespace_key(prefix), ARTICLE) if colon else ARTICLE
         if namespace != ARTICLE or (colon and prefix.lower() in PROJECTS):
             return text
         if colon and LANGUAGE_CODE.fullmatch(prefix):
-            return text if shown or anchor is not None else GAP + trail
+            return text if is_shown or anchor is not None else GAP + trail
         return _mark(target, visible if anchor is None else anchor, trail)

@@ -82,16 +82,16 @@ class Punkt:
         """Where sentences end, and where what comes after each starts."""
         spaced = text.translate(_AS_SPACE) if any(space in text for space in _OTHER_SPACES) else text
         breaks: list[tuple[int, int]] = []
-        start, end, after = 0, -1, 0  # of the candidate before: its word's start, its place, what comes after it
+        start, end, after = 0, -1, 0  # of the candidate before: its word's start, its position, what comes after it
         for match in self._candidate.finditer(text):
-            place = match.start()
+            position = match.start()
             # Of candidates within one word, Punkt looks at the last.
-            first = spaced.rfind(" ", max(end, 0) + 1, place) + 1 or start
+            first = spaced.rfind(" ", max(end, 0) + 1, position) + 1 or start
             if 0 <= end <= first and self._is_break(text, start, end, after, token_ends):
                 breaks.append((end + 1, after))
-            start, end, after = first, place, match.start(1)
+            start, end, after = first, position, match.start(1)
             if after < 0:
-                after = place + 1
+                after = position + 1
         if end >= 0 and self._is_break(text, start, end, after, token_ends):
             breaks.append((end + 1, after))
         return breaks

@@ -46,8 +46,8 @@ def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
     different length.
     """
     tables = {lang: _read(file) for lang, file in files_of(config, folder).items()}
-    (first, table), *others = tables.items()
-    for lang, other in others:
+    (first, table), *other_tables = tables.items()
+    for lang, other in other_tables:
         if len(other) != len(table):
             raise SourceError(
                 f"{folder}: {config.part}-{first} has {len(table):,} rows, {config.part}-{lang} {len(other):,}: those "

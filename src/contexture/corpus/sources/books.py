@@ -13,7 +13,7 @@ from contexture.text.languages import languages_of
 from contexture.text.plain import parse_book
 
 SUFFIXES = compressions(".txt")
-# Characters of a book's beginning that its language is told by.
+# Characters of a book's beginning that its language is detected by.
 _LANGUAGE_CHARACTERS = 50_000
 
 

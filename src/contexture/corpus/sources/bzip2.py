@@ -75,7 +75,7 @@ def _markers(file: IO[bytes], start: int) -> Iterator[tuple[int, bool]]:
         if not more:
             return
         window += more
-        found = []
+        markers = []
         for shift, middle, marker in patterns:
             at = window.find(middle)
             while at >= 0:
@@ -83,9 +83,9 @@ def _markers(file: IO[bytes], start: int) -> Iterator[tuple[int, bool]]:
                 if at >= 1 and at + 6 <= len(window):
                     bits = int.from_bytes(window[at - 1 : at + 6], "big") >> (8 - shift) & (1 << 48) - 1
                     if bits == marker:
-                        found.append(((offset + at - 1) * 8 + shift, marker == _BLOCK))
+                        markers.append(((offset + at - 1) * 8 + shift, marker == _BLOCK))
                 at = window.find(middle, at + 1)
-        yield from sorted(found)
+        yield from sorted(markers)
         kept = window[-6:]
         offset, window = offset + len(window) - len(kept), kept
 

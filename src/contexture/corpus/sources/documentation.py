@@ -22,7 +22,7 @@ SUFFIXES: tuple[str, ...] = (*MARKDOWN, *HTML)
 
 _INDEX = ("index.html", "index.htm", "index.md", "README.md", "readme.md")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-# Characters of a page's beginning that its language is told by.
+# Characters of a page's beginning that its language is detected by.
 _LANGUAGE_CHARACTERS = 20_000
 
 

@@ -24,7 +24,7 @@ _FORM = 'A line must be a document such as {"text": "…", "title": "…"}.'
 _LANG = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}")
 # Bytes of a line that was cut off that it is named by.
 _NAMED_BYTES = 4096
-# Lines of a file's beginning that its languages are told by.
+# Lines of a file's beginning that its languages are detected by.
 _LANGUAGE_LINES = 1_000
 
 

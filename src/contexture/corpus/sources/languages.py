@@ -9,7 +9,7 @@ from contexture.corpus.sources.protocol import SourceFile
 
 #: What `corpus.lang` says where the language is to be found.
 AUTO = "auto"
-#: The code of a language that nobody knows.
+#: The code of an unknown language.
 UNKNOWN = "und"
 #: Of files whose documents may be of several languages: a smaller share of the passages is taken for mistakes.
 _MIN_SHARE = 0.05
@@ -28,7 +28,7 @@ def set_languages(files: Sequence[tuple[SourceFile, Counter[str]]]) -> list[Sour
 
 
 def set_remaining_languages(files: Sequence[SourceFile]) -> list[SourceFile]:
-    """The files that are still AUTO with the language of most others; WET's pages are told apart when they are read.
+    """The files that are still AUTO with the language of most others; WET's pages get theirs when they are read.
 
     Raises SourceError if no other file's language is known.
     """
