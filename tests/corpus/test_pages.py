@@ -223,7 +223,10 @@ SCHEMA = pa.schema(
 
 
 def table_row(name: str, *links: list[Link]) -> Row:
-    result = [Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", given) for i, given in enumerate(links)]
+    result = [
+        Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", paragraph_links)
+        for i, paragraph_links in enumerate(links)
+    ]
     parsed = document(blank(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
     return add_sentences(parsed, splitter("en").split)
 
@@ -243,8 +246,8 @@ def table_row(name: str, *links: list[Link]) -> Row:
 )
 def test_it_is_the_same_as_from_dictionaries(read: list[Row]) -> None:
     plain = [
-        given | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in given["paragraphs"]]}
-        for given in read
+        row | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in row["paragraphs"]]}
+        for row in read
     ]
     result = corpus.record_batch(read, SCHEMA)
     assert result == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)

@@ -33,7 +33,7 @@ def check(inputs: Sequence[InputFile], lang: str = "") -> list[SourceFile]:
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Reads pages; those of several files under one number are told apart by their revision."""
+    """Reads pages; of several of one number in several files the newest revision counts."""
     return partial(_rows, config=config, templates=_templates(config))
 
 
