@@ -86,6 +86,11 @@ def read_all(config: CorpusConfig, tasks: int = 1) -> list[Row]:
     ]
 
 
+def read(path: Path | str, tasks: int = 1, **settings: Any) -> list[Row]:
+    """The rows of the files at a path, in English unless the settings say otherwise."""
+    return read_all(CorpusConfig(**{"input": str(path), "lang": "en", "min_characters": 10} | settings), tasks)
+
+
 def by_name(rows: list[Row]) -> dict[str, Row]:
     return {row["doc_id"]: row for row in rows}
 

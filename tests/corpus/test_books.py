@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from contexture.corpus.config import CorpusConfig
-from contexture.corpus.sources import books
+from contexture.corpus.sources import protocol
 
-from .make import read_all, texts
+from .make import read, texts
 
 BOOK = """# CHAPTER I
 
@@ -22,13 +21,9 @@ It was late.
 """
 
 
-def config(path: Path, **given: object) -> CorpusConfig:
-    return CorpusConfig(input=str(path), lang="en", min_characters=15, **given)  # type: ignore[arg-type]
-
-
 def test_a_book(tmp_path: Path) -> None:
     (tmp_path / "The_boats_of 1901.txt.gz").write_bytes(gzip.compress(BOOK.encode()))
-    (row,) = read_all(config(tmp_path))
+    (row,) = read(tmp_path, min_characters=15)
     assert (row["doc_id"], row["lang"], row["title"]) == ("en:The_boats_of 1901", "en", "The boats of 1901")
     assert [(p["section_index"], p["section"], p["paragraph_index"]) for p in row["paragraphs"]] == [
         (1, "CHAPTER I", 0),
@@ -41,8 +36,8 @@ def test_a_book(tmp_path: Path) -> None:
 
 def test_paragraphs_by_line_if_told(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The boats lay in the harbour.\nNobody spoke for an hour.\n\nThe end of the book.")
-    assert len(texts(read_all(config(tmp_path))[0])) == 2
-    assert len(texts(read_all(config(tmp_path, book_paragraphs="line"))[0])) == 3
+    assert len(texts(read(tmp_path, min_characters=15)[0])) == 2
+    assert len(texts(read(tmp_path, book_paragraphs="line")[0])) == 3
 
 
 def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,9 +45,9 @@ def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monk
     (tmp_path / "bytes.txt").write_bytes(text + b"\xe4")
     whole = gzip.compress(text + bytes(range(256)) * 10)
     (tmp_path / "cut.txt.gz").write_bytes(whole[:-100])
-    monkeypatch.setattr(books, "MAX_DOCUMENT", 1_600_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_600_000)
     (tmp_path / "huge.txt").write_bytes(text * 2)
-    assert {row["title"]: row["dropped"] for row in read_all(config(tmp_path))} == {
+    assert {row["title"]: row["dropped"] for row in read(tmp_path, min_characters=15)} == {
         "bytes": "not_utf8",
         "cut": "truncated",
         "huge": "too_large",
@@ -61,7 +56,7 @@ def test_faults_behind_the_first_mebibyte_are_counted_drops(tmp_path: Path, monk
 
 def test_a_book_without_paragraphs(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n \n")
-    assert read_all(config(tmp_path))[0]["dropped"] == "empty"
+    assert read(tmp_path, min_characters=15)[0]["dropped"] == "empty"
 
 
 @pytest.mark.slow
@@ -71,10 +66,10 @@ def test_a_book_without_paragraphs(tmp_path: Path) -> None:
 )
 def test_real_novels(shared_data: Path, name: str, lang: str, count: int, paragraphs: int) -> None:
     folder = shared_data / "books" / f"eltec_{name}" / "txt"
-    rows = read_all(CorpusConfig(input=str(folder), lang=lang))
+    rows = read(folder, lang=lang)
     assert len(rows) == count
     assert all(row["dropped"] is None for row in rows)
-    found = [paragraph for row in rows for paragraph in row["paragraphs"]]
-    assert paragraphs < len(found)
+    paragraphs_read = [paragraph for row in rows for paragraph in row["paragraphs"]]
+    assert paragraphs < len(paragraphs_read)
     assert all(row["paragraphs"][-1]["section_index"] > 1 for row in rows)
-    assert all("".join(p["sentences"]).replace(" ", "") == p["text"].replace(" ", "") for p in found)
+    assert all("".join(p["sentences"]).replace(" ", "") == p["text"].replace(" ", "") for p in paragraphs_read)

@@ -55,12 +55,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     processes = []
     for number, command in enumerate((["master.Master", *here, "--port", str(port)], worker, worker)):
         kind, *options = command
-        place = folder / str(number)
-        place.mkdir()
+        work_dir = folder / str(number)
+        work_dir.mkdir()
         processes.append(
             subprocess.Popen(
                 [f"{pyspark.__path__[0]}/bin/spark-class", f"org.apache.spark.deploy.{kind}", *options],
-                env=environment | {"SPARK_WORKER_DIR": str(place)},
+                env=environment | {"SPARK_WORKER_DIR": str(work_dir)},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
@@ -93,9 +93,9 @@ def data(file: Path) -> bytes:
 @pytest.mark.slow
 def test_a_cluster_writes_the_same_bytes(cluster: str, tmp_path: Path) -> None:
     write_demo_world(DemoConfig(pages=50), tmp_path / "demo")
-    one, two, many = (
+    single, two, many = (
         tables(master, tmp_path / "demo", tmp_path / name)
         for master, name in (("local[1]", "one"), ("local[2]", "two"), (cluster, "cluster"))
     )
-    assert len(one) == 3 * 3
-    assert one == two == many
+    assert len(single) == 3 * 3
+    assert single == two == many

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from contexture.corpus.config import CorpusConfig
-from contexture.corpus.sources import documentation
+from contexture.corpus.sources import protocol
 from contexture.corpus.sources.documentation import _resolve
 
-from .make import by_name, read_all
+from .make import by_name, read
 
 PAGES = {
     "index.md": "# Harbour\n\nSee [the tides](guide/tides.html), [the boats](./guide/boats/) or [home](/index.md).\n",
@@ -32,12 +31,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def config(path: Path) -> CorpusConfig:
-    return CorpusConfig(input=str(path), lang="en", min_characters=10)
-
-
 def test_links_lead_to_titles(folder: Path) -> None:
-    rows = by_name(read_all(config(folder)))
+    rows = by_name(read(folder))
     titles = {doc_id: row["title"] for doc_id, row in rows.items()}
     assert titles == {
         "en:a b.htm": "a b.htm",
@@ -64,30 +59,27 @@ def test_links_lead_to_titles(folder: Path) -> None:
 
 
 def test_the_number_of_tasks_changes_nothing(folder: Path) -> None:
-    assert read_all(config(folder), 50) == read_all(config(folder))
+    assert read(folder, 50) == read(folder)
 
 
-@pytest.mark.parametrize("address", [" b.html ", "b", "./x/../b.html?q#f", "/docs/b.html", "../docs/b.md", "%62.html"])
-def test_addresses(address: str) -> None:
-    assert _resolve(address, "docs/a.md", TITLES) == "B"
+ADDRESSES = {
+    "B": [" b.html ", "b", "./x/../b.html?q#f", "/docs/b.html", "../docs/b.md", "%62.html"],
+    "Home": ["..", "/", "../index.html", "../../../README.md"],
+    None: ["B.html", "", "#x", "//host/docs/b.html", "HTTP://host/b.html", "b.html\0"],
+}
 
 
-@pytest.mark.parametrize("address", ["..", "/", "../index.html", "../../../README.md"])
-def test_addresses_of_the_first_page(address: str) -> None:
-    assert _resolve(address, "docs/a.md", TITLES) == "Home"
-
-
-@pytest.mark.parametrize("address", ["B.html", "", "#x", "//host/docs/b.html", "HTTP://host/b.html", "b.html\0"])
-def test_addresses_that_lead_nowhere(address: str) -> None:
-    assert _resolve(address, "docs/a.md", TITLES) is None
+@pytest.mark.parametrize(("title", "address"), [(title, a) for title, group in ADDRESSES.items() for a in group])
+def test_addresses(title: str | None, address: str) -> None:
+    assert _resolve(address, "docs/a.md", TITLES) == title
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documentation, "MAX_DOCUMENT", 1_500_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 1_500_000)
     (tmp_path / "bytes.html").write_bytes(b"<p>The boats lie here." * 60_000 + b"\xe4")
     (tmp_path / "huge.html").write_bytes(b"<p>The boats lie here." * 90_000)
     (tmp_path / "empty.html").write_bytes(b"<p>\n")
-    assert {doc_id: row["dropped"] for doc_id, row in by_name(read_all(config(tmp_path))).items()} == {
+    assert {doc_id: row["dropped"] for doc_id, row in by_name(read(tmp_path)).items()} == {
         "en:bytes.html": "not_utf8",
         "en:huge.html": "too_large",
         "en:empty.html": "empty",
@@ -98,5 +90,5 @@ def test_entities_do_not_expand(tmp_path: Path) -> None:
     (tmp_path / "a.xhtml").write_text(
         '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><p>The boats &b; lie here.</p>'
     )
-    (row,) = read_all(config(tmp_path))
+    (row,) = read(tmp_path)
     assert "aaaa" not in row["paragraphs"][0]["text"]

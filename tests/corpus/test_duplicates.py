@@ -17,7 +17,7 @@ def table(spark: SparkSession, texts: list[Text], partitions: int = 2) -> DataFr
     return spark.createDataFrame(texts, "id string, lang string, text string").repartition(partitions)
 
 
-def found(frame: DataFrame) -> dict[str, tuple[str, bool]]:
+def as_dict(frame: DataFrame) -> dict[str, tuple[str, bool]]:
     rows = frame.collect()
     assert len({row.id for row in rows}) == len(rows)
     return {row.id: (row.original, row.exact) for row in rows}
@@ -32,8 +32,8 @@ def slow(texts: list[Text], similarity: float) -> dict[str, tuple[str, bool]]:
         if first != id_:
             repeated[id_] = first, True
     unique = sorted((id_, lang, text) for (lang, text), id_ in firsts.items())
-    for place, (id_, lang, text) in enumerate(unique):
-        earlier = (row for row in unique[:place] if row[1] == lang)
+    for number, (id_, lang, text) in enumerate(unique):
+        earlier = (row for row in unique[:number] if row[1] == lang)
         near = [other for other, _, repeated_text in earlier if jaccard(repeated_text, text) >= similarity]
         if near and similarity < 1:
             repeated[id_] = near[0], False
@@ -45,15 +45,15 @@ def test_against_the_slow_loop(spark: SparkSession) -> None:
     draw = random.Random(4)
     words = ["sea", "Sea", "old", "ferry", "ﬁne", "fine"]
     texts = [
-        (f"{place:02}", f"language {corpus}", " ".join(draw.choices(words, k=draw.randint(0, 9))))
+        (f"{number:02}", f"language {corpus}", " ".join(draw.choices(words, k=draw.randint(0, 9))))
         for corpus in range(300)
-        for place in range(draw.randint(1, 12))
+        for number in range(draw.randint(1, 12))
     ]
-    named = [(f"{lang}:{place}", lang, text) for place, lang, text in texts]
+    named = [(f"{lang}:{number}", lang, text) for number, lang, text in texts]
     for similarity in (0.5, 1.0):
         expected = slow(named, similarity)
         assert {exact for _, exact in expected.values()} == ({True, False} if similarity < 1 else {True})
-        assert found(find_duplicates(table(spark, named), similarity)) == expected
+        assert as_dict(find_duplicates(table(spark, named), similarity)) == expected
 
 
 def variants(draw: random.Random, count: int) -> list[Text]:
@@ -68,7 +68,7 @@ def variants(draw: random.Random, count: int) -> list[Text]:
                 changed[draw.randrange(len(words))] = f"w{draw.randrange(300)}"
             texts.append(" ".join(changed))
     draw.shuffle(texts)
-    return [(f"{place:05}", "en", text) for place, text in enumerate(texts)]
+    return [(f"{number:05}", "en", text) for number, text in enumerate(texts)]
 
 
 def test_recall_and_precision(spark: SparkSession) -> None:
@@ -76,7 +76,7 @@ def test_recall_and_precision(spark: SparkSession) -> None:
     expected = slow(texts, 0.8)
     near = {id_ for id_, (_, exact) in expected.items() if not exact}
     assert len(near) > 60
-    dropped = found(find_duplicates(table(spark, texts), 0.8))
+    dropped = as_dict(find_duplicates(table(spark, texts), 0.8))
     assert dropped.keys() <= expected.keys()
     assert len(dropped.keys() & near) >= 0.98 * len(near)
     assert {id_ for id_, (_, exact) in dropped.items() if exact} == expected.keys() - near
@@ -85,10 +85,10 @@ def test_recall_and_precision(spark: SparkSession) -> None:
 @pytest.mark.slow
 def test_the_same_for_any_partitions(spark: SparkSession) -> None:
     texts = variants(random.Random(2), 60)
-    once = found(find_duplicates(table(spark, texts, 1), 0.7))
+    once = as_dict(find_duplicates(table(spark, texts, 1), 0.7))
     random.Random(3).shuffle(texts)
     assert once
-    assert found(find_duplicates(table(spark, texts, 7), 0.7)) == once
+    assert as_dict(find_duplicates(table(spark, texts, 7), 0.7)) == once
 
 
 @pytest.mark.slow
@@ -102,12 +102,12 @@ def test_one_text_a_hundred_thousand_times(spark: SparkSession) -> None:
 
 
 def test_a_band_that_all_texts_share_gives_two_pairs_a_text(spark: SparkSession) -> None:
-    rows: list[Any] = [(f"{place:04}", "en", [7, 8]) for place in range(1_000)]
+    rows: list[Any] = [(f"{number:04}", "en", [7, 8]) for number in range(1_000)]
     pairs = _candidates(spark.createDataFrame(rows, "id string, lang string, bands array<bigint>")).collect()
     assert len(pairs) == 999 + 998
     assert all(pair.original in ("0000", f"{int(pair.id) - 1:04}") for pair in pairs)
 
 
 def test_no_texts(spark: SparkSession) -> None:
-    assert found(find_duplicates(table(spark, []), 0.8)) == {}
-    assert found(find_duplicates(table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}
+    assert as_dict(find_duplicates(table(spark, []), 0.8)) == {}
+    assert as_dict(find_duplicates(table(spark, [("a", "en", ""), ("b", "en", " ")]), 0.8)) == {"b": ("a", True)}

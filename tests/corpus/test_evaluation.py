@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 from contexture.corpus.evaluation import MOST_DOCUMENTS, RUN, Evaluation, evaluation_documents
 
 Row = tuple[str, str | None, str]
-WORDS = [f"word{place}" for place in range(400)]
+WORDS = [f"word{number}" for number in range(400)]
 
 
-def found(spark: SparkSession, rows: list[Row], evaluation: Evaluation) -> set[str]:
+def find_documents(spark: SparkSession, rows: list[Row], evaluation: Evaluation) -> set[str]:
     table = spark.createDataFrame(rows, "doc_id string, title string, text string").repartition(2)
     ids = [row.doc_id for row in evaluation_documents(table, evaluation).collect()]
     assert len(ids) == len(set(ids))
@@ -24,8 +24,8 @@ def slow(rows: list[Row], titles: list[str], texts: list[str]) -> set[str]:
         return f" {' '.join(''.join(c if c.isalnum() else ' ' for c in text.lower()).split())} "
 
     paragraphs = [(doc_id, plain(text)) for doc_id, _, text in rows]
-    asked = {title.strip().lower() for title in titles}
-    documents = {doc_id for doc_id, title, _ in rows if title and title.strip().lower() in asked}
+    wanted = {title.strip().lower() for title in titles}
+    documents = {doc_id for doc_id, title, _ in rows if title and title.strip().lower() in wanted}
     for words in (plain(text).split() for text in texts):
         for run in (f" {' '.join(words[i : i + RUN])} " for i in range(len(words) - RUN + 1)):
             having = {doc_id for doc_id, text in paragraphs if run in text}
@@ -50,10 +50,10 @@ def test_every_rule(spark: SparkSession) -> None:
     ]
     titles = ["the old  mill", "", "Elsewhere"]
     texts = [" ".join(words) for words in (thirteen, WORDS[20:33], WORDS[33:46], common, WORDS[70:90])]
-    assert found(spark, rows, Evaluation.of(titles, texts)) == {
+    assert find_documents(spark, rows, Evaluation.from_documents(titles, texts)) == {
         "title", "run", *(f"seldom {n}" for n in range(MOST_DOCUMENTS))
     }  # fmt: skip
-    assert found(spark, rows, Evaluation.of([], ["too short"])) == set()
+    assert find_documents(spark, rows, Evaluation.from_documents([], ["too short"])) == set()
 
 
 def test_against_the_slow_search(spark: SparkSession) -> None:
@@ -75,4 +75,4 @@ def test_against_the_slow_search(spark: SparkSession) -> None:
     titles = ["title 7", "TITLE 8", "title 1000"]
     expected = slow(rows, titles, texts)
     assert 20 < len(expected) < 130
-    assert found(spark, rows, Evaluation.of(titles, texts)) == expected
+    assert find_documents(spark, rows, Evaluation.from_documents(titles, texts)) == expected

@@ -92,9 +92,9 @@ def test_wrapper_drops_one_argument_and_keeps_the_rest(tmp_path: Path) -> None:
     inner.write_text('#!/bin/sh\nfor each do printf "<%s>" "$each"; done\n')
     inner.chmod(0o755)
     wrapper = java.write_wrapper(inner, tmp_path / "home")
-    given = ["-Xmx1g", java.VECTOR, "--add-opens=java.base/java.lang=ALL-UNNAMED", "two words", "", "$HOME", "*"]
-    answer = subprocess.run([wrapper, *given], capture_output=True, text=True, check=True)
-    assert answer.stdout == "".join(f"<{argument}>" for argument in given if argument != java.VECTOR)
+    args = ["-Xmx1g", java.VECTOR, "--add-opens=java.base/java.lang=ALL-UNNAMED", "two words", "", "$HOME", "*"]
+    answer = subprocess.run([wrapper, *args], capture_output=True, text=True, check=True)
+    assert answer.stdout == "".join(f"<{argument}>" for argument in args if argument != java.VECTOR)
 
 
 def test_wrapper_is_written_once_and_mended(tmp_path: Path) -> None:

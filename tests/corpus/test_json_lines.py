@@ -9,16 +9,11 @@ import pytest
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import find_sources, lines, protocol
-from contexture.corpus.sources.protocol import Row
+from contexture.corpus.sources import find_sources, protocol, records
 
-from .make import by_name, read_all, texts
+from .make import by_name, read, texts
 
 TEXT = "The boats lie here."
-
-
-def read(path: Path, lang: str = "en", tasks: int = 1) -> list[Row]:
-    return read_all(CorpusConfig(input=str(path), lang=lang, min_characters=5), tasks)
 
 
 def write(path: Path, *records: Any) -> Path:
@@ -27,18 +22,15 @@ def write(path: Path, *records: Any) -> Path:
 
 
 def test_fields(tmp_path: Path) -> None:
-    rows = by_name(
-        read(
-            write(
-                tmp_path / "a.jsonl",
-                {"text": f"{TEXT} And more.\n\nAnother\none.\n\n\nNo.", "title": " The\nboats ", "id": 7, "url": "u"},
-                {"text": TEXT, "url": "https://harbour.test/a", "lang": "el"},
-                {"text": TEXT},
-                {"text": TEXT},
-                {"text": TEXT, "id": True, "lang": 5, "title": None},
-            )
-        )
+    path = write(
+        tmp_path / "a.jsonl",
+        {"text": f"{TEXT} And more.\n\nAnother\none.\n\n\nNo.", "title": " The\nboats ", "id": 7, "url": "u"},
+        {"text": TEXT, "url": "https://harbour.test/a", "lang": "el"},
+        {"text": TEXT},
+        {"text": TEXT},
+        {"text": TEXT, "id": True, "lang": 5, "title": None},
     )
+    rows = by_name(read(path))
     named = rows["en:7"]
     assert (named["title"], texts(named)) == ("The boats", [f"{TEXT} And more.", "Another one."])
     assert named["paragraphs"][0]["sentences"] == [TEXT, "And more."]
@@ -75,8 +67,8 @@ def test_bad_lines_are_counted_drops(tmp_path: Path) -> None:
 
 
 def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [{"text": f"{TEXT} {i} {i**9}", "id": i} for i in range(100)]
-    data = gzip.compress(write(tmp_path / "b.jsonl", *records).read_bytes())
+    documents = [{"text": f"{TEXT} {i} {i**9}", "id": i} for i in range(100)]
+    data = gzip.compress(write(tmp_path / "b.jsonl", *documents).read_bytes())
     (tmp_path / "b.jsonl").unlink()
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(data[: len(data) * 2 // 3])
@@ -84,8 +76,8 @@ def test_cut_off_and_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert states[-1] == "truncated"
     assert set(states[:-1]) == {None}
 
-    monkeypatch.setattr(lines, "MAX_DOCUMENT", 2000)
-    monkeypatch.setattr(lines, "_READ", 64)
+    monkeypatch.setattr(records, "MAX_DOCUMENT", 2000)
+    monkeypatch.setattr(records, "_READ", 64)
     monkeypatch.setattr(protocol, "_MIN_SPLIT", 700)
     path = write(tmp_path / "c.jsonl", {"text": TEXT}, {"text": "x" * 50_000}, {"text": TEXT, "id": 3})
     for tasks in (1, 3, 50):
@@ -120,4 +112,4 @@ def test_not_json_lines(tmp_path: Path, content: str, words: str) -> None:
 
 def test_a_language_of_its_own_is_enough(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", {"text": TEXT, "lang": "el"}, {"text": "The tides."})
-    assert [row["lang"] for row in read(path, "auto")] == ["el", "und"]
+    assert [row["lang"] for row in read(path, lang="auto")] == ["el", "und"]

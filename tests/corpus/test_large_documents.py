@@ -38,10 +38,10 @@ AROUND: dict[SourceName, tuple[str, bytes, bytes]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("source", AROUND)
 def test_a_large_document(tmp_path: Path, source: SourceName) -> None:
-    name, before, after = AROUND[source]
+    name, head, after = AROUND[source]
     count = SIZE // len(CHUNK) + 1
     with (tmp_path / name).open("wb") as file:
-        file.write(before % (count * len(CHUNK)) if source == "wet" else before)
+        file.write(head % (count * len(CHUNK)) if source == "wet" else head)
         for _ in range(count):
             file.write(CHUNK)
         file.write(after)
@@ -51,6 +51,6 @@ def test_a_large_document(tmp_path: Path, source: SourceName) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    others = 0 if source in ("books", "documentation") else 2
-    assert sorted(str(row["dropped"]) for row in rows) == ["None"] * others + ["too_large"]
+    kept = 0 if source in ("books", "documentation") else 2
+    assert sorted(str(row["dropped"]) for row in rows) == ["None"] * kept + ["too_large"]
     assert peak < 150 << 20

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from contexture.corpus import main_content
-from contexture.corpus.main_content import Model, features, load, probability, roc_auc, train
+from contexture.corpus.main_content import Model, features, load, probability, train
 
 from .test_cleaning import SCHEMA
 
@@ -71,8 +70,8 @@ def test_features(spark: SparkSession) -> None:
     assert all(value is not None for value in second)
 
 
-def test_training_learns_the_form(paragraphs: DataFrame) -> None:
-    model, quality = train(paragraphs)
+def test_training_learns_the_form(paragraphs: DataFrame, trained: tuple[Model, dict[str, Any]]) -> None:
+    model, quality = trained
     assert quality["held_out"]["f1"] == quality["held_out"]["roc_auc"] == 1.0
     assert quality["held_out_by_language"] == {"en": quality["held_out"]}
     # mixed sections teach nothing
@@ -81,18 +80,22 @@ def test_training_learns_the_form(paragraphs: DataFrame) -> None:
     assert quality["held_out"]["paragraphs"] % 8 == 0  # whole documents
     assert {"the", "of", "was"} <= set(model.common_words["en"])
     scored = paragraphs.select("kind", "section", probability(model).alias("p")).collect()
-    for found in scored:
-        if found.section != "Mixed":
-            assert (found.p > 0.5) == (found.kind == "prose")
+    for scored_row in scored:
+        if scored_row.section != "Mixed":
+            assert (scored_row.p > 0.5) == (scored_row.kind == "prose")
 
 
-def test_training_is_a_function_of_the_rows(spark: SparkSession, paragraphs: DataFrame) -> None:
-    again = spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)
-    assert train(again) == train(paragraphs)
+@pytest.fixture(scope="module")
+def trained(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
+    return train(paragraphs)
 
 
-def test_a_model_is_readable_json(paragraphs: DataFrame) -> None:
-    model, _ = train(paragraphs)
+def test_training_is_a_function_of_the_rows(spark: SparkSession, trained: tuple[Model, dict[str, Any]]) -> None:
+    assert train(spark.createDataFrame(corpus()[::-1], SCHEMA).repartition(7)) == trained
+
+
+def test_a_model_is_readable_json(trained: tuple[Model, dict[str, Any]]) -> None:
+    model, _ = trained
     assert load(json.loads(json.dumps(dataclasses.asdict(model)))) == model
     with pytest.raises(ValueError, match="trained by another version"):
         load({"bias": 0.0, "weights": {"length": 1.0}, "common_words": {}})
@@ -115,15 +118,16 @@ def test_the_fit_is_logistic_regression() -> None:
     assert bias == pytest.approx(peer.intercept_[0] - (peer.coef_[0] / scale) @ mean, abs=1e-3)
 
 
-def test_roc_auc() -> None:
-    draw = np.random.default_rng(1)
-    scores, labels = draw.integers(0, 9, 300).astype(float), draw.integers(0, 2, 300).astype(float)
-    assert roc_auc(scores, labels) == round(roc_auc_score(labels, scores), 4)
-    assert roc_auc(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 1
+def test_quality_of_a_ranking() -> None:
+    scores, labels = np.array([2.0, 1.0, 1.0, -1.0, -2.0]), np.array([1.0, 1.0, 0.0, 1.0, 0.0])
+    expected = {"precision": 0.6667, "recall": 0.6667, "f1": 0.6667, "roc_auc": 0.75}
+    assert main_content._quality(scores, labels) == {"paragraphs": 5, "main_content": 3, **expected}
+    nothing = main_content._quality(-abs(scores), labels)
+    assert nothing["precision"] == nothing["recall"] == nothing["f1"] == 0
 
 
 def test_probability(spark: SparkSession) -> None:
     weights = dict.fromkeys(features({}), 0.0) | {"digit_share": 4.0}
     frame = spark.createDataFrame([row(1, "", 0, "1234abcd", "prose")], SCHEMA)
-    (found,) = frame.select(probability(Model(-1.0, weights, {})).alias("p")).collect()
-    assert found.p == pytest.approx(1 / (1 + math.exp(-1)))
+    (scored_row,) = frame.select(probability(Model(-1.0, weights, {})).alias("p")).collect()
+    assert scored_row.p == pytest.approx(1 / (1 + math.exp(-1)))

@@ -34,12 +34,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_pair_in_every_language(folder: Path) -> None:
     """Quotation marks, line separators within a sentence and the word NA are text like any other."""
-    found = read_pairs(NliConfig(), folder).sort_values(["number", "lang"])
-    rows = [(*one[:2], one[2]) for one in [GERMAN[0], ROWS[0], GERMAN[1], ROWS[1]]]
+    rows_read = read_pairs(NliConfig(), folder).sort_values(["number", "lang"])
+    rows = [(*row[:2], row[2]) for row in [GERMAN[0], ROWS[0], GERMAN[1], ROWS[1]]]
     numbers = {"entailment": 0, "contradiction": 2}
-    assert found[["premise", "hypothesis"]].to_numpy().tolist() == [[*row[:2]] for row in rows]
-    assert found["label"].tolist() == [numbers[row[2]] for row in rows]
-    assert found["lang"].tolist() == ["de", "en"] * 2 and found["number"].tolist() == [0, 0, 1, 1]
+    assert rows_read[["premise", "hypothesis"]].to_numpy().tolist() == [[*row[:2]] for row in rows]
+    assert rows_read["label"].tolist() == [numbers[row[2]] for row in rows]
+    assert rows_read["lang"].tolist() == ["de", "en"] * 2 and rows_read["number"].tolist() == [0, 0, 1, 1]
 
 
 def test_only_languages_that_are_asked_for(folder: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_language_is_read_once_and_copies_are_none(folder: Path) -> None:
         "de": "train-de.tsv.gz",
         "en": "train-en.tsv",
     }
-    found = read_pairs(NliConfig(), folder)
-    assert found[found["lang"] == "en"]["premise"].tolist() == [row[0] for row in ROWS]
+    rows_read = read_pairs(NliConfig(), folder)
+    assert rows_read[rows_read["lang"] == "en"]["premise"].tolist() == [row[0] for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_rows_that_pairs_test_are_left_out(shared_data: Path) -> None:
     assert len(whole) == 2 * 2490 and 0.75 < len(left) / len(whole) < 0.85
     for lang in ("en", "de"):
         rows = tested[(tested["part"] == "test") & (tested["genres"] == lang)]
-        own = left[left["lang"] == lang]
-        pairs = set(zip(own["premise"], own["hypothesis"], strict=True))
-        assert len(rows) + len(own) == 2490
+        trained = left[left["lang"] == lang]
+        pairs = set(zip(trained["premise"], trained["hypothesis"], strict=True))
+        assert len(rows) + len(trained) == 2490
         assert not pairs & set(zip(rows["first"], rows["second"], strict=True))
     with pytest.raises(SourceError, match=r"nli\.without_tested is fr, but read are \['de', 'en'\]"):
         read_pairs(replace(config, without_tested="fr"), folder)

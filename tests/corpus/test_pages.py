@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +14,11 @@ from contexture.corpus import pages as corpus
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import protocol
 from contexture.corpus.sources.mediawiki import page_rows
-from contexture.corpus.sources.mediawiki_records import Record
+from contexture.corpus.sources.protocol import Row, add_sentences, blank, document
+from contexture.corpus.sources.records import Record
 from contexture.text.mediawiki import Site
+from contexture.text.paragraphs import Link, Paragraph, Parsed
+from contexture.text.sentences import splitter
 
 from .make import HEAD, TAIL, article, compress, export, find_exports, multistream, page
 
@@ -60,14 +64,11 @@ def mixed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Data
     return corpus.read_pages(spark, find_exports(str(path)), CONFIG).cache()
 
 
-def test_schema_is_the_contract(mixed: DataFrame) -> None:
-    assert mixed.schema == StructType.fromDDL(corpus.PAGES)
-
-
 def test_an_article(mixed: DataFrame) -> None:
-    found = rows(mixed)["en:1"]
-    assert (found["lang"], found["title"], found["redirect"], found["dropped"]) == ("en", "Harbour 1", None, None)
-    first, second = found["paragraphs"]
+    assert mixed.schema == StructType.fromDDL(corpus.PAGES)
+    result = rows(mixed)["en:1"]
+    assert (result["lang"], result["title"], result["redirect"], result["dropped"]) == ("en", "Harbour 1", None, None)
+    first, second = result["paragraphs"]
     assert (first["section_index"], first["section"], first["paragraph_index"]) == (0, "", 0)
     assert (second["section_index"], second["section"], second["paragraph_index"]) == (1, "History", 1)
     assert first["sentences"][0] == "Harbour 1 has boat number 0, painted in 0 colours."
@@ -75,9 +76,10 @@ def test_an_article(mixed: DataFrame) -> None:
     assert [link["target"] for link in second["links"]] == ["Fen", "Boat", "Boat", "Boat"]
 
 
-def test_why_pages_give_nothing(mixed: DataFrame) -> None:
-    found = rows(mixed)
-    assert {doc_id: row["dropped"] for doc_id, row in found.items() if row["dropped"]} == {
+def test_the_other_pages(mixed: DataFrame) -> None:
+    """Why they give nothing, what kind they are, offsets in characters, and the newest of several revisions."""
+    result = rows(mixed)
+    assert {doc_id: row["dropped"] for doc_id, row in result.items() if row["dropped"]} == {
         "en:3": "namespace",
         "en:4": "namespace",
         "en:5": "empty",
@@ -85,27 +87,17 @@ def test_why_pages_give_nothing(mixed: DataFrame) -> None:
         "en:8": "malformed_xml",
         "en:11": "truncated",
     }
-    assert {doc_id for doc_id, row in found.items() if row["redirect"] is not None} == {"en:2"}
-    assert found["en:6"]["title"] == "Broken"
-    assert found["en:11"]["title"] == "Left & open"
-    assert found["en:5"]["paragraphs_dropped"] == {"list_item": 2, "too_short": 1}
-    assert found["en:7"]["paragraphs"][0]["sentences"] == ["The text after ten thousand braces.", "It stays."]
-
-
-def test_pages_that_are_no_articles_are_marked(mixed: DataFrame) -> None:
-    kinds = {doc_id: row["page_kind"] for doc_id, row in rows(mixed).items() if row["page_kind"] != "article"}
+    assert {doc_id for doc_id, row in result.items() if row["redirect"] is not None} == {"en:2"}
+    assert [result[doc_id]["title"] for doc_id in ("en:6", "en:11")] == ["Broken", "Left & open"]
+    assert result["en:5"]["paragraphs_dropped"] == {"list_item": 2, "too_short": 1}
+    assert result["en:7"]["paragraphs"][0]["sentences"] == ["The text after ten thousand braces.", "It stays."]
+    kinds = {doc_id: row["page_kind"] for doc_id, row in result.items() if row["page_kind"] != "article"}
     assert kinds == {"en:13": "list", "en:14": "disambiguation"}
-
-
-def test_offsets_count_characters(mixed: DataFrame) -> None:
-    (paragraph,) = rows(mixed)["en:10"]["paragraphs"]
+    (paragraph,) = result["en:10"]["paragraphs"]
     (link,) = paragraph["links"]
     assert paragraph["text"][link["start"] : link["end"]] == "λιμάνια"
     assert paragraph["sentences"] == ["Ένα λιμάνια με 𝔘nicode — 船 εδώ.", "Τέλος."]
-
-
-def test_the_newest_of_several_is_kept(mixed: DataFrame) -> None:
-    assert rows(mixed)["en:9"]["paragraphs"][0]["text"].startswith("The newer")
+    assert result["en:9"]["paragraphs"][0]["text"].startswith("The newer")
     again = mixed.where("dropped = 'duplicate'").collect()
     assert [(row.doc_id, row.paragraphs, row.paragraphs_dropped) for row in again] == [("en:9", [], {})] * 2
 
@@ -120,7 +112,6 @@ def test_report(mixed: DataFrame) -> None:
         "dropped": {"duplicate": 2, "empty": 1, "malformed_xml": 2, "namespace": 2, "truncated": 1},
         "paragraphs_dropped": {"list_item": 2, "page_kind": 2, "too_short": 1},
     }
-    assert report["pages_in"] == report["pages_out"] + report["redirects"] + sum(report["dropped"].values())
 
 
 def test_paragraphs(mixed: DataFrame) -> None:
@@ -154,11 +145,11 @@ def test_pages_of_several_files_and_languages(spark: SparkSession, tmp_path: Pat
         b'lang="en"', b'lang="el"'
     )
     compress(tmp_path / "c.xml", greek)
-    found = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
-    assert sorted(found) == ["el:2", "en:1", "en:2", "en:3"]
-    assert found["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
+    result = rows(corpus.read_pages(spark, find_exports(str(tmp_path)), CONFIG))
+    assert sorted(result) == ["el:2", "en:1", "en:2", "en:3"]
+    assert result["en:2"]["paragraphs"][0]["text"] == "The text of the first file."
     sentences = ["Το λιμάνι είναι παλιό, δηλ. αρχαίο.", "Πού είναι;", "Εδώ."]
-    assert found["el:2"]["paragraphs"][0]["sentences"] == sentences
+    assert result["el:2"]["paragraphs"][0]["sentences"] == sentences
 
 
 def test_an_export_without_pages(spark: SparkSession, tmp_path: Path) -> None:
@@ -178,7 +169,86 @@ PIECES = st.sampled_from(
     st.sampled_from(["whole", "truncated", "too_large"]),
 )
 def test_whatever_a_record_holds_it_gives_a_row(xml: bytes, state: Any) -> None:
-    found = list(page_rows(Record(xml, state), Site("en", "", {}), 1))
-    assert len(found) == max(1, xml.count(b"<page>"))
-    assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in found)
-    assert all(row["dropped"] for row in found[:-1])
+    result = list(page_rows(Record(xml, 0, state), Site("en", "", {}), 1))
+    assert len(result) == max(1, xml.count(b"<page>"))
+    assert all(row["doc_id"].startswith("en:") and len(row["doc_id"]) > 3 for row in result)
+    assert all(row["dropped"] for row in result[:-1])
+
+
+def linking_page(doc_id: str, title: str, *targets: str, redirect: str | None = None, **other: Any) -> dict[str, Any]:
+    links = [Link(target, i, i + 1) for i, target in enumerate(targets)]
+    parsed = Parsed(1, [Paragraph(0, "", 0, "x" * len(targets), links)] if targets else [])
+    row = add_sentences(document(blank(doc_id[3:], doc_id[:2], title), parsed), str.split)
+    return row | {"redirect": redirect, "dropped": None, "paragraphs_dropped": {}} | other
+
+
+PAGES_OF_TWO_WIKIS = [
+    linking_page("en:1", "Ash", "Birch", "Oak", "Birk", "Elm", "Nowhere", "Birch", "Gone"),
+    linking_page("en:2", "Birch", "Ash"),
+    linking_page("en:3", "Birk", redirect="Birch"),
+    linking_page("en:4", "Oak", redirect="Birk"),  # to a redirect
+    linking_page("en:5", "Elm"),
+    linking_page("en:6", "Elm"),  # the same title twice
+    linking_page("en:7", "Gone", dropped="truncated"),
+    linking_page("it:1", "Nowhere", "Ash", "Nowhere"),
+]
+EXPECTED = {"en:1": ["en:2", None, "en:2", "en:5", None, "en:2", None], "en:2": ["en:1"], "it:1": [None, "it:1"]}
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_links_lead_to_documents(spark: SparkSession, partitions: int) -> None:
+    frame = spark.createDataFrame(PAGES_OF_TWO_WIKIS, corpus.PAGES).repartition(partitions)
+    rows = {row.doc_id: row for row in corpus.resolve_links(frame).collect()}
+    assert rows.keys() == EXPECTED.keys()  # the others have no paragraph
+    result = {name: row.paragraph.links for name, row in rows.items()}
+    assert {name: [link.doc_id for link in links] for name, links in result.items()} == EXPECTED
+    assert [link.target for link in result["en:1"]] == ["Birch", "Oak", "Birk", "Elm", "Nowhere", "Birch", "Gone"]
+    assert [(link.start, link.end) for link in result["en:2"]] == [(0, 1)]
+
+
+LINK = pa.struct([("target", pa.string()), ("start", pa.int32()), ("end", pa.int32())])
+STRING = pa.string()
+PARAGRAPH = pa.struct(
+    {"section": STRING, "text": STRING, "sentences": pa.list_(STRING), "links": pa.list_(LINK), "kind": STRING}
+)
+SCHEMA = pa.schema(
+    {
+        "doc_id": STRING,
+        "dropped": STRING,
+        "paragraphs": pa.list_(PARAGRAPH),
+        "paragraphs_dropped": pa.map_(STRING, pa.int32()),
+        "revision": pa.int64(),
+    }
+)
+
+
+def table_row(name: str, *links: list[Link]) -> Row:
+    result = [
+        Paragraph(0, "A", i, f"The boats of {i}. They lie. Ω𝔘", paragraph_links)
+        for i, paragraph_links in enumerate(links)
+    ]
+    parsed = document(blank(name, "en", ""), Parsed(1, result, {"too_short": 1} if links else {}))
+    return add_sentences(parsed, splitter("en").split)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        [],
+        [blank("a", "en", "", "truncated", 5)],
+        [table_row("a", [])],
+        [
+            table_row("a", [Link("B", 0, 3), Link("C", 4, 9)], [], [Link("D", 1, 2)]),
+            table_row("b"),
+            table_row("c", [Link("E", 0, 1)]),
+        ],
+    ],
+)
+def test_it_is_the_same_as_from_dictionaries(read: list[Row]) -> None:
+    plain = [
+        row | {"paragraphs": [p | {"links": [link._asdict() for link in p["links"]]} for p in row["paragraphs"]]}
+        for row in read
+    ]
+    result = corpus.record_batch(read, SCHEMA)
+    assert result == pa.RecordBatch.from_pylist(plain, schema=SCHEMA)
+    result.validate(full=True)

@@ -10,8 +10,8 @@ import pytest
 
 from contexture.corpus.sources.files import find
 from contexture.corpus.sources.mediawiki import check, page_rows
-from contexture.corpus.sources.mediawiki_records import read
 from contexture.corpus.sources.protocol import SourceFile, Split, plan
+from contexture.corpus.sources.records import Record, read_records
 from contexture.text.kinds import page_kind
 from contexture.text.mediawiki import Page, Site, parse_page
 from contexture.text.sentences import splitter
@@ -58,14 +58,18 @@ def export(folder: Path, name: str) -> tuple[SourceFile, Site]:
     return file, file.site
 
 
+def read(split: Split) -> list[Record]:
+    return list(read_records(split, b"</page>"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DUMPS)
 def test_dump(shared_data: Path, name: str) -> None:
     expected: dict[str, Any] = DUMPS[name]
     file, site = export(shared_data, name)
     assert site.lang == expected["lang"]
-    records = list(read(Split(file, 0, file.bytes)))
-    assert sorted(record for split in plan([file], 2) for record in read(split)) == sorted(records)
+    records = read(Split(file, 0, file.bytes))
+    assert sorted(record.data for split in plan([file], 2) for record in read(split)) == sorted(r.data for r in records)
     rows = [row for record in records for row in page_rows(record, site, 20)]
     assert len(rows) == expected["rows"]
     assert sum(row["redirect"] is not None for row in rows) == expected["redirects"]
@@ -89,7 +93,7 @@ def test_dump(shared_data: Path, name: str) -> None:
 def articles_of(file: SourceFile, site: Site) -> Iterator[Page]:
     for record in read(Split(file, 0, file.bytes)):
         if record.state == "whole":
-            page = parse_page(f"<page>{record.xml.rpartition(b'<page>')[2].decode()}</page>", site)
+            page = parse_page(f"<page>{record.data.rpartition(b'<page>')[2].decode()}</page>", site)
             if page.namespace == 0 and page.redirect is None:
                 yield page
 

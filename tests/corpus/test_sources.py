@@ -16,7 +16,7 @@ from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import SOURCES, find_sources, protocol
 from contexture.corpus.sources.protocol import SourceFile, bundle, plan
 
-from .make import article, by_name, export, read_all, texts
+from .make import article, by_name, export, read, read_all, texts
 
 WET = (
     "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: https://harbour.test/\r\n"
@@ -34,8 +34,8 @@ SMALL: dict[SourceName, tuple[str, str]] = {
 EACH = pytest.mark.parametrize("source", SMALL)
 
 
-def config(path: Path | str, **given: Any) -> CorpusConfig:
-    return CorpusConfig(input=str(path), lang="en", min_characters=10, **given)
+def config(path: Path | str, **settings: Any) -> CorpusConfig:
+    return CorpusConfig(input=str(path), lang="en", min_characters=10, **settings)
 
 
 def put(folder: Path, source: SourceName) -> Path:
@@ -59,9 +59,8 @@ def test_a_file_and_its_folder(tmp_path: Path, source: SourceName) -> None:
     assert find_sources(config(f"{tmp_path}/*")) == [file]
     assert find_sources(config(path, source=source)) == [file]
     assert TypeAdapter(list[SourceFile]).validate_python(json.loads(json.dumps([asdict(file)]))) == [file]
-    (row,) = read_all(config(path))
-    assert row["dropped"] is None
-    assert row["page_kind"] == "article"
+    (row,) = read(path)
+    assert (row["dropped"], row["page_kind"]) == (None, "article")
     assert texts(row)[0].startswith(("The boats lie in the harbour.", "Harbour 1"))
 
 
@@ -69,23 +68,25 @@ def test_a_file_and_its_folder(tmp_path: Path, source: SourceName) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le-bom", "utf-16-be-bom"])
 def test_byte_order_marks(tmp_path: Path, source: SourceName, encoding: str) -> None:
     path = put(tmp_path, source)
-    plain = read_all(config(path))
+    plain = read(path)
     text = path.read_bytes().decode()
     path.write_bytes(("\ufeff" + text).encode(encoding[:9]) if "bom" in encoding else text.encode(encoding))
-    assert read_all(config(path)) == plain
+    assert read(path) == plain
 
 
 @EACH
 def test_nul_bytes_are_dropped(tmp_path: Path, source: SourceName) -> None:
     path = put(tmp_path, source)
-    plain = read_all(config(path))
+    plain = read(path)
     harbour = b"arbour 1 has" if source == "mediawiki" else b"in the har"
     content = path.read_bytes()
     hurt = harbour[:4] + b"\0" + harbour[4:]
     path.write_bytes(content.replace(harbour, hurt).replace(b"Length: 31", b"Length: 32"))
     assert path.read_bytes() != content
-    found = read_all(config(path))
-    assert [texts(row) for row in found] == [texts(row) for row in plain]
+    assert [texts(row) for row in read(path)] == [texts(row) for row in plain]
+
+
+OTHER_CONTENT = r"is no|is not|is a ZIP|is a PDF|byte 0x"
 
 
 @EACH
@@ -95,24 +96,15 @@ def test_nul_bytes_are_dropped(tmp_path: Path, source: SourceName) -> None:
         (b"", "is empty"),
         (gzip.compress(b"x", mtime=0), "holds gz data. Rename it to"),
         (b"\xff\xfe\0\0x\0\0\0", "is UTF-32"),
+        (b"%PDF-1.7\n\x93\x8c\x8b\x9e" * 20, OTHER_CONTENT),
+        (b"PK\3\4\x93\x8c\x8b\x9e", OTHER_CONTENT),
+        (b"\x89PNG\r\n\x1a\n\0", OTHER_CONTENT),
     ],
 )
-def test_no_content_for_any(tmp_path: Path, source: SourceName, content: bytes, words: str) -> None:
+def test_content_that_no_source_reads(tmp_path: Path, source: SourceName, content: bytes, words: str) -> None:
     path = put(tmp_path, source)
     path.write_bytes(content)
     with pytest.raises(SourceError, match=words) as error:
-        find_sources(config(path))
-    assert str(error.value).startswith(f"{path}: ")
-
-
-@EACH
-@pytest.mark.parametrize(
-    "content", [b"%PDF-1.7\n\x93\x8c\x8b\x9e" * 20, b"PK\3\4\x93\x8c\x8b\x9e", b"\x89PNG\r\n\x1a\n\0"]
-)
-def test_not_what_its_name_says(tmp_path: Path, source: SourceName, content: bytes) -> None:
-    path = put(tmp_path, source)
-    path.write_bytes(content)
-    with pytest.raises(SourceError, match=r"is no|is not|is a ZIP|is a PDF|byte 0x") as error:
         find_sources(config(path))
     assert str(error.value).startswith(f"{path}: ")
 
@@ -132,26 +124,26 @@ def test_unreadable(tmp_path: Path, source: SourceName, monkeypatch: pytest.Monk
 def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = os.scandir
 
-    def refuse(place: str) -> Any:
-        if Path(place).name == "locked":
-            raise PermissionError(13, "Permission denied", place)
-        return listing(place)
+    def refuse(location: str) -> Any:
+        if Path(location).name == "locked":
+            raise PermissionError(13, "Permission denied", location)
+        return listing(location)
 
     monkeypatch.setattr(os, "scandir", refuse)
     put(tmp_path, "books")
     (tmp_path / "locked").mkdir()
-    for place in (tmp_path, tmp_path / "locked"):
+    for location in (tmp_path, tmp_path / "locked"):
         with pytest.raises(SourceError, match=r"cannot be read: .*Permission denied.*locked"):
-            find_sources(config(place))
+            find_sources(config(location))
 
 
 @EACH
 def test_nothing_there(tmp_path: Path, source: SourceName) -> None:
-    for place in (tmp_path, tmp_path / "missing", tmp_path / "*.none"):
-        for given in ({}, {"source": source}):
+    for location in (tmp_path, tmp_path / "missing", tmp_path / "*.none"):
+        for settings in ({}, {"source": source}):
             with pytest.raises(SourceError, match=r"no such file|no files") as error:
-                find_sources(config(place, **given))
-            assert str(error.value).startswith(f"{place}: ")
+                find_sources(config(location, **settings))
+            assert str(error.value).startswith(f"{location}: ")
 
 
 @EACH
@@ -160,35 +152,27 @@ def test_a_folder_of_others(tmp_path: Path, source: SourceName) -> None:
         (tmp_path / name).write_bytes(b"PK")
     with pytest.raises(SourceError, match=rf"no files of {source} there but others \(2 \.zip") as error:
         find_sources(config(tmp_path, source=source))
-    with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as every:
+    with pytest.raises(SourceError, match=r"only files of unknown kinds \(2 \.zip, .*1 without a suffix") as any_source:
         find_sources(config(tmp_path))
-    for told in (error, every):
-        assert "1 .json.gz" in str(told.value)
-        assert "documentation (.md, .markdown, .html" in str(told.value)
-        assert "PDFs become text by pdftotext" in str(told.value)
-        assert "\n" not in str(told.value)
+    for message in (str(error.value), str(any_source.value)):
+        assert "1 .json.gz" in message
+        assert "documentation (.md, .markdown, .html" in message
+        assert "PDFs become text by pdftotext" in message
+        assert "\n" not in message
 
 
-@EACH
-def test_a_folder_is_taken_with_its_subfolders(tmp_path: Path, source: SourceName) -> None:
-    (tmp_path / "sub/deeper").mkdir(parents=True)
-    path = put(tmp_path / "sub/deeper", source)
-    for given in ({}, {"source": source}):
-        (file,) = find_sources(config(tmp_path, **given))
-        assert file.path == str(path)
-        assert file.name == ("sub/deeper/a" if source == "books" else f"sub/deeper/{path.name}")
-
-
-def test_several_kinds_in_one_folder_are_all_read(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    for source in SMALL:
-        put(tmp_path / "sub", source)
-    for place in (tmp_path, f"{tmp_path}/**/*"):
-        files = find_sources(config(place))
-        assert {file.source for file in files} == set(SMALL) and len(files) == len(SMALL)
-    rows = read_all(config(tmp_path))
+def test_a_folder_is_read_with_its_subfolders_and_all_kinds(tmp_path: Path) -> None:
+    folder = tmp_path / "sub/deeper"
+    folder.mkdir(parents=True)
+    paths = {source: str(put(folder, source)) for source in SMALL}
+    for location in (tmp_path, f"{tmp_path}/**/*"):
+        assert {file.source: file.path for file in find_sources(config(location))} == paths
+    rows = read(tmp_path)
     assert len(rows) == len(SMALL) and not any(row["dropped"] for row in rows)
-    assert [file.source for file in find_sources(config(tmp_path, source="books"))] == ["books"]
+    for source in SMALL:
+        (file,) = find_sources(config(tmp_path, source=source))
+        assert file.source == source
+        assert file.name == ("sub/deeper/a" if source == "books" else f"sub/deeper/{SMALL[source][0]}")
 
 
 @pytest.mark.parametrize("source", ["mediawiki", "wet", "json_lines"])
@@ -275,12 +259,12 @@ def test_a_language_that_no_text_tells_is_asked_for(tmp_path: Path, source: Sour
 
 
 @pytest.mark.parametrize(
-    "given",
+    "settings",
     [{"source": "pdf"}, {"lang": ""}, {"lang": "en/us"}, {"input": [{"file": "a"}]}, {"book_paragraphs": "word"}],
 )
-def test_configuration_is_checked(given: dict[str, Any]) -> None:
+def test_configuration_is_checked(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        TypeAdapter(CorpusConfig).validate_python(given)
+        TypeAdapter(CorpusConfig).validate_python(settings)
 
 
 def test_small_files_share_a_task(tmp_path: Path) -> None:
@@ -297,12 +281,11 @@ def test_the_plan_does_not_change_the_rows(tmp_path: Path, monkeypatch: pytest.M
     lines = "".join(json.dumps({"id": i, "text": f"The boats of harbour {i}. " * (i % 7)}) + "\n" for i in range(200))
     (tmp_path / "a.jsonl").write_text(lines)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
-    whole = read_all(config(tmp_path))
+    whole = sorted(read(tmp_path), key=str)
     for size in (10, 333, 5000):
         monkeypatch.setattr(protocol, "_MIN_SPLIT", size)
         for tasks in (1, 7, 1000):
-            found = read_all(config(tmp_path), tasks)
-            assert sorted(found, key=str) == sorted(whole, key=str)
+            assert sorted(read(tmp_path, tasks), key=str) == whole
 
 
 #: A sentence of each language, which stands in for a document of it.
@@ -321,8 +304,8 @@ def test_a_language_is_found_by_the_text(tmp_path: Path, source: SourceName, suf
     (tmp_path / f"names.{suffix}").write_text("Oulu Kuopio\n")  # says nothing: as most of the others
     files = find_sources(CorpusConfig(input=str(tmp_path), source=source))
     assert [file.lang for file in files] == ["de", "en", "fr", "fr", "fr"]
-    told = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
-    assert {file.lang for file in told} == {"el"}
+    overridden = find_sources(CorpusConfig(input=[Input(str(tmp_path), lang="el")], source=source))
+    assert {file.lang for file in overridden} == {"el"}
 
 
 def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Path) -> None:
@@ -332,9 +315,9 @@ def test_a_language_that_a_kind_does_not_tell_is_that_of_the_others(tmp_path: Pa
         find_sources(CorpusConfig(input=str(tmp_path)))
     for lang in ("de", "fr", "fr-too"):
         (tmp_path / f"{lang}.md").write_text(f"{SPOKEN[lang[:2]]}\n")
-    found = {file.name: file.lang for file in find_sources(CorpusConfig(input=str(tmp_path)))}
+    result = {file.name: file.lang for file in find_sources(CorpusConfig(input=str(tmp_path)))}
     expected = {"requirements": "fr", "de.md": "de", "fr.md": "fr", "fr-too.md": "fr", "a.warc.wet": "auto"}
-    assert found == expected
+    assert result == expected
 
 
 def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:
@@ -342,21 +325,18 @@ def test_each_line_of_mixed_json_has_its_language(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         "".join(f"{json.dumps({'text': text, 'id': n})}\n" for n, text in enumerate(texts))
     )
-    config = CorpusConfig(input=str(tmp_path / "a.jsonl"), min_characters=10)
-    assert [(file.lang, file.languages) for file in find_sources(config)] == [("fr", ("de", "en", "fr"))]
-    found = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read_all(config)}
-    assert [found[n] for n in range(len(texts))] == ["de", "en", "fr", "fr"] * 3 + ["fr"]
+    files = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
+    assert [(file.lang, file.languages) for file in files] == [("fr", ("de", "en", "fr"))]
+    result = {int(row["doc_id"].partition(":")[2]): row["lang"] for row in read(tmp_path / "a.jsonl", lang="auto")}
+    assert [result[n] for n in range(len(texts))] == ["de", "en", "fr", "fr"] * 3 + ["fr"]
 
 
-def test_strays_in_json_of_one_language_are_left_to_the_filter(tmp_path: Path) -> None:
-    texts = [SPOKEN["en"]] * 40 + [SPOKEN["de"]]
+HALVES = [" ".join(SPOKEN["en"].split()[:8]), " ".join(SPOKEN["en"].split()[8:])]
+
+
+@pytest.mark.parametrize("texts", [[SPOKEN["en"]] * 40 + [SPOKEN["de"]], HALVES * 4], ids=["a stray", "short lines"])
+def test_json_of_one_language(tmp_path: Path, texts: list[str]) -> None:
+    """Strays are left to the filter; lines too short to tell their language tell it together."""
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts))
     (file,) = find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))
     assert (file.lang, file.languages) == ("en", ())
-
-
-def test_short_lines_of_json_tell_their_language_together(tmp_path: Path) -> None:
-    words = SPOKEN["en"].split()
-    halves = [" ".join(words[:8]), " ".join(words[8:])] * 4
-    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': half})}\n" for half in halves))
-    assert [file.lang for file in find_sources(CorpusConfig(input=str(tmp_path / "a.jsonl")))] == ["en"]

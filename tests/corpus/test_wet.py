@@ -8,9 +8,8 @@ import pytest
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources, protocol, wet
-from contexture.corpus.sources.protocol import Row
 
-from .make import read_all, texts
+from .make import read, texts
 
 
 def record(uri: str, text: str | bytes, kind: str = "conversion", length: int | None = None, **headers: str) -> bytes:
@@ -35,10 +34,6 @@ PAGES = [
 ]
 
 
-def read(path: Path, tasks: int = 1) -> list[Row]:
-    return read_all(CorpusConfig(input=str(path), min_characters=10), tasks)
-
-
 @pytest.mark.parametrize("name", ["a.warc.wet", "a.warc.wet.gz"])
 @pytest.mark.parametrize("tasks", [1, 7])
 def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,7 +41,7 @@ def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.Monkey
     path = tmp_path / name
     members = [INFO, *PAGES]
     path.write_bytes(b"".join(map(gzip.compress, members)) if name.endswith(".gz") else b"".join(members))
-    rows = sorted(read(path, tasks), key=lambda row: int(row["title"].split()[1]))
+    rows = sorted(read(path, tasks, lang="auto"), key=lambda row: int(row["title"].split()[1]))
     assert [row["lang"] for row in rows] == ["el" if i % 3 else "en" for i in range(40)]
     row = rows[1]
     assert (row["doc_id"], row["title"], row["revision"]) == (
@@ -60,7 +55,7 @@ def test_pages(tmp_path: Path, name: str, tasks: int, monkeypatch: pytest.Monkey
 
 
 def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wet, "MAX_DOCUMENT", 100_000)
+    monkeypatch.setattr(protocol, "MAX_DOCUMENT", 100_000)
     monkeypatch.setattr(wet, "_TITLE_CHARACTERS", 10)
     content = [
         INFO,
@@ -76,9 +71,9 @@ def test_faults_are_counted_drops(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
     path = tmp_path / "a.warc.wet"
     path.write_bytes(b"".join(content))
-    found = [(row["doc_id"], row["dropped"]) for row in read(path)]
-    names = [name if "?" not in name else name[:5] for name, _ in found]
-    assert list(zip(names, [dropped for _, dropped in found], strict=True)) == [
+    result = [(row["doc_id"], row["dropped"]) for row in read(path, lang="auto")]
+    names = [name if "?" not in name else name[:5] for name, _ in result]
+    assert list(zip(names, [dropped for _, dropped in result], strict=True)) == [
         ("und:u1", None),
         ("und:u2", "not_utf8"),
         ("und:u3", "too_large"),
@@ -97,7 +92,7 @@ def test_cut_off(tmp_path: Path, share: float) -> None:
     data = gzip.compress(b"".join([INFO, *PAGES]))
     path = tmp_path / "a.warc.wet.gz"
     path.write_bytes(data[: int(len(data) * share)])
-    rows = read(path)
+    rows = read(path, lang="auto")
     assert [row["dropped"] for row in rows] == [None] * (len(rows) - 1) + ["truncated"]
 
 

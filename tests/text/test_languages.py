@@ -3,31 +3,12 @@
 import pytest
 
 from contexture.text import languages
+from contexture.text.language_codes import two_letters, without_region
 from contexture.text.languages import has_frequent_words, is_other_language, languages_of
 from contexture.text.quality import Filters, drop_reason
+from tests.text import gold
 
-ENGLISH = "The ferry was late, and they had to wait for it with all of their luggage on the quay."
-ITALIAN = "Il traghetto era in ritardo e tutti aspettavano sul molo della città con i bagagli nella pioggia."
-GREEK = "Το πλοίο από τον Πειραιά είχε καθυστέρηση και όλοι περίμεναν στο λιμάνι με τις αποσκευές τους."
-MORE_ENGLISH = (
-    "So went a song of fishermen, which travellers heard in every harbour town between Athens and Crete. Nobody knows "
-    "who wrote it first, though several poets claimed its verses as their own work. Scholars have since compared some "
-    "forty versions, printed during three centuries, without agreeing about a single line. What most of them share is "
-    "a ship, a storm, and somebody waiting patiently at home while winter comes closer every day. Children still learn "
-    "it at school today, where teachers explain how people lived before engines replaced sails around those islands."
-)
-#: With frequent words of Spanish, Italian and German among their first.
-PORTUGUESE = (
-    "A cidade foi fundada em 1549 por Tomé de Sousa e serviu como primeira capital do Brasil. Entre os séculos XVI e "
-    "XVIII, esta região foi o principal porto para o comércio."
-)
-CATALAN = (
-    "La ciutat del sud, amb una població de dos milions, és coneguda per la seva catedral i per les seves platges."
-)
-DUTCH = (
-    "De stad werd in de dertiende eeuw gesticht als handelsplaats en was lange tijd de haven van het graafschap. De "
-    "kerk, die in 1450 is gebouwd, was bij brand verwoest en den toren herbouwd."
-)
+ENGLISH, ITALIAN, GREEK, MORE_ENGLISH, PORTUGUESE, CATALAN, DUTCH = gold.table("languages").values()
 NAMELESS = "Oulu Rovaniemi Kuopio Lahti Tampere Helsinki Turku Espoo Vantaa Pori Joensuu"
 
 
@@ -46,14 +27,11 @@ def test_the_model_is_not_asked_in_vain(text: str, lang: str, monkeypatch: pytes
 
 
 def test_other_languages() -> None:
-    assert is_other_language(ITALIAN, "en", 0.1)
-    assert is_other_language(GREEK, "it", 0.1)
-    assert is_other_language(ENGLISH, "el", 0.1)
-    assert not is_other_language(ITALIAN, "it", 0.1)
-    assert not is_other_language(ITALIAN, "no such language", 0.1)
-    # foreign at its beginning only
-    assert is_other_language(ITALIAN * 3, "en", 0.1)
-    assert not is_other_language(f"{ITALIAN} {ITALIAN} {ITALIAN} {MORE_ENGLISH}", "en", 0.1)
+    foreign = [(ITALIAN, "en"), (GREEK, "it"), (ENGLISH, "el"), (ITALIAN * 3, "en")]
+    assert all(is_other_language(text, lang, 0.1) for text, lang in foreign)
+    foreign_start = f"{ITALIAN} {ITALIAN} {ITALIAN} {MORE_ENGLISH}"
+    same = [(ITALIAN, "it"), (ITALIAN, "no such language"), (foreign_start, "en")]
+    assert not any(is_other_language(text, lang, 0.1) for text, lang in same)
     assert drop_reason(ITALIAN, "en", Filters()) == "wrong_language"
     assert drop_reason(ITALIAN, "en", Filters(wrong_language=None)) is None
 
@@ -76,3 +54,10 @@ def test_frequent_words_make_sure_of_what_the_model_holds_for_likely() -> None:
     """Full of names, this is English to the model with a probability of 0.898."""
     text = "Maître Lefèvre and Monsieur Dupré had no visa from Dakar, that was the hitch with Abidjan."
     assert languages_of([text]) == {"en": 1}
+
+
+def test_codes() -> None:
+    """Also of a language of a group, as Tatoeba's files are called; regions and case make no difference."""
+    codes = ["deu", "de", "cmn", "pes", "swh", "nob"]
+    assert [two_letters(code) for code in codes] == ["de", "de", "zh", "fa", "sw", "no"]
+    assert {without_region(code) for code in ("en", "EN", "en-GB", "en_us", "eng")} == {"en"}

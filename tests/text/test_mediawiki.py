@@ -28,15 +28,12 @@ def page(inside: str, site: Site = SITE) -> str:
 
 
 def test_site_is_read_from_the_head_alone() -> None:
+    """It knows its own names of namespaces, English ones and older ones."""
     assert (SITE.lang, SITE.dbname) == ("it", "itwiki")
-    assert {"discussione": 1, "categoria": 14, "portale": 100}.items() <= SITE.namespaces.items()
-
-
-def test_site_knows_english_and_older_names_of_namespaces() -> None:
-    assert {"file": 6, "image": 6, "category": 14, "immagine": 6}.items() <= SITE.namespaces.items()
-    assert SITE.namespace("Talk:Porto") == 1
-    assert SITE.namespace("portale:Mare") == 100
-    assert SITE.namespace("Porto: una storia") == 0
+    names = {"discussione": 1, "categoria": 14, "portale": 100, "file": 6, "image": 6, "category": 14, "immagine": 6}
+    assert names.items() <= SITE.namespaces.items()
+    titles = {"Talk:Porto": 1, "portale:Mare": 100, "Porto: una storia": 0}
+    assert {title: SITE.namespace(title) for title in titles} == titles
 
 
 @pytest.mark.parametrize("head", ["", "<html>", "<mediawiki", "<mediawiki a=1><siteinfo></siteinfo>"])
@@ -100,21 +97,20 @@ def test_no_entity_expands() -> None:
     assert parse_site(bomb + HEAD).lang == "it"  # what comes before the element is never parsed
 
 
-@pytest.mark.parametrize(
-    ("link", "title"),
-    [
-        ("porto", "Porto"),
-        ("_bay__of_ zinnias_", "Bay of zinnias"),
-        ("Porto#Storia", "Porto"),
-        ("#Storia", ""),
-        (":porto", "Porto"),
-        ("caf%C3%A9", "Café"),
-        ("100%", "100%"),
-        ("A&amp;B", "A&B"),
-        ("ßeta", "ßeta"),
-        ("ώρα", "Ώρα"),
-        ("", ""),
-    ],
-)
-def test_normalise_title(link: str, title: str) -> None:
-    assert normalise_title(link) == title
+TITLES = {
+    "porto": "Porto",
+    "_bay__of_ zinnias_": "Bay of zinnias",
+    "Porto#Storia": "Porto",
+    "#Storia": "",
+    "": "",
+    ":porto": "Porto",
+    "caf%C3%A9": "Café",
+    "100%": "100%",
+    "A&amp;B": "A&B",
+    "ßeta": "ßeta",
+    "ώρα": "Ώρα",
+}
+
+
+def test_normalise_title() -> None:
+    assert {link: normalise_title(link) for link in TITLES} == TITLES

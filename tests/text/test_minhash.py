@@ -1,11 +1,13 @@
 """Shingles, their similarity, and bands that similar texts share as often as the theory says."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.text.minhash import RECALL, Bands, banding, jaccard, shingles
+from contexture.text.minhash import RECALL, Bands, WordRuns, banding, jaccard, shingles, words_alone
 from contexture.text.quality import normalized
 
 SENTENCE = "the old ferry to the far island leaves at seven"
@@ -48,3 +50,32 @@ def test_bands_do_not_depend_on_the_batch(texts: list[str]) -> None:
         for j, second in enumerate(texts):
             if shingles(first) == shingles(second):
                 assert np.array_equal(together[i], together[j])
+
+
+def runs_of(length: int) -> WordRuns:
+    return WordRuns(length, np.random.Generator(np.random.PCG64(0)))
+
+
+def test_words_alone() -> None:
+    assert words_alone("“The OLD mill-wheel” (1,024 × ﬁne), isn’t it?") == [
+        "the", "old", "mill", "wheel", "1", "024", "fine", "isn", "t", "it"
+    ]  # fmt: skip
+    assert words_alone("हिन्दी, भाषा।") == ["हिन्दी", "भाषा"]  # marks belong to the letters
+    assert words_alone("海は広い、とても。" * 5) == list("海は広いとても" * 5)
+    assert words_alone(" – ") == []
+
+
+TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9), max_size=5)
+
+
+@given(TEXTS, TEXTS)
+def test_hashes_are_equal_where_runs_are(first: list[list[str]], second: list[list[str]]) -> None:
+    find, hashes, runs = runs_of(3), [], []
+    for texts in (first, second):
+        new, counts = find(texts)
+        runs_by_text = [[tuple(words[i : i + 3]) for i in range(len(words) - 2)] for words in texts]
+        assert counts.tolist() == [len(text_runs) for text_runs in runs_by_text]
+        runs += chain.from_iterable(runs_by_text)
+        hashes += new.tolist()
+    assert len(hashes) == len(runs)
+    assert len({*zip(hashes, runs, strict=True)}) == len({*hashes}) == len({*runs})

@@ -27,13 +27,13 @@ LONG = "The boats lay in the harbour, " * 6
 BY_LINE = f'Chapter One\n{LONG}\n"Look," said Fen.\n{LONG}'
 
 
-def shown(parsed: Parsed) -> list[tuple[int, str, str]]:
+def as_tuples(parsed: Parsed) -> list[tuple[int, str, str]]:
     return [(p.section_index, p.section, p.text) for p in parsed.paragraphs]
 
 
 def test_wrapped_lines_are_joined_and_hyphens_left_alone() -> None:
     first, boats = "CHAPTER I. Of the harbour", "The boats lay in the harbour, and the tide was out."
-    assert shown(parse_book(WRAPPED)) == [
+    assert as_tuples(parse_book(WRAPPED)) == [
         (1, first, f"{boats} A half- hour passed; nobody spoke."),
         (1, first, '"Look," said Fen.'),
         (2, "II.", "It rained."),
@@ -41,9 +41,9 @@ def test_wrapped_lines_are_joined_and_hyphens_left_alone() -> None:
 
 
 def test_a_line_may_be_a_paragraph() -> None:
-    found = shown(parse_book(BY_LINE))
-    assert [section for _, section, _ in found] == ["Chapter One"] * 3
-    assert found[1][2] == '"Look," said Fen.'
+    paragraphs = as_tuples(parse_book(BY_LINE))
+    assert [section for _, section, _ in paragraphs] == ["Chapter One"] * 3
+    assert paragraphs[1][2] == '"Look," said Fen.'
     assert len(parse_book(BY_LINE, "blank_line").paragraphs) == 1
     assert len(parse_book(WRAPPED, "line").paragraphs) == 6
 
@@ -82,8 +82,8 @@ Chapter twenty-one
 
 @pytest.mark.parametrize("heading", HEADINGS.strip().splitlines())
 def test_headings(heading: str) -> None:
-    found = parse_book(f"{heading}\n\nThe boats lay in the harbour.\n").paragraphs
-    assert [(p.section_index, p.section) for p in found] == [(1, heading.strip("# "))]
+    paragraphs = parse_book(f"{heading}\n\nThe boats lay in the harbour.\n").paragraphs
+    assert [(p.section_index, p.section) for p in paragraphs] == [(1, heading.strip("# "))]
 
 
 SENTENCES = ["Part I like best.", "Chapter and verse he knew.", "#hashtag", "I left.", "Part one of the wall fell."]
@@ -91,8 +91,8 @@ SENTENCES = ["Part I like best.", "Chapter and verse he knew.", "#hashtag", "I l
 
 @pytest.mark.parametrize("text", [*SENTENCES, "Volume", "12", "Chapter IV. " + LONG])
 def test_no_headings(text: str) -> None:
-    found = parse_book(f"{text}\n\nThe boats lay in the harbour.\n").paragraphs
-    assert [p.section_index for p in found] == [0, 0]
+    paragraphs = parse_book(f"{text}\n\nThe boats lay in the harbour.\n").paragraphs
+    assert [p.section_index for p in paragraphs] == [0, 0]
 
 
 def test_notes_of_the_publisher_are_left_out() -> None:

@@ -14,14 +14,14 @@ VERBS = ["stands", "rests", "waits", "shines", "turns", "falls", "rises", "sleep
 def texts(seed: int = 0) -> list[str]:
     """Paragraphs of a made-up language with the abbreviation "zq." and the common word "meanwhile"."""
     draw = random.Random(seed)
-    found = []
+    made_up = []
     for _ in range(300):
         noun, other, verb = draw.choice(NOUNS), draw.choice(NOUNS), draw.choice(VERBS)
-        found.append(
+        made_up.append(
             f"Here the {noun} {verb} by zq. {draw.randint(1, 99)} of the {other} and meanwhile it {verb}. "
             f"Meanwhile the {other} {verb}. On the 5. Moonday the {noun} {verb}, zq. {other} or not."
         )
-    return found
+    return made_up
 
 
 def test_what_is_learned() -> None:
@@ -39,18 +39,18 @@ def test_what_is_learned() -> None:
 
 
 def test_the_order_of_the_texts_does_not_matter() -> None:
-    found = texts()
-    first = train(iter(found), "xx", characters=20_000)
-    random.Random(1).shuffle(found)
-    assert train(found, "xx", characters=20_000) == first
-    assert train(found, "xx", characters=1)["abbreviations"] == []  # a sample is read
+    made_up = texts()
+    first = train(iter(made_up), "xx", characters=20_000)
+    random.Random(1).shuffle(made_up)
+    assert train(made_up, "xx", characters=20_000) == first
+    assert train(made_up, "xx", characters=1)["abbreviations"] == []  # a sample is read
 
 
 def test_the_language_s_own_list_is_kept() -> None:
-    own, learned = load_language("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
+    listed, learned = load_language("en"), train([*texts(), "There is no ship at all, no. " * 50], "en")
     assert "zq" in learned["abbreviations"]
-    assert set(own["abbreviations"]) <= set(learned["abbreviations"])
-    assert set(own["common_words"]) <= set(learned["common_words"])
+    assert set(listed["abbreviations"]) <= set(learned["abbreviations"])
+    assert set(listed["common_words"]) <= set(learned["common_words"])
 
 
 @pytest.mark.parametrize("nothing", [[], ["", "  "]])

@@ -33,26 +33,26 @@ def test_any_text_has_a_reason_or_none(text: str) -> None:
 
 def test_lengths_at_the_border() -> None:
     only = dataclasses.replace(OFF, too_short=5, too_long=7)
-    found = [drop_reason("x" * length, "en", only) for length in (4, 5, 7, 8)]
-    assert found == ["too_short", None, None, "too_long"]
+    reasons = [drop_reason("x" * length, "en", only) for length in (4, 5, 7, 8)]
+    assert reasons == ["too_short", None, None, "too_long"]
     assert drop_reason("𝔘" * 4, "en", only) == "too_short"  # characters, not bytes or UTF-16 units
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The {{convert|3|km}} road.",
-        "It was '''bold''' once",
-        "the end |} of one",
-        "A note<ref name=x> there",
-        "A <SPAN lang=el>word",
-        '| align="left" | Name',
-        "Fish &amp; chips",
-        "Number &#8211; dash",
-        "thumb|200px|A boat",
-        "An <!-- unseen --> word",
-    ],
-)
+MARKUP = """
+The {{convert|3|km}} road.
+It was '''bold''' once
+the end |} of one
+A note<ref name=x> there
+A <SPAN lang=el>word
+| align="left" | Name
+Fish &amp; chips
+Number &#8211; dash
+thumb|200px|A boat
+An <!-- unseen --> word
+"""
+
+
+@pytest.mark.parametrize("text", MARKUP.strip().splitlines())
 def test_markup(text: str) -> None:
     assert has_markup(text)
     assert drop_reason(text, "en", dataclasses.replace(OFF, markup_left=True)) == "markup_left"
@@ -92,20 +92,18 @@ def test_repetition_at_the_border() -> None:
 
 
 def test_tokens() -> None:
-    assert tokens("The old  road\n") == ["The", "old", "road"]
-    assert tokens("古い道は海のまわりを通り、新しい道は山の中を通っている。") == list(
-        "古い道は海のまわりを通り、新しい道は山の中を通っている。"
-    )
-    assert tokens("") == []
+    japanese = "古い道は海のまわりを通り、新しい道は山の中を通っている。"
+    cases = {"The old  road\n": ["The", "old", "road"], japanese: list(japanese), "": []}
+    assert {text: tokens(text) for text in cases} == cases
 
 
 def test_the_first_reason_counts() -> None:
     text = "{{1 1 1 1 1 1 1 1 1}}"
-    filters, found = Filters(too_short=99), []
+    filters, reasons = Filters(too_short=99), []
     for key, off in (("too_short", None), ("markup_left", False), ("few_letters", None), ("repetition", None)):
-        found.append(drop_reason(text, "en", filters))
+        reasons.append(drop_reason(text, "en", filters))
         filters = dataclasses.replace(filters, **{key: off})
-    assert found == ["too_short", "markup_left", "few_letters", "repetition"]
+    assert reasons == ["too_short", "markup_left", "few_letters", "repetition"]
     assert drop_reason(text, "en", filters) is None
 
 

@@ -8,46 +8,10 @@ from hypothesis import strategies as st
 
 from contexture.text.punkt import is_abbreviation
 from contexture.text.sentences import Splitter, languages, load_language, splitter
-
-# Sentences are parted by " | ", or by "|" where no space parts them.
-CASES = [
-    ("en", "Dr. Ash met Mr. Fen. | They sailed."),
-    ("en", "It lies in the U.S. Congress district."),
-    ("en", "The work of J. R. Fen, J.-H. Elm and R.G. Ash is old."),
-    ("en", "It is old (see p. 5; Ash et al. 1998, pp. 6–7). | It is large."),
-    ("en", "It cost approx. five pounds, c. 1100 and from c. 900 on."),
-    ("en", 'He said "Go!" and left. | "Why?" she asked.'),
-    ("en", "He wrote (see Ash. It is old. Fen knew) and left. | (He came. | He saw.)"),
-    ("en", "It was so ... | Then it ended... | Nobody came … | She left … but not far."),
-    ("en", '"... Only once [...] he came." | Then he left. | [...] She stayed.'),
-    ("en", "1. Ash came. | 2. Fen left. | The list: 1. Ash, 2. Fen, 3. Elm."),
-    ("en", "The film Go! (1972) and Why? from 1975 were seen."),
-    ("en", "“Ask Prof. Ash.” | “Ask Dr. Fen!”"),
-    ("en", "It ends.Nobody spaced this. | A capital is missing: he came to the office. | there he sat."),
-    ("it", "Si veda cfr. cap. 3, pp. 5 e segg. per i dettagli. | È antica."),
-    ("it", "Visse a lungo (370 a.C. – 289 a.C.). | «Chi era?» | Un saggio. | era anche ricco."),
-    ("el", "Γεννήθηκε το 300 π.Χ. στην Αθήνα. | Η πόλη ήταν μικρή."),
-    ("el", "Πού είναι; | Εδώ, δηλ. στην πόλη. | Ποιος; | Ο Κων. Φενάς."),
-    ("de", "Er kam am 5. März mit Dr. Ash an. | Im 19. Jahrhundert war das z. B. so. | „Gut.“ | Er ging."),
-    ("fr", "M. Ash vint. | « Où vas-tu ? » dit-elle. | Il vécut vers 300 av. J.-C. en Gaule."),
-    ("es", "El Sr. Ash vino. | ¿Dónde está? | Aquí. | Nació en 300 a. C. en Roma. | ¡Qué bien!"),
-    ("ru", "Он родился в 1900 г. в Москве. | Это был А. С. Фенов. | Он жил на ул. Ленина."),
-    (
-        "ja",
-        "彼は「行くよ。待ってて。」と言った。|雨だった。|「はい！」|彼女は答えた。|『ねこ！』は古い。|3.5です。|本当？|ええ。",
-    ),
-    ("zh", "他说：“走吧。”|然后离开了。|真的吗？|是的！|好。"),
-    ("hi", "राम गया।|सीता आई। | डॉ. शर्मा कहाँ हैं? | वे यहाँ हैं॥"),
-    ("bn", "সে গেল। | ড. রহমান এলেন।|তিনি কে?"),
-    ("hy", "Նա գնաց։ | Մենք մնացինք։|Վերջ։"),
-    ("ar", "أين هو؟ | هو هنا. | ولد سنة 300 ق.م. في مصر."),
-    ("am", "ሰላም ነው። | እንዴት ነህ።|ደህና።"),
-    ("my", "သူသွားသည်။ | ငါလာသည်။"),
-    ("km", "គាត់ទៅ។ | ខ្ញុំមក។"),
-]
+from tests.text import gold
 
 
-@pytest.mark.parametrize(("lang", "marked"), CASES)
+@pytest.mark.parametrize(("lang", "marked"), gold.table("sentences"))
 def test_breaks(lang: str, marked: str) -> None:
     sentences = [sentence.strip() for sentence in marked.split("|")]
     assert splitter(lang).split(marked.replace(" |", "").replace("|", "")) == sentences

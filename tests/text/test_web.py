@@ -9,30 +9,14 @@ from hypothesis import strategies as st
 from contexture.text.html_tokens import attributes, tokens
 from contexture.text.paragraphs import Parsed
 from contexture.text.web import ListItems, html_title, markdown_title, parse_html, parse_markdown
+from tests.text import gold
 
 TITLES = {"tides.html": "Tides", "boats.md#hull": "Boats"}
 
-PAGE = """<!DOCTYPE html><html lang="en"><head><title>Harbour &mdash; docs</title>
-<style>p { color: red }</style><script>if (a < b) document.write("<p>no</p>");</script></head>
-<body><nav><a href="tides.html">Tides</a><ul><li>Menu</li></ul></nav>
-<div role="main">
-<h1>Harbour<a class="headerlink" href="#harbour">¶</a></h1>
-<p>The boats lie in the  <b>old</b>
-harbour &amp; wait for the <a href="tides.html">high <em>tide</em></a>, says
-<a href="https://example.org">a page elsewhere</a>.<!-- not > this --></p>
-<h2>Building &lt;one&gt;</h2>
-Bare text, <code>code()</code> too<br>and a new line.
-<pre>x = 1
-y = 2</pre>
-<table><tr><td>cell<p>in a cell</p></td></tr></table>
-<ul><li>An item with <a href='boats.md#hull'>the hull</a></li><li><p>Another</p></ul>
-<p>After the list.
-<aside>By the way</aside>
-</div>
-<footer>Made by us</footer></body></html>"""
+PAGE, MARKDOWN = (gold.read(name) for name in ("page.html", "page.md"))
 
 
-def shown(parsed: Parsed) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def as_tuples(parsed: Parsed) -> list[tuple[str, str, list[tuple[str, str]]]]:
     return [
         (p.section, p.text, [(link.target, p.text[link.start : link.end]) for link in p.links])
         for p in parsed.paragraphs
@@ -43,7 +27,7 @@ def test_a_page() -> None:
     parsed = parse_html(PAGE, TITLES.get)
     lie = "The boats lie in the old harbour & wait for the high tide, says a page elsewhere."
     building = "Building <one>"
-    assert shown(parsed) == [
+    assert as_tuples(parsed) == [
         ("", lie, [("Tides", "high tide")]),
         (building, "Bare text, code() too", []),
         (building, "and a new line.", []),
@@ -69,37 +53,9 @@ def test_list_items(list_items: ListItems, count: int) -> None:
     assert ("list_item" in {p.kind for p in parsed.paragraphs}) == (list_items == "flag")
 
 
-MARKDOWN = """---
-title: "The *Harbour*"
----
-# Harbour
-
-The boats lie in the [high
-tide](tides.html "all about it") of `today`, see <https://example.org> & [ref].
-
-[ref]: boats.md#hull
-
-Building
---------
-
-```python
-x = "# no heading"
-```
-
-| a | b |
-|---|---|
-| 1 | 2 |
-
-- one item
-- two <b>items</b>
-
-<p>Written in <a href="tides.html">HTML</a>.</p>
-"""
-
-
 def test_markdown() -> None:
     parsed = parse_markdown(MARKDOWN, TITLES.get)
-    assert shown(parsed) == [
+    assert as_tuples(parsed) == [
         (
             "",
             "The boats lie in the high tide of today, see https://example.org & ref.",
@@ -124,28 +80,7 @@ def test_titles() -> None:
     assert markdown_title("## second level") == ""
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("a < b <3 c", ["a < b <3 c"]),
-        ("<p title='a > b'>x</p>", ["x"]),
-        ("<p don't>x", ["x"]),
-        ("<p>one<p>two", ["one", "two"]),
-        ("x<script>never closed <p>y", ["x"]),
-        ("x<!-- never closed <p>y", ["x"]),
-        ("x<!-->y", ["xy"]),
-        ('x<a href="y>z', ["x"]),
-        ("<SCRIPT>a</SCRIPT ><P>b</P>", ["b"]),
-        ("<svg/><p>x", ["x"]),
-        ("<p hidden>a</p><p aria-hidden=true>b</p><p>c", ["c"]),
-        ("<nav><nav>a</nav>b</nav>c", ["c"]),
-        ("<![CDATA[x]]>y<?php z ?>", ["y"]),
-        ("&#0;&#xd800;&lt;b&gt;&nbsp;&bogus;", ["\ufffd\ufffd<b> &bogus;"]),
-        ("<li>a</ul></ul><p>b", ["a", "b"]),
-        ("</main>x<main>y<main>z</main></main>w", ["y", "z"]),
-        ("&lol9;", ["&lol9;"]),
-    ],
-)
+@pytest.mark.parametrize(("html", "expected"), gold.table("odd_html").items())
 def test_odd_markup(html: str, expected: list[str]) -> None:
     assert [p.text for p in parse_html(html, TITLES.get).paragraphs] == expected
 
@@ -177,16 +112,16 @@ def test_linear(piece: str) -> None:
     assert time.process_time() - begin < 10
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("description: Remove <b> & such", ["Remove <b> & such"]),
-        ('description: "Quoted: a text"', ["Quoted: a text"]),
-        ("description: >", []),
-        ("description:", []),
-        ("other: Nothing", []),
-    ],
-)
-def test_the_description_of_front_matter_is_the_first_paragraph(line: str, told: list[str]) -> None:
+DESCRIPTIONS = {
+    "description: Remove <b> & such": ["Remove <b> & such"],
+    'description: "Quoted: a text"': ["Quoted: a text"],
+    "description: >": [],
+    "description:": [],
+    "other: Nothing": [],
+}
+
+
+@pytest.mark.parametrize(("line", "texts"), DESCRIPTIONS.items())
+def test_the_description_of_front_matter_is_the_first_paragraph(line: str, texts: list[str]) -> None:
     parsed = parse_markdown(f"---\ntitle: Tides\n{line}\n---\n\nThe tides rise.\n", TITLES.get)
-    assert [(p.section, p.text) for p in parsed.paragraphs] == [("", text) for text in [*told, "The tides rise."]]
+    assert [(p.section, p.text) for p in parsed.paragraphs] == [("", text) for text in [*texts, "The tides rise."]]

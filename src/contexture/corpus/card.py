@@ -12,8 +12,7 @@ _STEPS = 2  # bars to a doubling
 def card(paragraphs: DataFrame, sample: int = 10) -> dict[str, Any]:
     """Counts by language, histograms of lengths, and `sample` paragraphs drawn by a hash of their ids.
 
-    Words are what stands between spaces: of languages without spaces they say nothing. A histogram is a list of
-    (lower bound, upper bound, count) with bounds that double every second time.
+    Words are separated by spaces. A histogram is a list of (lower bound, upper bound, count).
     """
     rows = paragraphs.select(
         "lang",

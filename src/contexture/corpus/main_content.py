@@ -1,9 +1,7 @@
-"""Is a paragraph main content? A linear classifier over a few features, trained on what the corpus shows of itself.
+"""A linear classifier of main content, trained on weak labels.
 
-The CMLM paper (Yang et al. 2021, section 3) filters its Common Crawl text with "a classifier which detects whether a
-sentence belongs to the main content of the web page or not" and says no more about it. Here the label is weak and
-comes from the articles' own form: a paragraph of prose in a section of prose is main content, an item of a list
-in a section of lists (references, links, discographies) is not, and what is between the two is not learnt from.
+The CMLM paper (Yang et al. 2021, section 3) filters web text by such a classifier and does not describe it. Here prose
+in a section of prose is main content, an item of a list in a section of lists (references, links) is not.
 """
 
 from dataclasses import dataclass
@@ -28,13 +26,7 @@ Table = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Model:
-    """Weights of the features, and what they need. `dataclasses.asdict` gives it as plain JSON.
-
-    Attributes:
-        bias: log-odds of a paragraph whose features are all 0.
-        weights: change of the log-odds with one more of a feature.
-        common_words: by language, the words that are most frequent in its main content.
-    """
+    """Bias, weights of the features in log-odds, and by language the most frequent words of its main content."""
 
     bias: float
     weights: dict[str, float]
@@ -86,10 +78,9 @@ def probability(model: Model) -> Column:
 
 
 def train(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
-    """Train on four documents in five; the model, and its quality on the fifth (threshold 0.5) with counts.
+    """The model, trained on four documents in five, and its quality on the fifth (threshold 0.5).
 
-    A function of the rows alone. Raises ValueError where the table does not hold both kinds of paragraph: list items
-    must be kept (`kind` = "list_item") for the training.
+    A function of the rows alone. Raises ValueError unless the table has both prose and items of lists.
     """
     labelled = _sample(paragraphs)
     common_words = _common_words(labelled)
@@ -121,7 +112,7 @@ def train(paragraphs: DataFrame) -> tuple[Model, dict[str, Any]]:
             if len(np.unique(labels[chosen := test & (rows["lang"] == lang).to_numpy()])) == 2
         },
         # what the length alone would do
-        "held_out_roc_auc_of_length": roc_auc(values[test, 0], labels[test]),
+        "held_out_roc_auc_of_length": _roc_auc(values[test, 0], labels[test]),
     }
     return model, quality
 
@@ -179,26 +170,18 @@ def _fit(values: Table, labels: Table) -> tuple[float, list[float]]:
 
 
 def _quality(scores: Table, labels: Table) -> dict[str, float]:
-    found, true = scores > 0, labels == 1
-    hits = int((found & true).sum())
-    precision, recall = hits / max(1, int(found.sum())), hits / int(true.sum())
+    from sklearn.metrics import precision_recall_fscore_support
+
+    measures = precision_recall_fscore_support(labels, scores > 0, average="binary", zero_division=0)[:3]
     return {
         "paragraphs": len(labels),
-        "main_content": int(true.sum()),
-        "precision": round(precision, 4),
-        "recall": round(recall, 4),
-        "f1": round(2 * precision * recall / (precision + recall), 4) if hits else 0.0,
-        "roc_auc": roc_auc(scores, labels),
+        "main_content": int(labels.sum()),
+        **{name: round(float(value), 4) for name, value in zip(("precision", "recall", "f1"), measures, strict=True)},
+        "roc_auc": _roc_auc(scores, labels),
     }
 
 
-def roc_auc(scores: Table, labels: Table) -> float:
-    """Chance that a positive (label 1) has a higher score than a negative, ties counting half; four digits.
+def _roc_auc(scores: Table, labels: Table) -> float:
+    from sklearn.metrics import roc_auc_score
 
-    Shapes (n,) and (n,), with both labels.
-    """
-    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]  # mean rank of equal scores, from 1
-    positives = int(labels.sum())
-    above = ranks[labels == 1].sum() - positives * (positives + 1) / 2
-    return round(float(above / (positives * (len(labels) - positives))), 4)
+    return round(float(roc_auc_score(labels, scores)), 4)

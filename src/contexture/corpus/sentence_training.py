@@ -9,21 +9,18 @@ from contexture.corpus.sources.protocol import SourceFile, Split, plan
 from contexture.text.punkt_training import train
 from contexture.text.sentences import Language
 
-#: Places of the corpus, for each language, that the sample is taken from.
-_PLACES = 16
-#: The splits to draw from must not depend on the number of cores.
-_TASKS = 8
+#: Characters of each language that are read.
+SAMPLE = 1_000_000
+_SPLITS = 16  # of each language, that the sample is taken from
+_TASKS = 8  # the splits to draw from must not depend on the number of cores
 
 
 def train_sentences(files: Sequence[SourceFile], config: CorpusConfig) -> dict[str, Language]:
-    """Parameters for each language found: `config.sentence_sample` characters of it are read, in this process.
-
-    Deterministic in (files, config). Raises SourceError for a damaged file.
-    """
+    """Parameters for each language, from SAMPLE characters of it. Raises SourceError for a damaged file."""
     texts: dict[str, list[str]] = {}
     for lang, text in _sample(files, config):
         texts.setdefault(lang, []).append(text)
-    return {lang: train(texts[lang], lang, config.sentence_sample) for lang in sorted(texts)}
+    return {lang: train(texts[lang], lang, SAMPLE) for lang in sorted(texts)}
 
 
 def _sample(files: Sequence[SourceFile], config: CorpusConfig) -> Iterator[tuple[str, str]]:
@@ -33,9 +30,9 @@ def _sample(files: Sequence[SourceFile], config: CorpusConfig) -> Iterator[tuple
     for split in plan(files, _TASKS):
         by_language.setdefault(split.file.lang, []).append(split)
     for splits in by_language.values():
-        chosen = sorted(splits, key=_draw)[:_PLACES]
+        chosen = sorted(splits, key=_draw)[:_SPLITS]
         for split in chosen:
-            room = config.sentence_sample // len(chosen)
+            room = SAMPLE // len(chosen)
             for row in read_rows(split, readers):
                 for paragraph in row["paragraphs"]:
                     yield row["lang"], paragraph["text"]

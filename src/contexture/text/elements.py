@@ -17,9 +17,9 @@ _NOWIKI_ESCAPES = {ord(c): f"&#{ord(c)};" for c in "[]{}|'<>*#:;=_~!-&"} | {ord(
 
 
 def drop_opaque(text: str) -> str:
-    """The text without comments and the elements whose content is not wikitext.
+    """The text without comments and elements that hold no wikitext.
 
-    What stands in `nowiki` and in simple formulas within a line is escaped instead.
+    `nowiki` and simple formulas are escaped instead.
     """
     opener = _OPENER.search(text)
     if opener is None:
@@ -44,9 +44,9 @@ def drop_opaque(text: str) -> str:
         if name == "nowiki":
             pieces.append(unescape(text[opener.end() : start]).translate(_NOWIKI_ESCAPES) or GAP)
         elif name in _FORMULAS:
-            alone = text[opener.start() - 1 : opener.start()] in ("\n", "") and text[end : end + 1] in ("\n", "")
-            shown = "" if alone else _FORMULAS[name](unescape(text[opener.end() : start]))
-            pieces.append(shown.translate(_NOWIKI_ESCAPES) or GAP)
+            fills_line = text[opener.start() - 1 : opener.start()] in ("\n", "") and text[end : end + 1] in ("\n", "")
+            readable = "" if fills_line else _FORMULAS[name](unescape(text[opener.end() : start]))
+            pieces.append(readable.translate(_NOWIKI_ESCAPES) or GAP)
         elif name in _SEEN:
             pieces.append(GAP)
         elif not name and text[opener.start() - 1 : opener.start()] == "\n" == text[end : end + 1]:

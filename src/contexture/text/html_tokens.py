@@ -1,26 +1,22 @@
-"""HTML to tokens, in one pass and linear time whatever the markup is.
+"""HTML to tokens, in linear time whatever the markup.
 
-Python's own HTMLParser takes quadratic time on unclosed tags and comments before its latest patch releases.
+Python's older HTMLParsers take quadratic time on unclosed tags.
 """
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from contexture.text.characters import unescape
 
 
 class Token(NamedTuple):
-    """A stretch of text, or a tag.
+    """A stretch of text, or a tag."""
 
-    Attributes:
-        kind: what it is.
-        value: the text as written, or the tag's name in lower case.
-        attributes: the start tag's, as written.
-    """
-
-    kind: str  # "text", "start" or "end"
+    kind: Literal["text", "start", "end"]
+    #: The text as written, or the tag's name in lower case.
     value: str
+    #: The start tag's, as written.
     attributes: str = ""
 
 
@@ -70,7 +66,5 @@ def tokens(html: str) -> Iterator[Token]:
 
 def attributes(written: str) -> dict[str, str]:
     """A start tag's attributes by their names in lower case; of one given twice, the first."""
-    found: dict[str, str] = {}
-    for name, *values in _ATTRIBUTE.findall(written):
-        found.setdefault(name.lower(), unescape("".join(values)))
-    return found
+    pairs = ((name.lower(), "".join(values)) for name, *values in _ATTRIBUTE.findall(written))
+    return {name: unescape(value) for name, value in reversed([*pairs])}

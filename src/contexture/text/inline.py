@@ -12,10 +12,9 @@ _MAGIC_WORD = re.compile(r"__[^\W\d_]+__")
 
 
 def clean(markup: str) -> tuple[str, list[Link]]:
-    """Plain text, with single spaces for any white space, and its links.
+    """Plain text with single spaces, and its links with exact offsets; a link that shows nothing is left out.
 
-    Takes what `prune` leaves of a paragraph or heading, `''` already gone. Every link's `text[start:end]` is its
-    visible text without white space at its ends; a link that shows nothing is left out.
+    Takes what `prune` leaves of a paragraph or heading, `''` already gone.
     """
     if "__" in markup:
         markup = _MAGIC_WORD.sub(lambda word: "" if word[0].isupper() else word[0], markup)
@@ -40,8 +39,8 @@ def clean(markup: str) -> tuple[str, list[Link]]:
 
 def _tighten(link: re.Match[str]) -> str:
     """A link with the white space at the ends of its text outside, or nothing for one that shows nothing."""
-    head, before, anchor, after = link.groups()
-    return f"{before}{head}{anchor}{END}{after}" if anchor else before
+    head, space_before, anchor, space_after = link.groups()
+    return f"{space_before}{head}{anchor}{END}{space_after}" if anchor else space_before
 
 
 # What stands around a thing dropped and goes with it. Straight quotes may end one quotation and begin another.
@@ -68,29 +67,29 @@ def close_gaps(markup: str) -> str:
 
 def _close_gap(left: str, right: str, at_start: bool) -> tuple[str, str]:
     """What to write before and after a gap."""
-    before, after = left.rstrip(), right.lstrip()
-    space = len(before) < len(left)
+    head, after = left.rstrip(), right.lstrip()
+    space = len(head) < len(left)
     paired = False
-    while before:
-        if before[-1] in _OPENING:
+    while head:
+        if head[-1] in _OPENING:
             after = after.lstrip(" ,;:/")
-        if before[-1] + after[:1] not in _PAIRS:
+        if head[-1] + after[:1] not in _PAIRS:
             break
-        before, inner = before[:-1], after[1:]
+        head, inner = head[:-1], after[1:]
         after = inner.lstrip()
-        space = before[-1:].isspace() or len(after) < len(inner)
-        before = before.rstrip()
+        space = head[-1:].isspace() or len(after) < len(inner)
+        head = head.rstrip()
         paired = True
-    if not before:
+    if not head:
         if at_start:
             return "", after.lstrip(" ,;:")
         return (" ", after) if paired else (left, right)
-    if before[-1] in _OPENING:
-        left, right = before, after
+    if head[-1] in _OPENING:
+        left, right = head, after
     elif paired:
-        left, right = before + " " * space, after
+        left, right = head + " " * space, after
     if after and after[0] in ",.;:!?)]":
-        return before.rstrip(" ,;:/"), after
+        return head.rstrip(" ,;:/"), after
     return left, right
 
 

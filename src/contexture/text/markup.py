@@ -1,9 +1,7 @@
 """First pass over wikitext: match the brackets, drop what is not prose, mark the links.
 
-One walk each over the templates, the tables and the links, in the order in which MediaWiki gives them their meaning,
-so that what stands in a dropped box is never looked at again. Each walk has one stack, so that time is linear however
-deep or unbalanced the markup is. A bracket that is never closed drops nothing: its text stays, since losing a
-page's rest to one missing brace is worse than a word too many.
+Templates, tables and links are walked in MediaWiki's order, each with one stack: time is linear however deep or
+unbalanced the markup is. A bracket that is never closed drops nothing: better a word too many than a page lost.
 """
 
 import re
@@ -18,9 +16,8 @@ from contexture.text.templates import Templates, end_of_run
 def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) -> tuple[str, int]:
     """Wikitext without comments, references, tables, files, galleries and categories, its templates expanded.
 
-    In the result LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target,
-    and GAP for a thing dropped that would have been seen there. Headings, quotes and entities are as they were.
-    Beside it, the number of lines of lists that were dropped; those whose brackets do not match still stand.
+    LINK target ANCHOR text END stands for a link to an article, with AMPERSAND for "&" in its target, GAP for a thing
+    dropped that a reader would have seen. Also the number of lines of lists dropped.
     """
     text = templates.expand(drop_opaque(drop_unwanted(text)))
     text = drop_tables("\n" + replace_tags(text))
@@ -33,7 +30,7 @@ def prune(text: str, site: Site, templates: Templates, drop_lists: bool = True) 
             return "\n"
 
         text = _LIST.sub(drop, text)
-    return _Links(site).run(_SIMPLE_LINK.sub(_simple_link, text)), items
+    return _Links(site).run(_SIMPLE_LINK.sub(lambda link: _mark(*link.groups()), text)), items
 
 
 def drop_tables(text: str) -> str:
@@ -77,17 +74,12 @@ _LIST = re.compile(rf"{_ITEM}(?:{_ITEM})*+")
 _ALPHABETS = ((0x61, 0x250), (0x370, 0x530), (0x561, 0x588), (0x1F00, 0x2000))  # Latin, Greek, Cyrillic, Armenian
 _LETTERS = f"[{''.join(chr(c) for first, end in _ALPHABETS for c in range(first, end) if chr(c).islower())}]*"
 _TRAIL = re.compile(_LETTERS)
+# A link to an article, of one line and without brackets in it.
 _SIMPLE_LINK = re.compile(rf"\[\[([^\[\]|{{}}<>\n:\x02-\x06]++)(?:\|([^\[\]\n]*+))?\]\]({_LETTERS})")
 _SCHEMES = "https?|ftps?|sftp|ircs?|news|gopher|mailto|git|svn"
 _URL = re.compile(rf"\[(?:(?:{_SCHEMES}):|//)[^\s\[\]<>\"]*[ \t]*", re.IGNORECASE)
 _LONGEST_TITLE = 1024  # characters; also keeps brackets around a long text from reading it once each
 _NOT_IN_A_TITLE = re.compile(r"[\[\]{}<>\x02-\x06]")
-
-
-def _simple_link(link: re.Match[str]) -> str:
-    """A link to an article, of one line and without brackets in it."""
-    target, anchor, trail = link.groups()
-    return _mark(target, anchor, trail)
 
 
 def _mark(target: str, anchor: str | None, trail: str) -> str:
@@ -162,10 +154,10 @@ class _Links:
         while count:
             # "]]" right after an external link that lacks its own bracket belongs to the link around it.
             if self.stack and self.stack[-1][2] >= 0 and not (count % 2 == 0 and self.open_links):
-                before, _, line_end = self.stack.pop()
+                first, _, line_end = self.stack.pop()
                 if start > line_end:
                     self.out.append("]")
-                elif before == len(self.out):
+                elif first == len(self.out):
                     self.out.append(GAP)  # a bare address is a number in the margin
                 count -= 1
             elif count > 1:
@@ -181,46 +173,46 @@ class _Links:
     def _close_link(self, trail: str) -> int:
         """Close the innermost link that is open; how many letters of its trail it took."""
         while True:  # external links opened within were never closed
-            before, links_before, line_end = self.stack.pop()
+            first, links_before, line_end = self.stack.pop()
             if line_end < 0:
                 break
         self.open_links -= 1
         out = self.out
-        target, pipe, anchor = (out[before][:_LONGEST_TITLE] if before < len(out) else "").partition("|")
+        target, pipe, anchor = (out[first][:_LONGEST_TITLE] if first < len(out) else "").partition("|")
         if ":" in target and self.site.namespace(target) in (FILE, MEDIA, CATEGORY):
-            del out[before:]
+            del out[first:]
             out.append(GAP)
             return 0
         if self.links != links_before:
             return 0  # links do not nest: around another one, brackets mean nothing
         self.links += 1
-        content = "".join(out[before:])
+        content = "".join(out[first:])
         if LINK in content:
             return 0
-        del out[before:]
+        del out[first:]
         target, pipe, anchor = content.partition("|")
         if "\n\n" in content or "\n" in target:
             out.append(content)  # two brackets of different paragraphs, or no title
             return 0
-        shown = anchor.replace("\n", " ") if pipe else None
+        visible = anchor.replace("\n", " ") if pipe else None
         if _NOT_IN_A_TITLE.search(target):
-            out.append((target if shown is None else shown) + trail)
+            out.append((target if visible is None else visible) + trail)
         elif ":" in target:
-            out.append(self._namespaced(target, shown, trail))
+            out.append(self._namespaced(target, visible, trail))
         else:
-            out.append(_mark(target, shown, trail))
+            out.append(_mark(target, visible, trail))
         return len(trail)
 
     def _namespaced(self, target: str, anchor: str | None, trail: str) -> str:
         """What to write for a link with a colon in its target: a marked link, its text alone, or GAP."""
         visible = target.lstrip()
-        shown = visible.startswith(":")  # [[:File:x]] is a link that is shown, not the file itself
-        visible = visible[shown:]
+        is_shown = visible.startswith(":")  # [[:File:x]] is a link that is shown, not the file itself
+        visible = visible[is_shown:]
         prefix, colon, _ = visible.partition(":")
         text = (visible.strip() if anchor is None else anchor) + trail
         namespace = self.site.namespaces.get(namespace_key(prefix), ARTICLE) if colon else ARTICLE
         if namespace != ARTICLE or (colon and prefix.lower() in PROJECTS):
             return text
         if colon and LANGUAGE_CODE.fullmatch(prefix):
-            return text if shown or anchor is not None else GAP + trail
+            return text if is_shown or anchor is not None else GAP + trail
         return _mark(target, visible if anchor is None else anchor, trail)

@@ -9,23 +9,22 @@ from xml.etree import ElementTree
 from contexture.text.characters import unescape
 from contexture.text.namespaces import ARTICLE, CANONICAL, FILE, FILE_ALIASES
 
+_FIRST_LINK = re.compile(r"\[\[([^\[\]|]+)")
+
 
 class MalformedExportError(ValueError):
-    """A piece of an export that is not well-formed XML, or lacks what the format promises."""
+    """A piece of an export that is not well-formed XML or lacks a required element."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """The wiki that an export comes from, as far as reading its pages needs it.
+    """The wiki that an export comes from."""
 
-    Attributes:
-        lang: language code (`xml:lang`), "und" where the export names none.
-        dbname: name of the wiki's database, such as "enwiki"; "" in exports older than 2014.
-        namespaces: lower-cased name → number, of every namespace but the articles', English names included.
-    """
-
+    #: `xml:lang`; "und" where the export names none.
     lang: str
+    #: Such as "enwiki"; "" in exports older than 2014.
     dbname: str
+    #: Lower-cased name → number, of every namespace but the articles', English names included.
     namespaces: dict[str, int]
 
     def namespace(self, title: str) -> int:
@@ -36,22 +35,16 @@ class Site:
 
 @dataclass(frozen=True)
 class Page:
-    """One page in its newest revision.
-
-    Attributes:
-        page_id: the wiki's number of the page.
-        revision_id: number of the revision; 0 where the export names none.
-        namespace: 0 for articles.
-        title: full title.
-        redirect: normalised title that the page sends its reader to, or None.
-        text: wikitext; "" where the export holds none.
-    """
+    """One page in its newest revision; `namespace` is 0 for articles."""
 
     page_id: int
+    #: 0 where the export names none.
     revision_id: int
     namespace: int
     title: str
+    #: The normalised title that the page sends its reader to.
     redirect: str | None
+    #: Wikitext; "" where the export holds none.
     text: str
 
 
@@ -73,10 +66,7 @@ def normalise_title(link: str) -> str:
 
 
 def parse_site(head: str) -> Site:
-    """Read the site from the head of an export, which must hold `<mediawiki` and may go on after `</siteinfo>`.
-
-    Raises MalformedExportError where the head is no export's.
-    """
+    """The site from the head of an export, which may go on after `</siteinfo>`. Raises MalformedExportError."""
     start = head.find("<mediawiki")
     tag_end = head.find(">", start)
     if start < 0 or tag_end < 0:
@@ -99,12 +89,10 @@ def parse_site(head: str) -> Site:
 
 
 def parse_page(xml: str, site: Site) -> Page:
-    """Read one `<page>…</page>` element.
+    """Read one `<page>…</page>` element, in its last revision.
 
-    A page with its whole history gives its last revision. Entities other than XML's own five cannot be
-    declared in a lone element, so none can expand.
-
-    Raises MalformedExportError where the element is not well-formed or has no title or no number.
+    A lone element cannot declare entities, so none can expand. Raises MalformedExportError if it is not well-formed or
+    has no title or no number.
     """
     if not xml.startswith("<page"):
         raise MalformedExportError("does not start with <page>")
@@ -131,9 +119,6 @@ def parse_page(xml: str, site: Site) -> Page:
 
 def _is_number(text: str) -> bool:
     return len(text) < 19 and text.isascii() and text.isdigit()
-
-
-_FIRST_LINK = re.compile(r"\[\[([^\[\]|]+)")
 
 
 def _redirect(page: ElementTree.Element, text: str) -> str | None:

@@ -3,8 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from contexture.text.characters import drop_unwanted
+
 #: What becomes of items of lists: left out, kept as paragraphs of kind "list_item", or kept as prose.
 ListItems = Literal["drop", "flag", "keep"]
+
+
+def one_line(text: str) -> str:
+    """The text without invisible characters, every white space a single space."""
+    return " ".join(drop_unwanted(text).split())
 
 
 class Link(NamedTuple):
@@ -15,21 +22,14 @@ class Link(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph of a document.
+class Paragraph(NamedTuple):
+    """A paragraph of a document: plain text on one line, with its links in order."""
 
-    Attributes:
-        section_index: 0 for the lead, then one more with each heading of any level.
-        section: the heading's text; "" for the lead.
-        paragraph_index: 0, 1, … within the document.
-        text: plain text on one line.
-        links: links to other documents, in order.
-        kind: "list_item" where the paragraph is one item of a list.
-    """
-
+    #: 0 for the lead, then one more with each heading of any level.
     section_index: int
+    #: The heading's text; "" for the lead.
     section: str
+    #: 0, 1, … within the document.
     paragraph_index: int
     text: str
     links: list[Link]
@@ -38,7 +38,30 @@ class Paragraph:
 
 @dataclass
 class Parsed:
-    """The paragraphs of a document, and how many stretches of text were left out, by reason."""
+    """The paragraphs of a document, numbered as they come, and how many stretches of text were left out, by reason.
 
+    Paragraphs shorter than `min_characters` are only counted.
+    """
+
+    min_characters: int = 1
     paragraphs: list[Paragraph] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
+    section_index: int = 0
+    section: str = ""
+
+    def begin_section(self, name: str) -> None:
+        """Begin a section; `name` is on one line."""
+        self.section_index += 1
+        self.section = name
+
+    def add(self, text: str, links: list[Link] | None = None, kind: Literal["prose", "list_item"] = "prose") -> None:
+        """Add a paragraph; `text` is on one line."""
+        if len(text) >= max(self.min_characters, 1):
+            number = len(self.paragraphs)
+            self.paragraphs.append(Paragraph(self.section_index, self.section, number, text, links or [], kind))
+        elif text:
+            self.drop("too_short")
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count stretches of text that are left out."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + count

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from contexture.text.characters import drop_unwanted
-from contexture.text.paragraphs import Parsed
-from contexture.text.sections import Sections, one_line
+from contexture.text.paragraphs import Parsed, one_line
 
 Layout = Literal["line", "blank_line"]
 
@@ -45,52 +44,50 @@ _FINISH = re.compile(r"^\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG", re.MULTILIN
 def parse_book(text: str, layout: Layout | Literal["auto"] = "auto", min_characters: int = 1) -> Parsed:
     """Paragraphs of a book, chapters as sections.
 
-    A paragraph is a line, or the lines up to a blank one, joined by spaces; hyphens at their ends are left alone.
-    Headings are lines that start with "# ", and short paragraphs of the kind of "CHAPTER IV. Of tides" or "XII.".
-    Counted as dropped are paragraphs shorter than `min_characters` ("too_short") and the publisher's notes that
-    Project Gutenberg puts before and after a book ("boilerplate").
+    A paragraph is a line, or the lines up to a blank one. Headings start with "# ", or are short and of the kind of
+    "CHAPTER IV. Of tides" or "XII.". Dropped are paragraphs shorter than `min_characters` ("too_short") and the notes
+    that Project Gutenberg puts before and after a book ("boilerplate").
     """
-    sections = Sections(min_characters)
-    lines = _without_notes(text, sections).splitlines()
+    parsed = Parsed(min_characters)
+    lines = _without_notes(text, parsed).splitlines()
     if layout == "auto":
         layout = layout_of(lines)
     for block in _blocks(lines, layout):
         name = _heading(block)
         if name:
-            sections.heading(one_line(name))
+            parsed.begin_section(one_line(name))
         else:
-            sections.paragraph(one_line(" ".join(block)))
-    return sections.parsed
+            parsed.add(one_line(" ".join(block)))
+    return parsed
 
 
 def parse_text(text: str, layout: Layout, min_characters: int = 1) -> Parsed:
     """Paragraphs of plain text without headings; the shorter ones are counted as dropped ("too_short")."""
-    sections = Sections(min_characters)
+    parsed = Parsed(min_characters)
     for block in _blocks(text.splitlines(), layout):
-        sections.paragraph(one_line(" ".join(block)))
-    return sections.parsed
+        parsed.add(one_line(" ".join(block)))
+    return parsed
 
 
 def layout_of(lines: list[str]) -> Layout:
-    """Whether each line is a paragraph, or blank lines part them.
+    """Whether each line is a paragraph, or blank lines separate them.
 
-    Where lines directly follow one another, they belong together if they were broken to fit a page, and do not if
-    some are longer than any page is wide.
+    Lines that directly follow one another belong together, unless some are longer than any page is wide.
     """
-    following = [line for line, before in zip(lines[1:], lines, strict=False) if line.strip() and before.strip()]
+    following = [line for line, previous in zip(lines[1:], lines, strict=False) if line.strip() and previous.strip()]
     if len(following) == sum(1 for line in lines[1:] if line.strip()):  # no blank line between any two
         return "line"
     return "line" if sum(len(line) > _WRAPPED for line in following) * 10 > len(following) else "blank_line"
 
 
-def _without_notes(text: str, sections: Sections) -> str:
+def _without_notes(text: str, parsed: Parsed) -> str:
     begin = _BEGIN.search(text)
     if begin:
-        sections.drop("boilerplate")
+        parsed.drop("boilerplate")
         text = text[begin.end() :]
     finish = _FINISH.search(text)
     if finish:
-        sections.drop("boilerplate")
+        parsed.drop("boilerplate")
         text = text[: finish.start()]
     return text
 

@@ -1,9 +1,7 @@
-"""Punkt (Kiss & Strunk 2006), quickly: the sentences of NLTK's PunktSentenceTokenizer, found by a shorter way.
+"""Punkt (Kiss & Strunk 2006): the sentences of NLTK's PunktSentenceTokenizer, faster and without NLTK's import.
 
-NLTK makes token objects of the words around every stop. Most decisions need none: after a plain word that is no
-abbreviation, after a closing bracket and at "?" and "!" Punkt always breaks; after abbreviations, initials and
-numbers it asks for the next word alone. What is left, words of unusual make, is decided by Punkt's tokens as NLTK
-does it, but without NLTK: to import it takes two seconds, in each of Spark's workers.
+Most stops need no tokens: Punkt always breaks after a plain word that is no abbreviation, after a closing bracket and
+at "?" and "!"; after abbreviations, initials and numbers it looks at the next word lone_marks.
 """
 
 import re
@@ -30,13 +28,11 @@ _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
 
 
 class Punkt:
-    """Punkt with given parameters, in time linear in the length of a text.
+    """Punkt with given parameters, all in lower case, in time linear in the length of a text.
 
-    Args:
-        abbreviations: in lower case, without the last stop. Letters alone are initials, never abbreviations.
-        common_words: in lower case; with a capital after an abbreviation they show that a sentence ends there.
-        after_numbers: in lower case; words such as months that a number with a stop belongs to ("5. März").
-        ends: the characters that end sentences, the stop among them.
+    `abbreviations` lack their last stop; letters alone are initials. `common_words` with a capital start a sentence
+    after an abbreviation. `after_numbers` belong to a number with a stop ("5. März"). `ends` are the characters that
+    end sentences, the stop among them.
     """
 
     def __init__(
@@ -48,9 +44,9 @@ class Punkt:
         self._ends = frozenset(ends)
         self._marks = frozenset(_ALONE + ends) - {"."}
         kinds = self._marks, self._ends, self._marks - self._ends
-        marks, stops, alone = (re.escape("".join(sorted(kind))) for kind in kinds)
+        marks, stops, lone_marks = (re.escape("".join(sorted(kind))) for kind in kinds)
         self._candidate = re.compile(rf"[{stops}](?=[{marks}]|[{_SPACES}]+()[^{_SPACES}])")
-        self._last_word = re.compile(rf"(?:[^{stops}]*[{alone}])?({_WORD})")
+        self._last_word = re.compile(rf"(?:[^{stops}]*[{lone_marks}])?({_WORD})")
         self._one_sentence = re.compile(rf"[^{_SPACES}{stops}]*[{stops}]?(?=[{_SPACES}]|\Z)")
         self._plain_word = re.compile(rf"[^\W\d_]+(?=[{marks}]|,?[{_SPACES}]|,?\Z|,[{marks}])")
         # A run of hyphens or stops; a word, up to what may follow one; any other character.
@@ -59,13 +55,13 @@ class Punkt:
         word = rf"[^\s`&#,\-{re.escape(_ALONE)}]\S*?(?={after}|,(?:{after}))"
         self._token = regex.compile(rf"{runs}|{word}|\S")
 
-    def spans(self, text: str, asked: set[int] | None = None) -> list[tuple[int, int]]:
+    def spans(self, text: str, token_ends: set[int] | None = None) -> list[tuple[int, int]]:
         """Start and end of each sentence: what NLTK's `span_tokenize(text)` gives.
 
-        To `asked` are added the ends that took a look at Punkt's tokens.
+        To `token_ends` are added the ends that took a look at Punkt's tokens.
         """
         spans: list[tuple[int, int]] = []
-        breaks = self._breaks(text, set() if asked is None else asked)
+        breaks = self._breaks(text, set() if token_ends is None else token_ends)
         last = len(text.rstrip())
         start = 0  # of the sentence, without what closed the one before it
         for number, (end, after) in enumerate(breaks, 1):
@@ -82,25 +78,25 @@ class Punkt:
             spans.append((start, last))
         return spans
 
-    def _breaks(self, text: str, asked: set[int]) -> list[tuple[int, int]]:
+    def _breaks(self, text: str, token_ends: set[int]) -> list[tuple[int, int]]:
         """Where sentences end, and where what comes after each starts."""
         spaced = text.translate(_AS_SPACE) if any(space in text for space in _OTHER_SPACES) else text
         breaks: list[tuple[int, int]] = []
-        start, end, after = 0, -1, 0  # of the candidate before: its word's start, its place, what comes after it
+        start, end, after = 0, -1, 0  # of the candidate before: its word's start, its position, what comes after it
         for match in self._candidate.finditer(text):
-            place = match.start()
+            position = match.start()
             # Of candidates within one word, Punkt looks at the last.
-            first = spaced.rfind(" ", max(end, 0) + 1, place) + 1 or start
-            if 0 <= end <= first and self._is_break(text, start, end, after, asked):
+            first = spaced.rfind(" ", max(end, 0) + 1, position) + 1 or start
+            if 0 <= end <= first and self._is_break(text, start, end, after, token_ends):
                 breaks.append((end + 1, after))
-            start, end, after = first, place, match.start(1)
+            start, end, after = first, position, match.start(1)
             if after < 0:
-                after = place + 1
-        if end >= 0 and self._is_break(text, start, end, after, asked):
+                after = position + 1
+        if end >= 0 and self._is_break(text, start, end, after, token_ends):
             breaks.append((end + 1, after))
         return breaks
 
-    def _is_break(self, text: str, start: int, end: int, after: int, asked: set[int]) -> bool:
+    def _is_break(self, text: str, start: int, end: int, after: int, token_ends: set[int]) -> bool:
         """Whether a sentence ends with text[end], which comes after the word text[start:end]."""
         if text[end] != "." or start == end or text[end - 1] in self._marks:
             return True
@@ -123,7 +119,7 @@ class Punkt:
         else:
             return True
         if answer is None:
-            asked.add(end + 1)
+            token_ends.add(end + 1)
             return self._by_tokens(text, start, end, after)
         return answer
 
@@ -209,11 +205,11 @@ def language_variables(ends: str) -> Any:
     from nltk import redos
     from nltk.tokenize.punkt import PunktLanguageVars
 
-    alone, closers = re.escape(_ALONE), re.escape(CLOSERS)
+    lone_marks, closers = re.escape(_ALONE), re.escape(CLOSERS)
     marks = re.escape("".join(sorted({*_ALONE, *ends} - {"."})))
     variables = {
         "sent_end_chars": tuple(ends),
-        "_re_word_start": rf"[^{alone}`&\#\-,]",
+        "_re_word_start": rf"[^{lone_marks}`&\#\-,]",
         "_re_non_word_chars": f"[{marks}]",
         "re_boundary_realignment": redos.compile(rf"[{closers}]+?(?:\s+|(?=--)|$)", re.MULTILINE),
     }

@@ -1,9 +1,7 @@
 """Parameters of a language's Splitter, learned from its texts by NLTK's PunktTrainer (Kiss & Strunk 2006).
 
-Punkt's statistics decide what is an abbreviation; the language's own list, if it has one, is taken as given from the
-start. Of what Punkt learns only what holds on real text is kept: abbreviations that are seen often and in the midst
-of sentences, and common words by how they are written most of the time, not always, since "The" stands in the midst
-of many a sentence as part of a name.
+The language's own abbreviations are known from the start. Of what Punkt learns, abbreviations are kept that are
+frequent in the midst of sentences, and common words that are mostly written in lower case.
 """
 
 import hashlib
@@ -26,10 +24,10 @@ _MIN_AFTER_NUMBER = 5  # times that a word must have followed a number with a st
 
 
 def train(texts: Iterable[str], lang: str, characters: int = SAMPLE) -> Language:
-    """Parameters of a language, from its paragraphs and the list that comes with the package, if any.
+    """Parameters of a language, from its paragraphs and the list that comes with the package; plain JSON.
 
-    Reads a sample of whole texts that is just over `characters` long, drawn by the texts' hashes: neither their order
-    nor their partitioning matters. The result is plain JSON. Raises ValueError where there is no text.
+    Reads whole texts of just over `characters`, drawn by their hashes: order and partitions do not matter. Raises
+    ValueError without text.
     """
     seed = load_language(lang)
     trainer = _trainer(seed)
@@ -80,21 +78,21 @@ def _trainer(seed: Language) -> Any:
         def _get_orthography_data(self, tokens: Iterable[Any]) -> None:
             tokens = list(tokens)
             super()._get_orthography_data(tokens)
-            before = None
+            previous = None
             for token in tokens:
                 word = token.type_no_sentperiod
                 if token.first_lower:
                     self.lower[word] += 1
-                if before is None or token.parastart or token.linestart:
+                if previous is None or token.parastart or token.linestart:
                     pass
-                elif not (before.sentbreak or before.abbr or before.ellipsis):
-                    self.upper[word] += token.first_upper and before.is_non_punct is not None
-                elif before.sentbreak and token.first_upper:
-                    self.starts[word] += not before.is_number
-                    self.numbered[word] += before.type_no_period == NUMBER
-                if before is not None and before.period_final and not token.first_upper:
-                    self.inside[before.type_no_period] += token.is_non_punct is not None or token.tok == ","
-                before = token
+                elif not (previous.sentbreak or previous.abbr or previous.ellipsis):
+                    self.upper[word] += token.first_upper and previous.is_non_punct is not None
+                elif previous.sentbreak and token.first_upper:
+                    self.starts[word] += not previous.is_number
+                    self.numbered[word] += previous.type_no_period == NUMBER
+                if previous is not None and previous.period_final and not token.first_upper:
+                    self.inside[previous.type_no_period] += token.is_non_punct is not None or token.tok == ","
+                previous = token
 
         def abbreviations(self) -> Iterator[str]:
             for word in self._params.abbrev_types:

@@ -1,7 +1,7 @@
-"""Which paragraphs are not worth learning from: one small test a reason, each a function of the text alone.
+"""Paragraphs that are not worth learning from: one small test for each reason, a function of the text alone.
 
-The kinds of test are those of Gopher's corpus (Rae et al. 2021, appendix A) and C4 (Raffel et al. 2020, section 2.2),
-with thresholds that were set by reading what they drop from real encyclopedias.
+The tests are those of Gopher's corpus (Rae et al. 2021, appendix A) and C4 (Raffel et al. 2020, section 2.2), with
+thresholds set by reading what they drop from real encyclopedias.
 """
 
 import re
@@ -22,19 +22,17 @@ TEXT_REASONS = ("too_short", "too_long", "markup_left", "few_letters", "repetiti
 
 @dataclass(config=STRICT, frozen=True)
 class Filters:
-    """What makes a paragraph bad text. A threshold of null switches a filter off."""
+    """What makes a paragraph bad text, by its reason. null switches a filter off."""
 
-    # fewer characters than this: labels, rests of markup
+    # characters
     too_short: Annotated[int, Field(ge=1)] | None = 20
-    # more characters than this: lists, logs and code that lost their lines
     too_long: Annotated[int, Field(ge=1)] | None = 20_000
-    # wikitext or HTML that no parser understood
     markup_left: bool = True
-    # a smaller share of letters among the characters that are not white space: figures, formulas, timetables
+    # of letters among the characters that are not white space
     few_letters: Share | None = 0.6
-    # a larger share of the runs of three words has occurred before in the paragraph
+    # of the runs of three words that have occurred before in the paragraph
     repetition: Share | None = 0.3
-    # the language of the document has a smaller probability than this
+    # probability of the document's language
     wrong_language: Share | None = 0.1
 
 

@@ -1,9 +1,7 @@
 """Paragraphs to sentences: Punkt with parameters of our own, no downloads, and what Punkt cannot know.
 
-A language's parameters are short lists: the marks that end a sentence, abbreviations, words that are common in lower
-case ("in the U.S. The …", "vitamin C. It …": with a capital they start a sentence), and words that a number with a
-stop belongs to ("5. März"). `abbreviations/<language>.json` holds those that come with the package;
-`punkt_training.train` makes better ones from a corpus.
+`abbreviations/<language>.json` holds the parameters that come with the package; `punkt_training.train` learns better
+ones from a corpus.
 """
 
 import functools
@@ -66,8 +64,8 @@ class Splitter:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Start and end of each sentence of a text."""
-        asked: set[int] = set()
-        pieces = self._punkt.spans(text, asked)
+        unsure: set[int] = set()
+        pieces = self._punkt.spans(text, unsure)
         if _SPACED_OPENER in text:
             pieces = list(_reopened(text, pieces))
         divided = "..." in text or ". ." in text or (self._unspaced and self._unspaced.search(text))
@@ -86,9 +84,9 @@ class Splitter:
                     and text[last - 1] == "."
                     and text[last - 3 : last - 1].isalpha()
                     and text[first].isalpha()
-                    and last not in asked
+                    and last not in unsure
                 )
-                or not ((start == last and not divided) or self._goes_on(text, first, last, start, end, last in asked))
+                or not ((start == last and not divided) or self._goes_on(text, first, last, start, end, last in unsure))
             ) and not (brackets and _is_within(brackets, text, first, last)):
                 spans.append((first, last))
                 first = start
@@ -108,17 +106,17 @@ class Splitter:
             else:
                 # Without words before it, it stands for something left out at the start of a quotation.
                 letter = _LETTER.search(text, after.start(), after.start() + 5)
-                before = _LETTER.search(text, max(first, end.start() - 50), end.start())
-                cut = before is not None and letter is not None and letter[0].isupper()
+                preceding = _LETTER.search(text, max(first, end.start() - 50), end.start())
+                cut = preceding is not None and letter is not None and letter[0].isupper()
             if cut:
                 yield first, end.end()
                 first = after.start()
         yield first, last
 
-    def _goes_on(self, text: str, first: int, last: int, start: int, end: int, asked: bool) -> bool:
+    def _goes_on(self, text: str, first: int, last: int, start: int, end: int, is_unsure: bool) -> bool:
         """Whether the stretch from `start` belongs to the sentence `text[first:last]` before it.
 
-        `asked`: whether it was NLTK that broke it off, whom stops within the next word mislead ("Dr. Ash.”").
+        `is_unsure`: whether Punkt's tokens decided, which stops within the next word mislead ("Dr. Ash.”").
         """
         if not text[first].isalpha() and _LETTER.search(text, first, min(last, first + _NEAR)) is None:
             return True  # "1." or "..." alone is no sentence
@@ -137,14 +135,14 @@ class Splitter:
             near = text[max(first, last - 3) : last - 1]
             if near[-1:].isdigit():
                 return _is_listed(text[max(first, last - _NEAR) : last])
-            if asked or len(near) < 2 or not near.isalnum():
+            if is_unsure or len(near) < 2 or not near.isalnum():
                 return self._is_abbreviated(text[max(first, last - _WORD_LENGTH) : last], text, start)
             return False
         return text[start] == "(" and _QUOTED_INITIALS.search(text, max(first, last - _WORD_LENGTH), last) is not None
 
-    def _is_abbreviated(self, before: str, text: str, start: int) -> bool:
-        """Whether `before` ends in initials or an abbreviation, and at `start` there is no word to start a sentence."""
-        initials = _INITIALS.search(before)
+    def _is_abbreviated(self, preceding: str, text: str, start: int) -> bool:
+        """Whether `preceding` ends in initials or an abbreviation, and no word at `start` can start a sentence."""
+        initials = _INITIALS.search(preceding)
         if initials and len(initials[0]) == 2 and not text[start].isupper():
             if initials[0].islower():
                 return text[start].isdigit()  # "c. 1100"
@@ -153,7 +151,7 @@ class Splitter:
         starts = word is not None and word[0].lower() in self._common and text[start] not in "-–—"
         if starts and _INITIAL.match(text, start):
             return initials is not None
-        abbreviation = before.rpartition(" ")[2].lstrip(_OPENERS)[:-1].lower()
+        abbreviation = preceding.rpartition(" ")[2].lstrip(_OPENERS)[:-1].lower()
         return not starts and (initials is not None or abbreviation in self._abbreviations)
 
 
@@ -193,17 +191,13 @@ def _reopened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, in
         yield opened, len(text.rstrip())
 
 
-def _unglued(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _unglued(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans with those joined that nothing parts, as Punkt leaves them in `"Go!"she`."""
-    first = last = -1
+    joined: list[tuple[int, int]] = []
     for start, end in spans:
-        if start != last:
-            if first >= 0:
-                yield first, last
-            first = start
-        last = end
-    if first >= 0:
-        yield first, last
+        first = joined.pop()[0] if joined and joined[-1][1] == start else start
+        joined.append((first, end))
+    return joined
 
 
 def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int) -> bool:
@@ -218,10 +212,10 @@ def _is_within(brackets: list[tuple[str, str]], text: str, first: int, last: int
     return False
 
 
-def _is_listed(before: str) -> bool:
+def _is_listed(preceding: str) -> bool:
     """Whether the last word is the number of an item in a list ("1. Ash, 2. Fen")."""
-    item = _LISTED.search(before)
-    return item is not None and (item[1] == "1" or f"{int(item[1]) - 1}. " in before)
+    item = _LISTED.search(preceding)
+    return item is not None and (item[1] == "1" or f"{int(item[1]) - 1}. " in preceding)
 
 
 @functools.cache

@@ -17,12 +17,12 @@ Names are in lower case; `lang-*` stands for all that begin so, up to the first 
 import functools
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
 
 import yaml
 
 from contexture.text.characters import GAP
-from contexture.text.values import FUNCTIONS, Arguments, places
+from contexture.text.tables import read_text
+from contexture.text.values import FUNCTIONS, Arguments, positional
 
 #: What a template shows: of its arguments, in the language of the wiki.
 Rule = Callable[[Arguments, str], str]
@@ -42,10 +42,9 @@ class Templates:
         self.rules = rules
 
     def expand(self, text: str, depth: int = 0) -> str:
-        """The text with GAP for every template, or the text that the template shows.
+        """The text with GAP, or the text that it shows, for every template.
 
-        Braces that are not balanced are removed, and what they seem to hold stays: losing a page's rest to one
-        missing brace is worse than a word too many.
+        Braces that are not balanced are removed, and their content stays.
         """
         spans, balanced = _outermost(text)
         if not spans and balanced:
@@ -118,14 +117,14 @@ def end_of_run(text: str, start: int) -> int:
 def read_arguments(rest: str, first: str | None = None) -> Arguments:
     """The arguments of a template by name, those without one by their place ("1", "2", …), without space around."""
     arguments: Arguments = {}
-    place = 0
+    position = 0
     for piece in _split(rest) if first is None else [first, *_split(rest)]:
         name, equals, value = piece.partition("=")
         if equals and not _NOT_IN_A_NAME.search(name):
             arguments[name.strip().lower()] = value.strip()
         else:
-            place += 1
-            arguments[str(place)] = piece.strip()
+            position += 1
+            arguments[str(position)] = piece.strip()
     return arguments
 
 
@@ -148,17 +147,14 @@ def _split(rest: str) -> list[str]:
 def load_templates(lang: str, more: str = "") -> Templates:
     """The templates of a language; `more` is the YAML of a table that goes before ours.
 
-    Raises ValueError, which says where, for a table that does not have the form described above.
+    Raises ValueError if it is faulty.
     """
     rules: dict[str, Rule] = {}
-    for table in (_read_table(_OURS.read_text("utf-8")), _read_table(more)):
+    for table in (_read_table(read_text("templates.yml")), _read_table(more)):
         for section in ("any", lang):
             for pattern, names in table.get(section, {}).items():
                 rules.update(dict.fromkeys(names, compile_rule(pattern)))
     return Templates(lang, rules)
-
-
-_OURS = resources.files("contexture.text") / "templates.yml"
 
 
 def _read_table(source: str) -> dict[str, dict[str, list[str]]]:
@@ -223,8 +219,8 @@ def compile_rule(pattern: str) -> Rule:
     needs_text = any(isinstance(part, tuple) for part in kept)
 
     def rule(arguments: Arguments, lang: str) -> str:
-        shown, anything = _fill(kept, arguments)
-        return shown if anything or not needs_text else ""
+        text, is_filled = _fill(kept, arguments)
+        return text if is_filled or not needs_text else ""
 
     return rule
 
@@ -245,9 +241,9 @@ def _fill(parts: list[_Part], arguments: Arguments) -> tuple[str, bool]:
             pieces.append(value)
             anything = anything or bool(value)
         else:
-            shown, some = _fill(part, arguments)
-            if some:
-                pieces.append(shown)
+            text, is_filled = _fill(part, arguments)
+            if is_filled:
+                pieces.append(text)
                 anything = True
     return "".join(pieces), anything
 
@@ -259,7 +255,7 @@ def _argument(name: str, arguments: Arguments) -> str:
     several = _SEVERAL.fullmatch(name)
     if several is None:
         return ""
-    values = places(arguments)[int(several[1] or 1) - 1 :]
+    values = positional(arguments)[int(several[1] or 1) - 1 :]
     # Some writers put the comma themselves.
     values = [value.strip(GAP).rstrip(several[2].strip() + " ") for value in values]
     return several[2].join(filter(None, values))

@@ -1,8 +1,7 @@
-"""Templates whose text is worked out from their arguments: numbers with units, dates, ages, formulas, fractions.
+"""Templates whose text is worked out from their arguments: numbers with units, dates, ages, fractions.
 
-Each function takes a template's arguments and the wiki's language, and gives what the reader sees: "" for nothing.
-Where the real template also shows what a value is in other units, or on the day of reading, only what was written
-is shown.
+Each function takes a template's arguments and the wiki's language, and returns what the reader sees: "" for nothing.
+Other units, and values that depend on the day of reading, are left out.
 """
 
 import re
@@ -10,27 +9,31 @@ from collections.abc import Callable
 
 from contexture.text.characters import GAP
 from contexture.text.namespaces import LANGUAGE_CODE
+from contexture.text.tables import load_table
 
 #: A template's arguments by name; those without one are called "1", "2", …
 Arguments = dict[str, str]
 
+_TABLE = load_table("values.yml")
+# Between thousands, and before decimals, by language; others write 1,234.5.
+_SEPARATORS = dict.fromkeys(_TABLE["point_languages"].split(), (".", ",")) | dict.fromkeys(
+    _TABLE["space_languages"].split(), (" ", ",")
+)
+_RANGES: dict[str, str] = _TABLE["ranges"]
+_UNITS: dict[str, str] = _TABLE["units"]
+_PARTS_OF_UNITS = frozenset(_TABLE["parts_of_units"].split())
+_MONTHS = {lang: names.split() for lang, names in _TABLE["months"].items()}
+_NUMBER = re.compile(r"[-+−–]?[0-9][0-9,. \xa0]*(?:[+/⁄][0-9./⁄]+)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+_PLAIN = re.compile(r"([-+−]?)([0-9]{4,})(?:\.([0-9]+))?|([-+−]?[0-9]{1,3})\.([0-9]+)")
+_DIGITS = re.compile(r"[0-9]{1,4}")
 
-def places(arguments: Arguments) -> list[str]:
+
+def positional(arguments: Arguments) -> list[str]:
     """The arguments "1", "2", … up to the first that is missing."""
     values: list[str] = []
     while (value := arguments.get(str(len(values) + 1))) is not None:
         values.append(value)
     return values
-
-
-# --- Numbers ---------------------------------------------------------------------------------------------------------
-
-_NUMBER = re.compile(r"[-+−–]?[0-9][0-9,. \xa0]*(?:[+/⁄][0-9./⁄]+)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
-_PLAIN = re.compile(r"([-+−]?)([0-9]{4,})(?:\.([0-9]+))?|([-+−]?[0-9]{1,3})\.([0-9]+)")
-# Between thousands, and before decimals, by language; others write 1,234.5.
-_POINT = "ca da de el es eu gl hr id is nl pt ro sl sr tr vi"
-_SPACE = "be bg cs eo et fi fr hu hy it kk lt lv nb nn no pl ru sk sv uk"
-_SEPARATORS = dict.fromkeys(_POINT.split(), (".", ",")) | dict.fromkeys(_SPACE.split(), (" ", ","))
 
 
 def grouped(number: str, lang: str) -> str:
@@ -51,83 +54,9 @@ def number(arguments: Arguments, lang: str) -> str:
     return grouped(arguments.get("1", "").strip(GAP), lang)
 
 
-_RANGES = {
-    "-": "–",
-    "–": "–",
-    "to(-)": "–",
-    "and(-)": "–",
-    "to": " to ",
-    "and": " and ",
-    "or": " or ",
-    "by": " by ",
-    "x": " × ",
-    "×": " × ",
-    "*": " × ",
-    "xx": " × ",
-    "+/-": " ± ",
-    "±": " ± ",
-    "+": " + ",
-    ",": ", ",
-    "to about": " to about ",
-}
-_UNITS = {
-    "acre": "acres",
-    "c": "°C",
-    "cuft": "cu ft",
-    "cum": "m³",
-    "c-change": "°C",
-    "f": "°F",
-    "f-change": "°F",
-    "foot": "ft",
-    "ft2": "sq ft",
-    "ft3": "cu ft",
-    "impgal": "imperial gallons",
-    "k": "K",
-    "kg/m3": "kg/m³",
-    "km2": "km²",
-    "l": "L",
-    "lb-f": "lbf",
-    "m2": "m²",
-    "m3": "m³",
-    "mi2": "sq mi",
-    "pd/sqmi": "per square mile",
-    "pd/km2": "per km²",
-    "sqft": "sq ft",
-    "sqkm": "km²",
-    "sqm": "m²",
-    "sqmi": "sq mi",
-    "sqyd": "sq yd",
-    "usgal": "US gallons",
-    "in2": "sq in",
-    "sqin": "sq in",
-    "cm2": "cm²",
-    "cm3": "cm³",
-    "bbl": "barrels",
-    "oilbbl": "barrels",
-    "oilbbl/d": "barrels per day",
-    "cuft/s": "cu ft/s",
-    "m3/s": "m³/s",
-    "e6acre": "million acres",
-    "e6cuft": "million cu ft",
-    "e6km2": "million km²",
-    "e6sqmi": "million sq mi",
-    "e9cuft": "billion cu ft",
-    "tcuft": "trillion cu ft",
-    "metricton": "tonnes",
-    "mt": "tonnes",
-    "t": "tonnes",
-    "longton": "long tons",
-    "shortton": "short tons",
-    "nmi": "nautical miles",
-    "ly": "light-years",
-    "au": "AU",
-}
-_PARTS_OF_UNITS = {"in", "oz", "lb", "yd", "ft", "qtr", "s", "min", "chain", "furlong"}
-
-
 def convert(arguments: Arguments, lang: str) -> str:
     """`{{convert|10|km|mi}}`: "10 km", the value that the writer gave; ranges and "5 ft 8 in" too."""
-    values = [value.strip(GAP) for value in places(arguments)]
+    values = [value.strip(GAP) for value in positional(arguments)]
     pieces: list[str] = []
     i = 0
     while i < len(values):
@@ -149,59 +78,42 @@ def convert(arguments: Arguments, lang: str) -> str:
 
 def value(arguments: Arguments, lang: str) -> str:
     """`{{val|6.241|0.003|e=18|u=C}}`: "6.241±0.003×10^18 C"."""
-    first, *others = places(arguments) or [""]
-    shown = grouped(first.replace(",", ""), lang)
-    if len(others) > 1 and others[0] in _RANGES:
-        shown += _RANGES[others[0]] + grouped(others[1], lang)
-    elif others and others[0]:
-        shown += "±" + grouped(others[0].lstrip("+-−"), lang)
+    first, *rest = positional(arguments) or [""]
+    result = grouped(first.replace(",", ""), lang)
+    if len(rest) > 1 and rest[0] in _RANGES:
+        result += _RANGES[rest[0]] + grouped(rest[1], lang)
+    elif rest and rest[0]:
+        result += "±" + grouped(rest[0].lstrip("+-−"), lang)
     if arguments.get("e"):
-        shown += ("×" if shown else "") + f"10^{arguments['e']}"
+        result += ("×" if result else "") + f"10^{arguments['e']}"
     unit = arguments.get("u") or arguments.get("ul") or ""
     per = arguments.get("up") or arguments.get("upl")
-    shown = f"{arguments.get('p', '')}{shown}{arguments.get('s', '')}"
+    result = f"{arguments.get('p', '')}{result}{arguments.get('s', '')}"
     if unit or per:
-        shown += f" {unit}" + (f"/{per}" if per else "")
-    return shown
+        result += f" {unit}" + (f"/{per}" if per else "")
+    return result
 
 
 def measure(arguments: Arguments, lang: str) -> str:
     """Italian `{{M|1|M|Hz}}`: "1 MHz", `{{M|10|ul=km}}`: "10 km"; French `{{unité|10|km}}`."""
-    first, *others = places(arguments) or [""]
-    unit = "".join(others) or arguments.get("u") or arguments.get("ul") or ""
+    first, *rest = positional(arguments) or [""]
+    unit = "".join(rest) or arguments.get("u") or arguments.get("ul") or ""
     power = arguments.get("e")
     return f"{grouped(first, lang)}{f'×10^{power}' if power else ''}{' ' if unit else ''}{unit}"
 
 
 def fraction(arguments: Arguments, lang: str) -> str:
     """`{{frac|3}}`: "1/3", `{{frac|2|3}}`: "2/3", `{{frac|1|2|3}}`: "1 2/3"."""
-    values = places(arguments)[:3]
+    values = positional(arguments)[:3]
     if not values or not values[-1]:
         return ""
     whole = f"{values[0]} " if len(values) == 3 and values[0] else ""
     return f"{whole}{values[-2] if len(values) > 1 else 1}/{values[-1]}"
 
 
-# --- Dates -----------------------------------------------------------------------------------------------------------
-
-_MONTHS = {
-    "en": "January February March April May June July August September October November December",
-    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
-    "el": "Ιανουαρίου Φεβρουαρίου Μαρτίου Απριλίου Μαΐου Ιουνίου Ιουλίου Αυγούστου Σεπτεμβρίου Οκτωβρίου Νοεμβρίου "
-    "Δεκεμβρίου",
-    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
-    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-}
-_MONTH_NAMES = {lang: names.split() for lang, names in _MONTHS.items()}
-_DIGITS = re.compile(r"[0-9]{1,4}")
-
-
 def _written(year: str, month: str, day: str, lang: str) -> str:
     """A date as the language writes it, of its parts, the smaller of which may be empty."""
-    names = _MONTH_NAMES.get(lang, [])
+    names = _MONTHS.get(lang, [])
     if _DIGITS.fullmatch(month) and 1 <= int(month) <= len(names):
         month = names[int(month) - 1]
     elif not names:
@@ -213,7 +125,7 @@ def _written(year: str, month: str, day: str, lang: str) -> str:
 
 def date(arguments: Arguments, lang: str) -> str:
     """`{{birth date|1900|1|2}}`: "2 January 1900"; any other text as it is."""
-    values = places(arguments)[:3]
+    values = positional(arguments)[:3]
     if not values or not _DIGITS.fullmatch(values[0]):
         return " ".join(filter(None, values))
     year, month, day = (*values, "", "")[:3]
@@ -222,11 +134,8 @@ def date(arguments: Arguments, lang: str) -> str:
 
 def day_first(arguments: Arguments, lang: str) -> str:
     """`{{fecha|2|1|1900}}`, `{{date|2|janvier|1900}}`: a date whose arguments are day, month, year."""
-    values = places(arguments)[:3]
-    if len(values) < 3:
-        return " ".join(filter(None, values))
-    day, month, year = values
-    return _written(year, month, day, lang)
+    values = positional(arguments)[:3]
+    return " ".join(filter(None, values)) if len(values) < 3 else _written(values[2], values[1], values[0], lang)
 
 
 def _years_between(born: list[str], other: list[str]) -> int | None:
@@ -238,15 +147,15 @@ def _years_between(born: list[str], other: list[str]) -> int | None:
 
 def date_of_death(arguments: Arguments, lang: str) -> str:
     """`{{death date and age|1980|5|6|1900|1|2}}`: "6 May 1980 (aged 80)"."""
-    values = places(arguments)
-    shown = date(arguments, lang)
+    values = positional(arguments)
+    result = date(arguments, lang)
     years = _years_between(values[3:6], values[:3])
-    return f"{shown} (aged {years})" if lang == "en" and years is not None else shown
+    return f"{result} (aged {years})" if lang == "en" and years is not None else result
 
 
 def age(arguments: Arguments, lang: str) -> str:
     """`{{age|1900|1|2|1980|5|6}}`: "80"; nothing where the age depends on the day of reading."""
-    values = places(arguments)
+    values = positional(arguments)
     years = _years_between(values[:3], values[3:6])
     return "" if years is None else str(years)
 
@@ -263,24 +172,10 @@ def as_of(arguments: Arguments, lang: str) -> str:
     return f"{start} {word} {date(arguments, lang)}{arguments.get('post', '')}".strip()
 
 
-# --- Others ----------------------------------------------------------------------------------------------------------
-
-_ACCIDENTALS = {
-    "flat": "♭",
-    "b": "♭",
-    "sharp": "♯",
-    "#": "♯",
-    "natural": "♮",
-    "doubleflat": "𝄫",
-    "bb": "𝄫",
-    "doublesharp": "𝄪",
-    "##": "𝄪",
-}
-
-
 def music(arguments: Arguments, lang: str) -> str:
     """`{{music|flat}}`: "♭"."""
-    return _ACCIDENTALS.get(arguments.get("1", "").lower(), "")
+    result: str = _TABLE["accidentals"].get(arguments.get("1", "").lower(), "")
+    return result
 
 
 def interlanguage(arguments: Arguments, lang: str) -> str:
@@ -293,22 +188,14 @@ def interlanguage(arguments: Arguments, lang: str) -> str:
 
 def sic(arguments: Arguments, lang: str) -> str:
     """`{{sic|recieve}}`: "recieve", `{{sic|occured|occurred}}`: both; without text "[sic]" is no loss."""
-    return "".join(value for value in places(arguments) if value not in ("?", "!"))
+    return "".join(value for value in positional(arguments) if value not in ("?", "!"))
 
 
 #: What the table of templates may call.
 FUNCTIONS: dict[str, Callable[[Arguments, str], str]] = {
-    "age": age,
-    "as of": as_of,
-    "convert": convert,
-    "date": date,
-    "date of death": date_of_death,
-    "day first": day_first,
-    "fraction": fraction,
-    "interlanguage": interlanguage,
-    "measure": measure,
-    "music": music,
-    "number": number,
-    "sic": sic,
-    "value": value,
+    function.__name__.replace("_", " "): function
+    for function in (
+        *(age, as_of, convert, date, date_of_death, day_first, fraction, interlanguage, measure, music, number, sic),
+        value,
+    )
 }

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from contexture.text.characters import drop_unwanted, unescape
 from contexture.text.html_tokens import attributes, tokens
-from contexture.text.paragraphs import Link, ListItems, Parsed
-from contexture.text.sections import Sections, one_line
+from contexture.text.paragraphs import Link, ListItems, Parsed, one_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -32,7 +31,7 @@ _LEFT_OUT = {
     "footer": "navigation",
     "menu": "navigation",
 } | dict.fromkeys(_SILENT.split(), "")
-_ROLES = dict.fromkeys(("navigation", "search", "banner", "contentinfo", "complementary"), "navigation")
+_ROLES = frozenset(("navigation", "search", "banner", "contentinfo", "complementary"))
 _NAVIGATION = "toc toctree-wrapper sidebar sphinxsidebar breadcrumb breadcrumbs pagination navbar"
 _CLASSES = dict.fromkeys(_NAVIGATION.split(), "navigation") | {"headerlink": "", "anchor": ""}
 
@@ -41,47 +40,44 @@ _BLOCK_NAMES = (
     "section summary ul"
 )
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
-_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
-_LISTS = frozenset(("ul", "ol", "dl"))
-_VOID_NAMES = "area base br col embed hr img input link meta source track wbr"
-_VOID = frozenset(_VOID_NAMES.split())
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LISTS = ("ul", "ol", "dl")
+_VOID = ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr")
+
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+# Not those on the lines below it, which begin with ">" or "|".
+_DESCRIPTION = re.compile(r"""^description:[ \t]*(["']?)([^\s>|].*?)\1[ \t]*$""", re.MULTILINE)
+_TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
 
 Resolve = Callable[[str], str | None]
 
 
 def parse_html(html: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of an HTML page; where it marks its main content, of that alone.
+    """Paragraphs of an HTML page; of its main content alone if it is marked.
 
-    `resolve` gives the title of the page that a link's address leads to, or None. The first heading of the first
-    level is the page's title and begins no section. Counted as dropped are "code", "table", "figure" and
-    "navigation" once for each, and paragraphs shorter than `min_characters` ("too_short"). List items are left out
-    and counted ("list_item"), flagged by their kind, or kept as prose.
+    `resolve` gives the title of the page at an address, or None. The first <h1> is the page's title, no section.
+    Counted as dropped are "code", "table", "figure", "navigation", "too_short" paragraphs and, as `list_items` says,
+    "list_item".
     """
     page = _Page(resolve, min_characters, list_items, whole=False)
     page.run(html)
     if not page.main:
         page = _Page(resolve, min_characters, list_items, whole=True)
         page.run(html)
-    return page.sections.parsed
+    return page.parsed
 
 
 def parse_markdown(text: str, resolve: Resolve, min_characters: int = 1, list_items: ListItems = "flag") -> Parsed:
-    """Paragraphs of a page in CommonMark, with tables and HTML within; see `parse_html`.
-
-    The description that a page's front matter gives, on one line, is its first paragraph.
-    """
+    """Paragraphs of a page in CommonMark with tables, see `parse_html`; the front matter's description is the first."""
     front = _FRONT_MATTER.match(text)
-    told = _FRONT_DESCRIPTION.search(front[1]) if front else None
-    first = f"<p>{escape(told[2])}</p>\n" if told else ""
-    return parse_html(first + _markdown().render(_without_front_matter(text)), resolve, min_characters, list_items)
+    description = _DESCRIPTION.search(front[1]) if front else None
+    first = f"<p>{escape(description[2])}</p>\n" if description else ""
+    return parse_html(first + _render_markdown(text), resolve, min_characters, list_items)
 
 
 def html_title(html: str) -> str:
-    """The page's first heading of the first level, else its <title>; "" where it has neither.
-
-    A heading in <main> or <article> comes before others: a book's name may stand so above every chapter.
-    """
-    found = {"main": "", "h1": "", "title": ""}
+    """The first <h1>, else the <title>; "" without either. An <h1> in <main> or <article> comes before others."""
+    titles = {"main": "", "h1": "", "title": ""}
     inside, of_main = "", False
     words: list[str] = []
     for token in tokens(html):
@@ -93,28 +89,24 @@ def html_title(html: str) -> str:
             words.append(token.value)
         elif token.kind == "end" and token.value == inside:
             where, inside = "main" if of_main and inside == "h1" else inside, ""
-            found[where] = found[where] or one_line(unescape("".join(words))).rstrip("¶# ")
-            if found["main"]:
+            titles[where] = titles[where] or one_line(unescape("".join(words))).rstrip("¶# ")
+            if titles["main"]:
                 break
-    return found["main"] or found["h1"] or found["title"]
-
-
-_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-# Not those on the lines below it, which begin with ">" or "|".
-_FRONT_DESCRIPTION = re.compile(r"""^description:[ \t]*(["']?)([^\s>|].*?)\1[ \t]*$""", re.MULTILINE)
-_FRONT_TITLE = re.compile(r"""^title:[ \t]*(["']?)(.+?)\1[ \t]*$""", re.MULTILINE)
+    return next(filter(None, titles.values()), "")
 
 
 def markdown_title(text: str) -> str:
     """The title that a page's front matter names, else its first heading of the first level; "" where it has none."""
     front = _FRONT_MATTER.match(text)
-    named = _FRONT_TITLE.search(front[1]) if front else None
-    return one_line(named[2]) if named else html_title(_markdown().render(_without_front_matter(text)))
+    title = _TITLE.search(front[1]) if front else None
+    return one_line(title[2]) if title else html_title(_render_markdown(text))
 
 
-def _without_front_matter(text: str) -> str:
+def _render_markdown(text: str) -> str:
+    """The page in HTML, without its front matter."""
     front = _FRONT_MATTER.match(text)
-    return text[front.end() :] if front else text
+    html: str = _markdown().render(text[front.end() :] if front else text)
+    return html
 
 
 @functools.cache
@@ -128,7 +120,7 @@ class _Page:
     """Sorts tokens into headings and paragraphs: all, or those in the element that is marked as the main content."""
 
     def __init__(self, resolve: Resolve, min_characters: int, list_items: ListItems, whole: bool) -> None:
-        self.sections = Sections(min_characters)
+        self.parsed = Parsed(min_characters)
         self.resolve = resolve
         self.list_items = list_items
         self.whole = whole
@@ -154,14 +146,14 @@ class _Page:
         if self.skipped:
             self.depth += name == self.skipped
             return
-        given = attributes(written) if written else {}
+        attrs = attributes(written) if written else {}
         if not self.whole:
             if not self.main_depth:
-                if name != "main" and given.get("role") != "main":
+                if name != "main" and attrs.get("role") != "main":
                     return
                 self.main = name
             self.main_depth += name == self.main
-        reason = _reason(name, given)
+        reason = _reason(name, attrs)
         if reason is not None:
             if name not in _VOID and not (name in ("svg", "math") and written.endswith("/")):
                 self._skip(name, reason)
@@ -172,14 +164,14 @@ class _Page:
             if name in _HEADINGS:
                 self.heading = name
         elif name == "a":
-            self.words.open(self.resolve(given["href"]) if "href" in given else None)
+            self.words.open(self.resolve(attrs["href"]) if "href" in attrs else None)
 
     def _skip(self, name: str, reason: str) -> None:
         if name not in ("button", "svg", "math", "a", "span"):  # these stand within lines
             self._end_paragraph()
         self.skipped, self.depth = name, 1
         if reason:
-            self.sections.drop(reason)
+            self.parsed.drop(reason)
 
     def _end(self, name: str) -> None:
         if self.skipped:
@@ -204,32 +196,29 @@ class _Page:
         if heading == "h1" and not self.titled:
             self.titled = True
         elif heading:
-            self.sections.heading(text.rstrip("¶# "))
+            self.parsed.begin_section(text.rstrip("¶# "))
         elif not self.lists or self.list_items == "keep":
-            self.sections.paragraph(text, links)
+            self.parsed.add(text, links)
         elif self.list_items == "flag":
-            self.sections.paragraph(text, links, "list_item")
+            self.parsed.add(text, links, "list_item")
         else:
-            self.sections.drop("list_item")
+            self.parsed.drop("list_item")
 
 
-def _reason(name: str, given: dict[str, str]) -> str | None:
+def _reason(name: str, attrs: dict[str, str]) -> str | None:
     """Why an element is left out, or None."""
     if name in _LEFT_OUT:
         return _LEFT_OUT[name]
-    if not given:
-        return None
-    if "hidden" in given or given.get("aria-hidden") == "true":
+    if "hidden" in attrs or attrs.get("aria-hidden") == "true":
         return ""
-    if given.get("role") in _ROLES:
-        return _ROLES[given["role"]]
-    if "class" in given and name not in ("body", "html", "main"):
-        return next((_CLASSES[word] for word in given["class"].lower().split() if word in _CLASSES), None)
-    return None
+    if attrs.get("role") in _ROLES:
+        return "navigation"
+    words = attrs.get("class", "").lower().split() if name not in ("body", "html", "main") else []
+    return next((_CLASSES[word] for word in words if word in _CLASSES), None)
 
 
 class _Words:
-    """A paragraph that grows: its text on one line, and links with exact places in it."""
+    """A paragraph that grows: its text on one line, and links with exact offsets."""
 
     def __init__(self) -> None:
         self._clear()
@@ -243,7 +232,6 @@ class _Words:
         self.link_start = -1
 
     def add(self, written: str) -> None:
-        """Add text as the markup has it."""
         text = drop_unwanted(unescape(written))
         words = " ".join(text.split())
         if not words:
@@ -259,18 +247,15 @@ class _Words:
         self.space = text[-1].isspace()
 
     def open(self, target: str | None) -> None:
-        """A link begins."""
         self.close()
         self.target = target
 
     def close(self) -> None:
-        """A link ends."""
         if self.target is not None and self.link_start >= 0:
             self.links.append(Link(self.target, self.link_start, self.length))
         self.target, self.link_start = None, -1
 
     def take(self) -> tuple[str, list[Link]]:
-        """The paragraph; the next one begins."""
         self.close()
         text, links = "".join(self.pieces), self.links
         self._clear()

@@ -1,7 +1,6 @@
 """Wikitext to sections and paragraphs with links: pure Python, linear in the text's length, never raises.
 
-Prose, and lists if they are asked for: tables, references, files, galleries and the templates that show no text of
-the sentence are left out, and headings become the names of sections.
+Tables, references, files, galleries and templates that show no text of the sentence are left out.
 """
 
 from typing import Literal
@@ -11,7 +10,6 @@ from contexture.text.inline import clean, drop_quotes
 from contexture.text.markup import prune
 from contexture.text.mediawiki import Site
 from contexture.text.paragraphs import ListItems, Parsed
-from contexture.text.sections import Sections
 from contexture.text.templates import load_templates
 
 
@@ -20,15 +18,14 @@ def parse(
 ) -> Parsed:
     """Paragraphs of a page's wikitext.
 
-    Counted as dropped are paragraphs shorter than `min_characters` ("too_short"), list items and indented lines where
-    they are not kept ("list_item") and lines of code or drawings, which start with a space ("preformatted"). All
-    other things left out (templates, tables, …) are not text. `templates` is the YAML of a table of templates that
-    goes before ours (see `contexture.text.templates`, which raises ValueError for a faulty one).
+    Counted as dropped are paragraphs shorter than `min_characters` ("too_short"), list items and indented lines unless
+    kept ("list_item") and code or drawings, which start with a space ("preformatted"). `templates` is the YAML of a
+    table that goes before ours (see `contexture.text.templates`; ValueError for a faulty one).
     """
     markup, items = prune(text, site, load_templates(site.lang, templates), drop_lists=list_items == "drop")
     parsed = _Blocks(min_characters, list_items).run(markup)
     if items:
-        parsed.dropped["list_item"] = parsed.dropped.get("list_item", 0) + items
+        parsed.drop("list_item", items)
     return parsed
 
 
@@ -41,7 +38,7 @@ class _Blocks:
 
     def __init__(self, min_characters: int, list_items: ListItems) -> None:
         self.list_items = list_items
-        self.sections = Sections(min_characters)
+        self.parsed = Parsed(min_characters)
         self.lines: list[str] = []
 
     def run(self, markup: str) -> Parsed:
@@ -53,7 +50,7 @@ class _Blocks:
             else:
                 self._text(line)
         self._end_paragraph()
-        return self.sections.parsed
+        return self.parsed
 
     def _line(self, line: str) -> None:
         bare = line.strip().lstrip(" \t" + GAP)
@@ -65,7 +62,7 @@ class _Blocks:
             self._list_item(bare)
         elif line[0] == " ":
             self._end_paragraph()
-            self.sections.drop("preformatted")
+            self.parsed.drop("preformatted")
         elif bare[0] == "=" and self._heading(bare.rstrip(" \t" + GAP)):
             pass
         elif bare[0] == "|" or (bare.startswith(("{|", "!")) and "|" in bare):
@@ -82,12 +79,12 @@ class _Blocks:
         if not name:
             return False
         self._end_paragraph()
-        self.sections.heading(clean(drop_quotes(name))[0])
+        self.parsed.begin_section(clean(drop_quotes(name))[0])
         return True
 
     def _list_item(self, line: str) -> None:
         if self.list_items == "drop":
-            self.sections.drop("list_item")
+            self.parsed.drop("list_item")
             return
         item = line.lstrip("*#:; \t" + GAP)
         if line[0] == ";":  # a term, and perhaps its definition after a colon
@@ -103,4 +100,4 @@ class _Blocks:
             return
         text, links = clean("\n".join(self.lines))
         self.lines = []
-        self.sections.paragraph(text, links, kind)
+        self.parsed.add(text, links, kind)

@@ -12,7 +12,9 @@ import lzma
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import yaml
 
 from contexture.text.mediawiki import parse_page, parse_site
 from contexture.text.wikitext import parse
@@ -46,9 +48,18 @@ class Candidate(NamedTuple):
     next: int
 
 
+def table(name: str) -> Any:
+    """What a file of this folder in YAML holds: input, and the output that is expected."""
+    return yaml.safe_load(read(f"{name}.yml"))
+
+
+def read(name: str) -> str:
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
 def decisions(lang: str) -> list[Decision]:
     """The marked candidates of a language."""
-    lines = (Path(__file__).parent / f"{lang}.tsv").read_text("utf-8").splitlines()
+    lines = read(f"{lang}.tsv").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return [Decision(anchor, int(page), half, kind, mark == "1") for page, anchor, half, kind, mark in rows]
 
@@ -73,10 +84,10 @@ def candidates(text: str, lang: str) -> Iterator[Candidate]:
             yield Candidate(_anchor(text, match.start()), match.start(), match.start(1))
 
 
-def _anchor(text: str, place: int) -> str:
-    before = _letters(text[max(0, place - _NEAR) : place])[-_BEFORE:]
-    after = _letters(text[place : place + _NEAR])[:_AFTER]
-    return hashlib.sha256(f"{before}|{text[place]}|{after}".encode()).hexdigest()[:16]
+def _anchor(text: str, position: int) -> str:
+    preceding = _letters(text[max(0, position - _NEAR) : position])[-_BEFORE:]
+    after = _letters(text[position : position + _NEAR])[:_AFTER]
+    return hashlib.sha256(f"{preceding}|{text[position]}|{after}".encode()).hexdigest()[:16]
 
 
 def _letters(text: str) -> str:
@@ -106,9 +117,9 @@ def score(
     for page, text in texts:
         if page not in pages:
             continue
-        found = [c for c in candidates(text, lang) if c.anchor in marked]
-        starts = [start for start, _ in spans(text)] if found else []
-        for candidate in found:
+        marked_here = [c for c in candidates(text, lang) if c.anchor in marked]
+        starts = [start for start, _ in spans(text)] if marked_here else []
+        for candidate in marked_here:
             here = any(candidate.start < start <= candidate.next for start in starts)
             answers.setdefault(candidate.anchor, here)  # the first, where a text is repeated
     counts: dict[str, list[int]] = {half: [0, 0, 0, 0] for half in ("seen", "held_out", "all")}

@@ -17,18 +17,16 @@ Column = Annotated[int, Field(ge=1)]
 class BitextSet:
     """Parallel sentences of two languages."""
 
-    # Two files, of which the lines of one number belong together (Moses); or one, a translation memory (.tmx), else a
-    # table with tabs between its columns. Each plain or compressed.
+    # Two files side by side (Moses), a translation memory (.tmx), or a table with tabs.
     files: Annotated[list[str], Field(min_length=1, max_length=2)]
-    # Codes of the languages of the sides.
     languages: tuple[Lang, Lang]
     # Of a table: the columns of the sides, counted from 1.
     columns: tuple[Column, Column] = (1, 2)
 
     def __post_init__(self) -> None:
-        one, other = (two_letters(code.lower()) for code in self.languages)
-        if one == other:
-            raise ValueError(f"both sides are told to be {one}: name the languages of the two sides")
+        source, target = (two_letters(code.lower()) for code in self.languages)
+        if source == target:
+            raise ValueError(f"both sides are told to be {source}: name the languages of the two sides")
         memories = [file for file in self.files if suffix_of(file, compressions(".tmx"))]
         if memories and len(self.files) == 2:
             raise ValueError(f"{memories[0]} is a translation memory, which holds both sides: make it a set of its own")
@@ -36,15 +34,9 @@ class BitextSet:
 
 @dataclass(config=STRICT, frozen=True)
 class BitextConfig:
-    """Where parallel sentences come from, and which are kept."""
+    """Where parallel sentences come from: sets by name, or the made-up world's."""
 
-    # Name → set; or demo: those of the made-up world, where it has languages.
     input: Literal["demo"] | dict[str, BitextSet] = Field(default_factory=dict)
-    # Pairs are dropped of which one side is so many times as long as the other, in characters, where those of the
-    # whole set are made equally long; ten characters more are never too many.
-    max_ratio: Annotated[float, Field(gt=1)] = 3.0
-    # Files of the table of pairs.
-    files: Annotated[int, Field(gt=0)] = 4
 
     @property
     def sets(self) -> dict[str, BitextSet]:

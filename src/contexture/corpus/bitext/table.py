@@ -25,32 +25,34 @@ _COLUMNS = ("set", "number", "source_lang", "target_lang", "source", "target", "
 _SCHEMA = ", ".join(f"{name} {'bigint' if name == 'number' else 'string'}" for name in _COLUMNS)
 _ID = ("set", "number")
 _BATCH = 4096
+_FILES = 4  # of the table
+#: Of the lengths of a pair's sides, where those of the whole set are made equally long.
+_MAX_RATIO = 3.0
 #: Characters by which a short sentence's translation may be longer than any ratio: "Yes." and "Yes, I will."
 _SLACK = 10
 _SAMPLE = 2_000
 
 
 def read(spark: SparkSession, config: BitextConfig) -> DataFrame:
-    """Every pair of the sets: `set`, `number` in it from 0, languages and texts of the sides, with single blanks.
+    """Every pair of the sets: `set`, `number`, languages and texts of the sides, and why a pair alone is dropped.
 
-    `dropped` is why a pair is of no use by itself. A set is read by one task: its sides go side by side. Lazy: a
-    SourceError about a file comes out of the job that uses the table.
+    One task reads a set. Lazy: a SourceError about a file comes out of the job that uses the table.
     """
     sets = list(config.sets.items())
     return spark.range(0, len(sets), 1, max(1, len(sets))).mapInArrow(_task(sets), _SCHEMA)
 
 
-def clean(found: DataFrame, config: BitextConfig) -> DataFrame:
-    """The same rows with every reason in `dropped`; `config.files` partitions, sorted by set and number in each.
+def clean(pairs: DataFrame) -> DataFrame:
+    """The same rows with every reason in `dropped`; four partitions, sorted by set and number in each.
 
-    Of pairs with the same two sides, in whatever direction, the first by set and number is kept.
+    Of pairs with the same two sides, in either direction, the first is kept.
     """
     good = F.col("dropped").isNull()
     source, target = F.length("source"), F.length("target")
-    longer = found.where(good).groupBy("set").agg((F.sum(source) / F.sum(target)).alias("longer"))
-    there = target * F.col("longer")
-    unlike = F.greatest(source, there) > F.lit(config.max_ratio) * F.least(source, there) + _SLACK
-    judged = found.join(F.broadcast(longer), "set", "left").withColumn(
+    longer = pairs.where(good).groupBy("set").agg((F.sum(source) / F.sum(target)).alias("longer"))
+    scaled = target * F.col("longer")
+    unlike = F.greatest(source, scaled) > F.lit(_MAX_RATIO) * F.least(source, scaled) + _SLACK
+    judged = pairs.join(F.broadcast(longer), "set", "left").withColumn(
         "dropped", F.when(good & unlike, F.lit("length_ratio")).otherwise(F.col("dropped"))
     )
     sides = F.sort_array(F.array(*(_named(side) for side in ("source", "target"))))
@@ -60,7 +62,7 @@ def clean(found: DataFrame, config: BitextConfig) -> DataFrame:
     return (
         judged.withColumn("dropped", F.when(again, F.lit("duplicate")).otherwise(F.col("dropped")))
         .select(*_COLUMNS)
-        .repartition(config.files, *_ID)
+        .repartition(_FILES, *_ID)
         .sortWithinPartitions(*_ID)
     )
 
@@ -71,30 +73,29 @@ def kept(cleaned: DataFrame) -> DataFrame:
 
 
 def report(cleaned: DataFrame, config: BitextConfig) -> dict[str, Any]:
-    """By set: languages, pairs in, out, and dropped by reason; and how alike the sides are (`likeness`).
+    """By set: languages, pairs in, out, and dropped by reason.
 
-    pairs_in = pairs_out + the sum of `dropped`. `same_language` says that both sides seem to be of one, by
-    that or by the languages that are found.
+    `likeness` of the sides, and whether they are of one language.
     """
     counts: dict[str, dict[str | None, int]] = {}
     for row in cleaned.groupBy("set", "dropped").agg(F.count("*").alias("pairs")).collect():
         counts.setdefault(row["set"], {})[row["dropped"]] = row["pairs"]
-    found = {}
-    for name, one in config.sets.items():
+    sets = {}
+    for name, pairs in config.sets.items():
         numbers = counts.get(name, {})
         first = kept(cleaned).where(F.col("set") == name).orderBy("number").limit(_SAMPLE).collect()
         source, target = ([row[side] for row in first] for side in ("source", "target"))
         alike = likeness(source, target)
-        told = [two_letters(lang) for lang in one.languages]
-        found[name] = {
-            "languages": list(one.languages),
+        languages = [two_letters(lang) for lang in pairs.languages]
+        sets[name] = {
+            "languages": list(pairs.languages),
             "pairs_in": sum(numbers.values()),
             "pairs_out": numbers.get(None, 0),
             "dropped": {reason: numbers[reason] for reason in REASONS if reason in numbers},
             "likeness": round(alike, 3),
-            "same_language": alike > SAME_LANGUAGE or in_one_language(source, target, told),
+            "same_language": alike > SAME_LANGUAGE or in_one_language(source, target, languages),
         }
-    return found
+    return sets
 
 
 def _named(side: str) -> Column:
@@ -104,23 +105,18 @@ def _named(side: str) -> Column:
 def _task(sets: list[tuple[str, BitextSet]]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for place in batch.column(0).to_pylist():
-                yield from _batches(*sets[place])
+            for number in batch.column(0).to_pylist():
+                yield from _batches(*sets[number])
 
     return run
 
 
-def _batches(name: str, one: BitextSet) -> Iterator[pa.RecordBatch]:
-    rows, before = read_pairs(one), 0
-    while some := list(islice(rows, _BATCH)):
-        pairs = [_judged(pair) for pair in some]
-        columns: list[Any] = [[name] * len(pairs), range(before, before + len(pairs))]
-        columns += [[lang] * len(pairs) for lang in one.languages]
-        columns += [list(values) for values in zip(*pairs, strict=True)]
-        types = [pa.int64() if column == "number" else pa.string() for column in _COLUMNS]
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, types, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, names=list(_COLUMNS))
-        before += len(pairs)
+def _batches(name: str, pairs: BitextSet) -> Iterator[pa.RecordBatch]:
+    rows = ((name, number, *pairs.languages, *_judged(pair)) for number, pair in enumerate(read_pairs(pairs)))
+    schema = pa.schema([(column, pa.int64() if column == "number" else pa.string()) for column in _COLUMNS])
+    while batch := list(islice(rows, _BATCH)):
+        arrays = [pa.array(values, kind) for values, kind in zip(zip(*batch, strict=True), schema.types, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _judged(pair: Pair) -> tuple[str, str, str | None]:

@@ -21,14 +21,11 @@ _FILE = re.compile(r"[a-z]+-([a-z]{2,3})\.tsv(\.gz)?")
 
 
 def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
-    """Language → the file of it in a folder.
-
-    Raises SourceError where the folder has none of the part, lacks a language that is asked for, or has but one.
-    """
+    """Language → its file. Raises SourceError for less than two languages, or without the file of one in `config`."""
     named: dict[str, Path] = {}
     for file in sorted(folder.glob(f"{config.part}-*")):
-        if of := _FILE.fullmatch(file.name):
-            named.setdefault(of[1], file)
+        if match := _FILE.fullmatch(file.name):
+            named.setdefault(match[1], file)
     wanted = sorted(named if config.languages is None else set(config.languages))
     if absent := [lang for lang in wanted if lang not in named]:
         raise SourceError(
@@ -43,20 +40,20 @@ def files_of(config: NliConfig, folder: Path) -> dict[str, Path]:
 
 
 def read_pairs(config: NliConfig, folder: Path) -> pd.DataFrame:
-    """One row a pair and language: `number` in the files, `lang`, `premise`, `hypothesis`, and `label`, by its number.
+    """One row for each pair and language: number, lang, premise, hypothesis, and the number of the label.
 
-    Raises SourceError, naming file and line, for rows that are not three texts, a label that there is not or that is
-    another one in another language, and files of different length.
+    Raises SourceError, with file and line, for rows that are not three texts, unknown or differing labels, and files of
+    different length.
     """
     tables = {lang: _read(file) for lang, file in files_of(config, folder).items()}
-    (first, one), *others = tables.items()
-    for lang, other in others:
-        if len(other) != len(one):
+    (first, table), *other_tables = tables.items()
+    for lang, other in other_tables:
+        if len(other) != len(table):
             raise SourceError(
-                f"{folder}: {config.part}-{first} has {len(one):,} rows, {config.part}-{lang} {len(other):,}: those of "
-                "one number must be translations of one another. Take all files of one release."
+                f"{folder}: {config.part}-{first} has {len(table):,} rows, {config.part}-{lang} {len(other):,}: those "
+                "of one number must be translations of one another. Take all files of one release."
             )
-        if not (same := one["label"].eq(other["label"])).all():
+        if not (same := table["label"].eq(other["label"])).all():
             raise SourceError(
                 f"{folder}: row {int(same.argmin()) + 1} has another label in {config.part}-{first} than in "
                 f"{config.part}-{lang}: rows of one number must be translations of one another."
@@ -76,23 +73,23 @@ def _untested(config: NliConfig, folder: Path, tables: Mapping[str, pd.DataFrame
 
 def _read(file: Path) -> pd.DataFrame:
     try:
-        found = pd.read_csv(
+        table = pd.read_csv(
             file, sep="\t", header=None, dtype=str, quoting=csv.QUOTE_NONE, keep_default_na=False, encoding="utf-8-sig",
             lineterminator="\n", skip_blank_lines=False,
         )  # fmt: skip
     except (OSError, ValueError, EOFError) as error:
         raise SourceError(f"{file} cannot be read as {', '.join(COLUMNS)} between tabs: {error}") from error
-    if found.shape[1] != len(COLUMNS):
-        raise SourceError(f"{file} has {found.shape[1]} columns, not {', '.join(COLUMNS)}.")
-    found.columns = pd.Index(COLUMNS)
-    found = found.fillna("").apply(lambda column: column.str.strip())
+    if table.shape[1] != len(COLUMNS):
+        raise SourceError(f"{file} has {table.shape[1]} columns, not {', '.join(COLUMNS)}.")
+    table.columns = pd.Index(COLUMNS)
+    table = table.fillna("").apply(lambda column: column.str.strip())
     for column in ("premise", "hypothesis"):
-        if (empty := found[column].eq("")).any():
+        if (empty := table[column].eq("")).any():
             raise SourceError(f"{file}, line {int(empty.argmax()) + 1}: the {column} is empty.")
-    numbers = found["label"].map({label: number for number, label in enumerate(LABELS)})
+    numbers = table["label"].map({label: number for number, label in enumerate(LABELS)})
     if (unknown := numbers.isna()).any():
         line = int(unknown.argmax())
         raise SourceError(
-            f"{file}, line {line + 1}: the label {found['label'][line]!r} is none of {', '.join(LABELS)}."
+            f"{file}, line {line + 1}: the label {table['label'][line]!r} is none of {', '.join(LABELS)}."
         )
-    return pd.DataFrame(found).assign(label=numbers.astype("int32"), number=range(len(found)))
+    return pd.DataFrame(table).assign(label=numbers.astype("int32"), number=range(len(table)))

@@ -1,8 +1,7 @@
-"""bzip2 from any place of the file on: a file's blocks are independent, so several tasks can share one file.
+"""bzip2 from any byte of the file on: its blocks are independent, so several tasks can share one file.
 
-Spark's own reader splits bzip2 as well, but passes over a block whose marker is damaged without a word, and fails
-on the whole of a file that was cut off. Here a damaged block is an error that says where it is, and a cut-off file
-gives every block that is whole.
+Spark's own reader passes over a damaged block without a word, and fails on a file that was cut off. Here a damaged
+block is an error that says where, and a cut-off file gives every whole block.
 """
 
 import bz2
@@ -76,7 +75,7 @@ def _markers(file: IO[bytes], start: int) -> Iterator[tuple[int, bool]]:
         if not more:
             return
         window += more
-        found = []
+        markers = []
         for shift, middle, marker in patterns:
             at = window.find(middle)
             while at >= 0:
@@ -84,9 +83,9 @@ def _markers(file: IO[bytes], start: int) -> Iterator[tuple[int, bool]]:
                 if at >= 1 and at + 6 <= len(window):
                     bits = int.from_bytes(window[at - 1 : at + 6], "big") >> (8 - shift) & (1 << 48) - 1
                     if bits == marker:
-                        found.append(((offset + at - 1) * 8 + shift, marker == _BLOCK))
+                        markers.append(((offset + at - 1) * 8 + shift, marker == _BLOCK))
                 at = window.find(middle, at + 1)
-        yield from sorted(found)
+        yield from sorted(markers)
         kept = window[-6:]
         offset, window = offset + len(window) - len(kept), kept
 

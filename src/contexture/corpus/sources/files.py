@@ -21,11 +21,16 @@ AGAIN = "Download it again, or leave it out."
 HEAD_BYTES = 1 << 20
 _READ_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 20
+_KNOWN = {
+    b"%PDF": "a PDF, no text",
+    b"PK\3\4": "a ZIP archive, no text",
+    b"\xd0\xcf\x11\xe0": "an Office file, no text",
+}
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 
 
-class Found(NamedTuple):
+class InputFile(NamedTuple):
     """A file's absolute path, its path below the folder that was asked for, with "/", and its size on disk."""
 
     path: str
@@ -35,18 +40,13 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Head:
-    """What a file starts with.
-
-    Attributes:
-        size: bytes on disk.
-        fingerprint: SHA-256 of the size and the first and last MiB, in hex.
-        encoding: as its first bytes tell.
-        data: its first MiB, or all, decompressed, in UTF-8 without a byte-order mark.
-    """
+    """What a file starts with."""
 
     size: int
+    #: SHA-256 of the size and the first and last MiB, in hex.
     fingerprint: str
     encoding: Encoding
+    #: The first MiB, or all, decompressed, in UTF-8 without a byte-order mark.
     data: bytes
 
 
@@ -55,26 +55,26 @@ def compressions(suffix: str) -> tuple[str, ...]:
     return (suffix, *(suffix + compressed for compressed in COMPRESSED))
 
 
-def find(text: str) -> list[Found]:
-    """The files that a path names: one file, those in a folder and its subfolders, or those that a glob matches.
+def find(text: str) -> list[InputFile]:
+    """The files that a path names: one, those below a folder, or those that a glob matches.
 
-    Hidden ones are passed over. Sorted by path. Raises SourceError where the place is not there or cannot be read.
+    Sorted, without hidden ones. Raises SourceError where the path does not exist or cannot be read.
     """
     path = Path(text).expanduser()
     try:
         if path.is_file():
-            return [Found(str(path.absolute()), path.name, path.stat().st_size)]
+            return [InputFile(str(path.absolute()), path.name, path.stat().st_size)]
         if path.is_dir():
-            folder, found = path, _below(path)
+            folder, paths = path, _below(path)
         elif glob.has_magic(text):
+            folder = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
             # pathlib takes no absolute pattern
-            folder = _folder_of(path)
-            found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207
+            paths = [Path(file) for file in glob.glob(str(path), recursive=True)]  # noqa: PTH207
         else:
             raise SourceError(f"{text}: no such file or folder. Set corpus.input to a file, a folder or a glob.")
         files = {
-            Found(str(file.absolute()), file.relative_to(folder).as_posix(), file.stat().st_size)
-            for file in found
+            InputFile(str(file.absolute()), file.relative_to(folder).as_posix(), file.stat().st_size)
+            for file in paths
             if file.is_file()
         }
     except OSError as error:
@@ -88,19 +88,11 @@ def _below(folder: Path) -> list[Path]:
     def refuse(error: OSError) -> None:
         raise error
 
-    found = []
-    for place, folders, names in os.walk(folder, onerror=refuse):
+    paths = []
+    for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(place, name) for name in names]
-    return found
-
-
-def _folder_of(pattern: Path) -> Path:
-    """The folder that all matches of a pattern lie in."""
-    plain = pattern
-    while glob.has_magic(str(plain)):
-        plain = plain.parent
-    return plain
+        paths += [Path(parent, name) for name in names]
+    return paths
 
 
 def suffix_of(path: str, suffixes: Collection[str]) -> str | None:
@@ -108,10 +100,16 @@ def suffix_of(path: str, suffixes: Collection[str]) -> str | None:
     return next((suffix for suffix in suffixes if path.lower().endswith(suffix)), None)
 
 
-def inspect(path: str) -> Head:
-    """Read the first and last MiB of a file.
+def without_suffix(path: str, suffixes: Collection[str]) -> str | None:
+    """A path without whichever of the suffixes it has; None if it has none."""
+    suffix = suffix_of(path, suffixes)
+    return None if suffix is None else path[: -len(suffix)]
 
-    Raises SourceError where it is empty, unreadable, damaged at its start, or not compressed as its name says.
+
+def inspect(path: str) -> Head:
+    """The head of a file.
+
+    Raises SourceError if it is empty, unreadable, damaged at its start, or not compressed as its name says.
     """
     try:
         size = Path(path).stat().st_size
@@ -132,7 +130,7 @@ def inspect(path: str) -> Head:
 
 
 def _first(path: str) -> bytes:
-    head, damage = b"", None
+    head = b""
     try:
         for data in _chunks(path):
             head += data
@@ -140,11 +138,10 @@ def _first(path: str) -> bytes:
                 break
     except EOFError:
         pass
-    except SourceError as error:
-        damage = error
-    # Damage after the start is found again, and its place named, when the file is read.
-    if damage and not head:
-        raise damage
+    except SourceError:
+        # Damage after the start is found again, and its position named, when the file is read.
+        if not head:
+            raise
     if not head:
         raise SourceError(f"{path}: cut off at its very start: nothing can be decompressed. {AGAIN}")
     return head[:HEAD_BYTES]
@@ -154,9 +151,9 @@ def _check_compression(path: str, first: bytes) -> None:
     kind = next((suffix for suffix, magic in COMPRESSED.items() if first.startswith(magic)), "")
     named = suffix_of(path, COMPRESSED) or ""
     if kind != named:
-        what = f"holds {kind[1:]} data" if kind else "is not compressed"
+        content = f"holds {kind[1:]} data" if kind else "is not compressed"
         name = Path(path).name[: -len(named) or None] + kind
-        raise SourceError(f"{path}: its name does not say what it is: it {what}. Rename it to {name}.")
+        raise SourceError(f"{path}: its name does not say what it is: it {content}. Rename it to {name}.")
 
 
 def _encoding(path: str, data: bytes) -> Encoding:
@@ -173,30 +170,17 @@ def require_utf8(path: str, head: Head) -> None:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head.data)
     except UnicodeDecodeError as error:
-        raise not_utf8(path, error) from error
-
-
-def not_utf8(path: str, error: UnicodeDecodeError) -> SourceError:
-    """The error about a file that is no UTF-8."""
-    what = next((name for magic, name in _KNOWN.items() if error.object.startswith(magic)), "")
-    return SourceError(
-        f"{path}: is {what or 'not UTF-8 text'}: byte {error.object[error.start]:#04x} at {error.start} "
-        f"({error.reason}). Convert it to UTF-8 first (iconv -f … -t UTF-8), or leave it out."
-    )
-
-
-_KNOWN = {
-    b"%PDF": "a PDF, no text",
-    b"PK\3\4": "a ZIP archive, no text",
-    b"\xd0\xcf\x11\xe0": "an Office file, no text",
-}
+        kind = next((name for magic, name in _KNOWN.items() if head.data.startswith(magic)), "not UTF-8 text")
+        raise SourceError(
+            f"{path}: is {kind}: byte {head.data[error.start]:#04x} at {error.start} "
+            f"({error.reason}). Convert it to UTF-8 first (iconv -f … -t UTF-8), or leave it out."
+        ) from error
 
 
 def stream(path: str, encoding: Encoding = "utf-8") -> Iterator[bytes]:
-    """The content of a file in stretches of up to 1 MiB, decompressed by its name, as UTF-8.
+    """The content of a file in stretches of up to 1 MiB, decompressed by its name, as UTF-8 without a byte-order mark.
 
-    A byte-order mark is left out. Raises SourceError where compressed data is damaged or UTF-16 is none, and EOFError
-    after the last stretch where it is cut off.
+    Raises SourceError for damaged data and invalid UTF-16, and EOFError after the last stretch of a cut-off file.
     """
     chunks = _chunks(path)
     if encoding != "utf-8":
@@ -207,13 +191,12 @@ def stream(path: str, encoding: Encoding = "utf-8") -> Iterator[bytes]:
 
 
 def _chunks(path: str) -> Iterator[bytes]:
-    with _open(path) as file:
+    openers: dict[str | None, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+    with openers.get(suffix_of(path, COMPRESSED), open)(path, "rb") as file:
         while True:
             try:
                 # Not read(): it would lose what came before the end of a file that is cut off.
                 data = file.read1(_READ_BYTES)
-            except EOFError:
-                raise
             except (OSError, lzma.LZMAError, zlib.error) as error:
                 raise SourceError(f"{path}: its compressed data is damaged ({error}). {AGAIN}") from error
             if not data:
@@ -221,36 +204,22 @@ def _chunks(path: str) -> Iterator[bytes]:
             yield data
 
 
-def _open(path: str) -> Any:  # a file that knows read1(), which IO lacks
-    openers: dict[str | None, Any] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
-    return openers.get(suffix_of(path, COMPRESSED), open)(path, "rb")
-
-
 def _transcoded(path: str, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)()
-    position, end = 0, False
-    while not end:
-        cut_off: EOFError | None = None
-        try:
-            data = next(chunks, b"")
-            end = not data
-        except EOFError as error:
-            data, cut_off = b"", error
-        try:
-            # What is cut off may end in half a character.
-            text = decoder.decode(data, final=end and cut_off is None)
-        except UnicodeDecodeError as error:
-            raise SourceError(
-                f"{path}: is not UTF-16 near byte {position + error.start} of its content ({error.reason}). {AGAIN}"
-            ) from error
-        position += len(data)
-        if text:
-            yield text.encode("utf-8")
-        if cut_off:
-            raise cut_off
+    position = 0
+    try:
+        for data in chunks:
+            if text := decoder.decode(data):
+                yield text.encode()
+            position += len(data)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"{path}: is not UTF-16 near byte {position + error.start} of its content ({error.reason}). {AGAIN}"
+        ) from error
 
 
-def whole(path: str, encoding: Encoding, limit: int) -> bytes | None:
+def read_all(path: str, encoding: Encoding, limit: int) -> bytes | None:
     """All of a file's content, as `stream` gives it; None where it is longer than `limit` bytes."""
     content = bytearray()
     for data in stream(path, encoding):

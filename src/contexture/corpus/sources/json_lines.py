@@ -1,34 +1,36 @@
 """JSON lines: a document a line, `text` and where there are any `title`, `id`, `url` and `lang`."""
 
 import codecs
-import functools
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import languages
-from contexture.corpus.sources.files import HEAD_BYTES, Found, Head, compressions, inspect
-from contexture.corpus.sources.lines import Line, read_lines
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document
+from contexture.corpus.sources.files import HEAD_BYTES, Head, InputFile, compressions, inspect
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
+from contexture.corpus.sources.records import Record, read_records
 from contexture.text.languages import languages_of
+from contexture.text.paragraphs import one_line
 from contexture.text.plain import parse_text
-from contexture.text.sections import one_line
 
 SUFFIXES = compressions(".jsonl")
 
+_FORM = 'A line must be a document such as {"text": "…", "title": "…"}.'
 _LANG = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}")
-# Lines of a file's beginning that its languages are told by.
-_TOLD_BY = 1_000
+# Bytes of a line that was cut off that it is named by.
+_NAMED_BYTES = 4096
+# Lines of a file's beginning that its languages are detected by.
+_LANGUAGE_LINES = 1_000
 
 
-def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
     """Raises SourceError where a file's first line is no document."""
-    files, passages = zip(*(_check(one, lang) for one in found), strict=True)
-    return languages.settle(files, passages)
+    return languages.set_languages([_check(entry, lang) for entry in inputs])
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -37,44 +39,32 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     Of several of one `id` (else `url`, else of the same content) the last is kept. Dropped are lines that are cut off
     ("truncated"), "too_large", "not_utf8", "malformed_json" and those without "text" ("no_text").
     """
-    return functools.partial(_rows, min_characters=config.min_characters)
+    return partial(_rows, min_characters=config.min_characters)
 
 
-def _check(found: Found, lang: str) -> tuple[SourceFile, Counter[str]]:
+def _check(entry: InputFile, lang: str) -> tuple[SourceFile, Counter[str]]:
     """The file, and the languages of its first passages where its language is to be found."""
-    head = inspect(found.path)
-    first = _first_record(found.path, head)
-    if first is not None and not any(record["text"].strip() for record in _records(head)):
-        raise SourceError(f'{found.path}: the "text" of its first lines is blank. {_FORM}')
+    head = inspect(entry.path)
+    first = _first_record(entry.path, head)
+    records = [*_records(head)]
+    if first is not None and not any(record["text"].strip() for record in records):
+        raise SourceError(f'{entry.path}: the "text" of its first lines is blank. {_FORM}')
     passages = Counter[str]()
     if lang == languages.AUTO:
-        texts = [*_texts(head)]
+        texts = [_encodable(record["text"]) for record in records if _lang(record) is None]
         # Documents too short to tell one by one may tell together.
         passages = sum((languages_of([text]) for text in texts), passages) or languages_of(texts)
         if not passages and (first is None or _lang(first) is not None):
             lang = languages.UNKNOWN
-    file = SourceFile(
-        source="json_lines",
-        path=found.path,
-        name=found.name,
-        bytes=head.size,
-        fingerprint=head.fingerprint,
-        encoding=head.encoding,
-        shared="bytes" if head.encoding == "utf-8" and found.path.lower().endswith(".jsonl") else "records",
-        lang=lang,
-        languages=languages.several(passages),
-    )
+    is_split = head.encoding == "utf-8" and entry.path.lower().endswith(".jsonl")
+    several = languages.several(passages)
+    file = source_file("json_lines", entry, head, lang, "bytes" if is_split else "records", languages=several)
     return file, passages
-
-
-def _texts(head: Head) -> Iterator[str]:
-    """The texts of the first lines that do not say their language."""
-    return (_encodable(record["text"]) for record in _records(head) if _lang(record) is None)
 
 
 def _records(head: Head) -> Iterator[dict[str, Any]]:
     """Those of the first lines that have a text."""
-    for line in head.data.split(b"\n", _TOLD_BY)[:_TOLD_BY]:
+    for line in head.data.split(b"\n", _LANGUAGE_LINES)[:_LANGUAGE_LINES]:
         try:
             record = _parse(line)
         except (ValueError, RecursionError):
@@ -97,32 +87,29 @@ def _first_record(path: str, head: Head) -> dict[str, Any] | None:
     return record
 
 
-_FORM = 'A line must be a document such as {"text": "…", "title": "…"}.'
-
-
 def _parse(line: bytes) -> Any:
     return json.loads(line.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"").decode())
 
 
 def _rows(split: Split, min_characters: int) -> Iterator[Row]:
-    for line in read_lines(split):
-        yield _row(line, split.file, min_characters)
+    for line in read_records(split, b"\n"):
+        if line.data if line.state == "truncated" else line.data.strip():
+            yield _row(line, split.file, min_characters)
 
 
-def _row(line: Line, file: SourceFile, min_characters: int) -> Row:
-    lang = file.lang
-    if line.state != "whole":
-        return _lost(line, lang, line.state)
+def _row(line: Record, file: SourceFile, min_characters: int) -> Row:
+    if line.state in ("truncated", "too_large"):
+        return _lost(line, file.lang, line.state)
     try:
         record = _parse(line.data)
     except UnicodeDecodeError:
-        return _lost(line, lang, "not_utf8")
+        return _lost(line, file.lang, "not_utf8")
     except (ValueError, RecursionError):
-        return _lost(line, lang, "malformed_json")
+        record = None
     if not isinstance(record, dict):
-        return _lost(line, lang, "malformed_json")
+        return _lost(line, file.lang, "malformed_json")
     title, text = record.get("title"), record.get("text")
-    lang = _lang(record) or _found(text, file) or lang
+    lang = _lang(record) or _detect_lang(text, file) or file.lang
     name = _name(record) or content_name(line.data)
     row = blank(name, lang, _clean(title) if isinstance(title, str) else "", revision=line.offset)
     if not isinstance(text, str):
@@ -130,17 +117,18 @@ def _row(line: Line, file: SourceFile, min_characters: int) -> Row:
     return document(row, parse_text(_encodable(text), "blank_line", min_characters))
 
 
-def _found(text: object, file: SourceFile) -> str | None:
+def _detect_lang(text: object, file: SourceFile) -> str | None:
     """Which of the file's languages, where there are several, a text is in."""
     if not file.languages or not isinstance(text, str):
         return None
     passages = languages_of([_encodable(text)])
     known = Counter({lang: count for lang, count in passages.items() if lang in file.languages})
-    return languages.most(known) if known else None
+    return languages.most_frequent(known) if known else None
 
 
-def _lost(line: Line, lang: str, reason: str) -> Row:
-    return blank(content_name(line.data), lang, "", reason, revision=line.offset)
+def _lost(line: Record, lang: str, reason: str) -> Row:
+    data = line.data[:_NAMED_BYTES] if reason == "truncated" else line.data
+    return blank(content_name(data), lang, "", reason, revision=line.offset)
 
 
 def _lang(record: dict[str, Any]) -> str | None:

@@ -1,15 +1,15 @@
 """MediaWiki exports: the dumps of Wikipedia and of any other wiki, and what the page Special:Export gives."""
 
-import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources.files import AGAIN, Found, compressions, inspect
-from contexture.corpus.sources.mediawiki_records import Record, read
-from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document
+from contexture.corpus.sources.files import AGAIN, InputFile, compressions, inspect
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
+from contexture.corpus.sources.records import Record, read_records
 from contexture.text.characters import unescape
 from contexture.text.kinds import page_kind
 from contexture.text.mediawiki import MalformedExportError, Page, Site, parse_page, parse_site
@@ -20,37 +20,28 @@ from contexture.text.wikitext import parse
 SUFFIXES = compressions(".xml")
 
 _SPLITTABLE = (".xml", ".xml.bz2")
+_TITLE = re.compile(r"<title>([^<]*)</title>")
+_ID = re.compile(r"<id>\s*([0-9]{1,18})\s*</id>")
 
 
-def check(found: Sequence[Found], lang: str = "") -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str = "") -> list[SourceFile]:
     """The exports, by their heads; their language is their own.
 
     Raises SourceError where a file is no MediaWiki export, neither UTF-8 nor UTF-16, or declares entities of its own.
     """
-    return [_check(one) for one in found]
+    return [_check(entry) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
-    """Reads pages; those of several files under one number are told apart by their revision."""
-    return functools.partial(_rows, config=config, templates=_templates(config))
+    """Reads pages; of several of one number in several files the newest revision counts."""
+    return partial(_rows, config=config, templates=_templates(config))
 
 
-def _check(found: Found) -> SourceFile:
-    path = found.path
-    head = inspect(path)
-    site = _read_head(path, head.data, head.encoding)
-    splittable = head.encoding == "utf-8" and path.lower().endswith(_SPLITTABLE)
-    return SourceFile(
-        source="mediawiki",
-        path=path,
-        name=found.name,
-        bytes=head.size,
-        fingerprint=head.fingerprint,
-        encoding=head.encoding,
-        shared="bytes" if splittable else "records",
-        lang=site.lang,
-        site=site,
-    )
+def _check(entry: InputFile) -> SourceFile:
+    head = inspect(entry.path)
+    site = _read_head(entry.path, head.data, head.encoding)
+    is_split = head.encoding == "utf-8" and entry.path.lower().endswith(_SPLITTABLE)
+    return source_file("mediawiki", entry, head, site.lang, "bytes" if is_split else "records", site=site)
 
 
 def _read_head(path: str, head: bytes, found_encoding: str) -> Site:
@@ -100,19 +91,21 @@ def _rows(split: Split, config: CorpusConfig, templates: str) -> Iterator[Row]:
     site = split.file.site
     if site is None:
         raise SourceError(f"{split.file.path}: its head was not read. Run the stage `sources` again.")
-    for record in read(split):
+    for record in read_records(split, b"</page>"):
         yield from page_rows(record, site, config.min_characters, config.list_items, templates)
 
 
 def page_rows(
     record: Record, site: Site, min_characters: int, list_items: ListItems = "drop", templates: str = ""
 ) -> Iterator[Row]:
-    """Rows of the pages in a record: one, or more where files cut off in mid-page were joined."""
-    *before, last = record.xml.split(b"<page>")
-    for piece in before[1:]:
+    """Rows of the pages in a record: one, or more where files cut off in mid-page were joined; none behind the last."""
+    *pieces, last = record.data.split(b"<page>")
+    for piece in pieces[1:]:
         yield _lost(piece, site, "truncated")
     if record.state != "whole":
-        yield _lost(last, site, record.state)
+        # A file that is whole ends with the mark of its own end, and has no page behind the last one.
+        if record.state == "too_large" or pieces or (record.state == "truncated" and b"</mediawiki>" not in last):
+            yield _lost(last, site, "too_large" if record.state == "too_large" else "truncated")
         return
     if b"\0" in last:  # XML forbids it and no text means it, but damaged databases hold some
         last = last.replace(b"\0", b"")
@@ -135,10 +128,6 @@ def _row(page: Page, site: Site) -> Row:
     if page.redirect is not None:
         return row | {"redirect": page.redirect}
     return row | {"page_kind": page_kind(page.title, page.text, site)}
-
-
-_TITLE = re.compile(r"<title>([^<]*)</title>")
-_ID = re.compile(r"<id>\s*([0-9]{1,18})\s*</id>")
 
 
 def _lost(piece: bytes, site: Site, reason: str) -> Row:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from contexture.corpus.config import CorpusConfig, SourceName
-from contexture.corpus.sources.files import Found
+from contexture.corpus.sources.files import Encoding, Head, InputFile, read_all
 from contexture.text.mediawiki import Site
-from contexture.text.paragraphs import Paragraph, Parsed
+from contexture.text.paragraphs import Parsed
 
+Shared = Literal["bytes", "records", "no"]
 #: A row of the table of pages, as `pages.PAGES` describes it, with "revision".
 Row = dict[str, Any]
 
@@ -21,40 +22,33 @@ MAX_DOCUMENT = 32 << 20
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a source. `dataclasses.asdict` gives it as plain JSON.
-
-    Attributes:
-        source: which source reads it.
-        path: absolute path.
-        name: its path below the folder that `corpus.input` names, with "/"; a book's without its suffix.
-        bytes: size on disk.
-        fingerprint: SHA-256 of the size and the first and last MiB, in hex.
-        encoding: "utf-8", or the UTF-16 that it is read as.
-        shared: how several tasks can share it: "bytes", each takes its own stretch; "records", each reads all and
-            parses every n-th record (what can only be read from its start: to decompress is far quicker than to
-            parse); "no": one task takes it.
-        lang: language code of what does not say its own.
-        languages: those that its documents may be of, where `lang` is that of most of them alone.
-        site: the wiki, of an export.
-        title: of a page of documentation.
-    """
+    """One file of a source; `dataclasses.asdict` gives it as plain JSON."""
 
     source: SourceName
+    #: Absolute.
     path: str
+    #: Its path below the folder that `corpus.input` names, with "/"; a book's without its suffix.
     name: str
     bytes: int
+    #: As in `Head`.
     fingerprint: str
-    encoding: Literal["utf-8", "utf-16-le", "utf-16-be"]
-    shared: Literal["bytes", "records", "no"]
+    encoding: Encoding
+    #: "bytes": each task takes its own stretch. "records": each reads all and parses every n-th record (what can only
+    #: be read from its start: decompression is far quicker than parsing). "no": one task takes it.
+    shared: Shared
+    #: Of documents that do not say their own.
     lang: str
+    #: Those that its documents may be of, where `lang` is that of most of them alone.
     languages: tuple[str, ...] = ()
+    #: Of an export.
     site: Site | None = None
+    #: Of a book or a page of documentation.
     title: str = ""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A task's share of a file: the records that begin in bytes [start, end), and of those every `of`-th from number
+    """A task's share of a file: the records that begin in bytes [start, end), and of those every `parts`-th from number
     `part` on.
     """
 
@@ -62,7 +56,7 @@ class Split:
     start: int
     end: int
     part: int = 0
-    of: int = 1
+    parts: int = 1
 
 
 class Source(Protocol):
@@ -71,7 +65,7 @@ class Source(Protocol):
     #: Ends of its files' names, in lower case.
     SUFFIXES: tuple[str, ...]
 
-    def check(self, found: Sequence[Found], lang: str) -> list[SourceFile]:
+    def check(self, inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
         """Look at files' heads, before any work. Raises SourceError for the first that cannot be used.
 
         `lang` is the language of what does not say its own, or `languages.AUTO`; a file stays AUTO where no file tells.
@@ -82,6 +76,15 @@ class Source(Protocol):
 
         The rows of a file, taken together, are the same however it is split. Raises SourceError for a damaged file.
         """
+
+
+def source_file(
+    source: SourceName, entry: InputFile, head: Head, lang: str, shared: Shared = "no", **details: Any
+) -> SourceFile:
+    """The file with what its head tells, and `details` that its source adds."""
+    return SourceFile(
+        source, entry.path, entry.name, head.size, head.fingerprint, head.encoding, shared, lang, **details
+    )
 
 
 def plan(files: Sequence[SourceFile], tasks: int) -> list[Split]:
@@ -107,7 +110,7 @@ def bundle(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> 
     bundles: list[list[Split]] = []
     room = 0
     for split in splits:
-        share = (split.end - split.start) // split.of
+        share = (split.end - split.start) // split.parts
         if share > room:
             bundles.append([])
             room = size
@@ -118,33 +121,6 @@ def bundle(splits: Sequence[Split], files: Sequence[SourceFile], tasks: int) -> 
 
 def _split_size(files: Sequence[SourceFile], tasks: int) -> int:
     return min(max(sum(file.bytes for file in files) // (3 * tasks), _MIN_SPLIT), _MAX_SPLIT)
-
-
-def document(row: Row, parsed: Parsed) -> Row:
-    """The row of a document that was read, still without sentences; "empty" where it holds no paragraph."""
-    return row | {
-        "dropped": None if parsed.paragraphs else "empty",
-        "paragraphs": [_paragraph(paragraph) for paragraph in parsed.paragraphs],
-        "paragraphs_dropped": list(parsed.dropped.items()),
-    }
-
-
-def add_sentences(row: Row, split: Callable[[str], list[str]]) -> Row:
-    """The row, with the sentences of each of its paragraphs."""
-    for paragraph in row["paragraphs"]:
-        paragraph["sentences"] = split(paragraph["text"])
-    return row
-
-
-def _paragraph(paragraph: Paragraph) -> Row:
-    return {
-        "section_index": paragraph.section_index,
-        "section": paragraph.section,
-        "paragraph_index": paragraph.paragraph_index,
-        "text": paragraph.text,
-        "links": paragraph.links,
-        "kind": paragraph.kind,
-    }
 
 
 def blank(name: str, lang: str, title: str, dropped: str | None = None, revision: int = 0) -> Row:
@@ -160,6 +136,34 @@ def blank(name: str, lang: str, title: str, dropped: str | None = None, revision
         "paragraphs_dropped": [],
         "revision": revision,
     }
+
+
+def document(row: Row, parsed: Parsed) -> Row:
+    """The row of a document that was read, still without sentences; "empty" where it holds no paragraph."""
+    return row | {
+        "dropped": None if parsed.paragraphs else "empty",
+        "paragraphs": [paragraph._asdict() for paragraph in parsed.paragraphs],
+        "paragraphs_dropped": list(parsed.dropped.items()),
+    }
+
+
+def read_document(file: SourceFile, parse: Callable[[str], Parsed]) -> Row:
+    """The row of a file that is one document; dropped if it is cut off ("truncated"), "too_large" or "not_utf8"."""
+    row = blank(file.name, file.lang, file.title)
+    try:
+        content = read_all(file.path, file.encoding, MAX_DOCUMENT)
+        return row | {"dropped": "too_large"} if content is None else document(row, parse(content.decode()))
+    except EOFError:
+        return row | {"dropped": "truncated"}
+    except UnicodeDecodeError:
+        return row | {"dropped": "not_utf8"}
+
+
+def add_sentences(row: Row, split: Callable[[str], list[str]]) -> Row:
+    """The row, with the sentences of each of its paragraphs."""
+    for paragraph in row["paragraphs"]:
+        paragraph["sentences"] = split(paragraph["text"])
+    return row
 
 
 def content_name(content: bytes) -> str:

@@ -1,24 +1,26 @@
 """Common Crawl's WET files: the text of web pages, a WARC record each."""
 
-import functools
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, BinaryIO, NamedTuple
 
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import languages
-from contexture.corpus.sources.files import Found, compressions, inspect, stream
-from contexture.corpus.sources.protocol import MAX_DOCUMENT, Row, SourceFile, Split, blank, content_name, document
+from contexture.corpus.sources import languages, protocol
+from contexture.corpus.sources.files import InputFile, compressions, inspect, stream
+from contexture.corpus.sources.protocol import Row, SourceFile, Split, blank, content_name, document, source_file
 from contexture.text.language_codes import two_letters
 from contexture.text.languages import languages_of
+from contexture.text.paragraphs import one_line
 from contexture.text.plain import parse_text
-from contexture.text.sections import one_line
 
 SUFFIXES = compressions(".wet")
 
 _VERSION = b"WARC/"
-_HEADER_BYTES = 1 << 16
+_LINE_BYTES = 1 << 16
+_READ_BYTES = 1 << 20
 _TITLE_CHARACTERS = 200
 
 
@@ -30,12 +32,12 @@ class Record(NamedTuple):
     lost: str | None = None
 
 
-def check(found: Sequence[Found], lang: str) -> list[SourceFile]:
+def check(inputs: Sequence[InputFile], lang: str) -> list[SourceFile]:
     """`lang` is that of the pages whose language was not identified; AUTO: found by their text.
 
     Raises SourceError where a file is no WARC.
     """
-    return [_check(one, lang) for one in found]
+    return [_check(entry, lang) for entry in inputs]
 
 
 def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split], Iterator[Row]]:
@@ -44,33 +46,24 @@ def reader(files: Sequence[SourceFile], config: CorpusConfig) -> Callable[[Split
     Of several copies of a page the newest is kept. Dropped are pages that are cut off ("truncated"), "too_large" and
     "not_utf8", and stretches that are no records ("malformed_record").
     """
-    return functools.partial(_rows, min_characters=config.min_characters)
+    return partial(_rows, min_characters=config.min_characters)
 
 
-def _check(found: Found, lang: str) -> SourceFile:
-    head = inspect(found.path)
+def _check(entry: InputFile, lang: str) -> SourceFile:
+    head = inspect(entry.path)
     if not head.data.lstrip().startswith(_VERSION):
         start = head.data[:40].decode("utf-8", "replace")
         raise SourceError(
-            f"{found.path}: is no WET file: it does not start with WARC/1.0 but {start!r}. "
+            f"{entry.path}: is no WET file: it does not start with WARC/1.0 but {start!r}. "
             f"Such files are the *.warc.wet.gz of a crawl of Common Crawl."
         )
-    return SourceFile(
-        source="wet",
-        path=found.path,
-        name=found.name,
-        bytes=head.size,
-        fingerprint=head.fingerprint,
-        encoding=head.encoding,
-        shared="records",
-        lang=lang,
-    )
+    return source_file("wet", entry, head, lang, "records")
 
 
 def _rows(split: Split, min_characters: int) -> Iterator[Row]:
     pages = (record for record in records(stream(split.file.path, split.file.encoding)) if _is_page(record))
     for number, record in enumerate(pages):
-        if number % split.of == split.part:
+        if number % split.parts == split.part:
             yield _row(record, split.file.lang, min_characters)
 
 
@@ -85,121 +78,86 @@ def _row(record: Record, lang: str, min_characters: int) -> Row:
     name = one_line(address) or content_name(record.content)
     date = re.sub(r"[^0-9]", "", headers.get("warc-date", ""))[:14]
     try:
-        text = record.content.decode()
+        text, lost = record.content.decode(), record.lost
     except UnicodeDecodeError:
-        text, record = "", record._replace(lost=record.lost or "not_utf8")
-    lines = text.lstrip().partition("\n")
+        text, lost = "", record.lost or "not_utf8"
     if identified.isascii() and identified.isalpha():
         lang = two_letters(identified)
     elif lang == languages.AUTO:
         passages = languages_of(text.splitlines())
-        lang = languages.most(passages) if passages else languages.UNKNOWN
-    row = blank(
-        name,
-        lang,
-        one_line(lines[0])[:_TITLE_CHARACTERS] if record.lost is None else "",
-        record.lost,
-        int(date or 0),
-    )
-    return row if record.lost else document(row, parse_text(text, "line", min_characters))
+        lang = languages.most_frequent(passages) if passages else languages.UNKNOWN
+    title = "" if lost else one_line(text.lstrip().partition("\n")[0])[:_TITLE_CHARACTERS]
+    row = blank(name, lang, title, lost, int(date or 0))
+    return row if lost else document(row, parse_text(text, "line", min_characters))
 
 
 def records(chunks: Iterator[bytes]) -> Iterator[Record]:
     """The records of a WARC file; content that ends with an EOFError is cut off."""
-    content = _Content(chunks)
-    while (line := content.line()) is not None:
+    content = io.BufferedReader(_Chunks(chunks), _READ_BYTES)
+    line = content.readline(_LINE_BYTES)
+    while line:
         if not line.strip():
+            line = content.readline(_LINE_BYTES)
             continue
         if not line.startswith(_VERSION):
             yield Record({}, line, "malformed_record")
-            content.skip_to(_VERSION)
+            line = _next_record(content, line)
             continue
-        headers = _headers(content)
+        headers, is_ended = _headers(content)
         length = headers.get("content-length", "")
-        if not (length.isascii() and length.isdigit() and len(length) < 16):
-            yield Record(headers, b"", "truncated" if content.ended else "malformed_record")
-            content.skip_to(_VERSION)
-            continue
-        data = content.take(int(length))
-        if data is None:
-            yield Record(headers, b"", "truncated" if content.ended else "too_large")
+        if length.isascii() and length.isdigit() and len(length) < 16:
+            yield _record(headers, content, int(length))
+            line = content.readline(_LINE_BYTES)
         else:
-            yield Record(headers, data)
+            yield Record(headers, b"", "truncated" if is_ended else "malformed_record")
+            line = _next_record(content, b"\n")
 
 
-def _headers(content: "_Content") -> dict[str, str]:
+def _headers(content: BinaryIO) -> tuple[dict[str, str], bool]:
+    """A record's headers, and whether the file ended among them."""
     headers: dict[str, str] = {}
-    while (line := content.line()) and line.strip():
+    while (line := content.readline(_LINE_BYTES)).strip():
         name, colon, value = line.decode("utf-8", "replace").partition(":")
         if colon:
             headers[name.strip().lower()] = value.strip()
-    return headers
+    return headers, not line.endswith(b"\n")
 
 
-class _Content:
-    """Content in chunks, taken by lines and by lengths."""
+def _record(headers: dict[str, str], content: BinaryIO, length: int) -> Record:
+    if length <= protocol.MAX_DOCUMENT:
+        data = content.read(length)
+        return Record(headers, data) if len(data) == length else Record(headers, b"", "truncated")
+    while length and (data := content.read(min(length, _READ_BYTES))):
+        length -= len(data)
+    return Record(headers, b"", "truncated" if length else "too_large")
+
+
+def _next_record(content: BinaryIO, line: bytes) -> bytes:
+    """The first line of the next record behind `line`; nothing at the end."""
+    begins = False
+    while line and not (begins and line.startswith(_VERSION)):
+        begins = line.endswith(b"\n")
+        line = content.readline(_LINE_BYTES)
+    return line
+
+
+class _Chunks(io.RawIOBase):
+    """Chunks of bytes as a file."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
-        self._data, self._start = b"", 0
-        self.ended = False
+        self._data = memoryview(b"")
 
-    def _more(self) -> bool:
-        """Read on; False at the end."""
-        try:
-            data = next(self._chunks, b"")
-        except EOFError:
-            data = b""
-        self._data, self._start = self._data[self._start :] + data, 0
-        self.ended = self.ended or not data
-        return bool(data)
+    def readable(self) -> bool:
+        return True
 
-    def line(self) -> bytes | None:
-        """The next line, or its beginning where it is longer than any header; None at the end."""
-        searched = self._start
-        while True:
-            found = self._data.find(b"\n", searched)
-            if found >= 0 or len(self._data) - self._start > _HEADER_BYTES:
-                end = found + 1 if found >= 0 else len(self._data)
-                break
-            searched = len(self._data) - self._start
-            if not self._more():
-                end = len(self._data)
-                break
-        line, self._start = self._data[self._start : end], end
-        return line or None
-
-    def take(self, length: int) -> bytes | None:
-        """The next bytes; None where they are too many to keep, or more than there are."""
-        if length > MAX_DOCUMENT:
-            while length > len(self._data) - self._start:
-                length -= len(self._data) - self._start
-                self._start = len(self._data)
-                if not self._more():
-                    return None
-            self._start += length
-            return None
-        pieces, missing = [], length
-        while missing > (there := len(self._data) - self._start):
-            pieces.append(self._data[self._start :])
-            missing -= there
-            self._start = len(self._data)
-            if not self._more():
-                return None
-        pieces.append(self._data[self._start : self._start + missing])
-        self._start += missing
-        return b"".join(pieces)
-
-    def skip_to(self, start: bytes) -> None:
-        """Go on to the next line that starts so, or to the end."""
-        mark = b"\n" + start
-        while True:
-            # From the line's end before: the line that was taken last may be the one right before the mark.
-            found = self._data.find(mark, max(0, self._start - 1))
-            if found >= 0:
-                self._start = found + 1
-                return
-            self._start = max(self._start, len(self._data) - len(mark) + 1)
-            if not self._more():
-                self._start = len(self._data)
-                return
+    def readinto(self, buffer: Any) -> int:
+        if not self._data:
+            try:
+                self._data = memoryview(next(self._chunks, b""))
+            except EOFError:
+                return 0
+        size = min(len(buffer), len(self._data))
+        buffer[:size] = self._data[:size]
+        self._data = self._data[size:]
+        return size

@@ -28,9 +28,8 @@ def clean_bitext(
     """The pairs worth learning from, and the counts of all by set; what looks wrong is warned of."""
     from contexture.corpus.duplicates import on_disk
 
-    config = placed(config, world, demo)
-    cleaned = on_disk(table.clean(found, config))
-    counts = table.report(cleaned, config)
+    cleaned = on_disk(table.clean(found))
+    counts = table.report(cleaned, placed(config, world, demo))
     for name, one in counts.items():
         LOG.info("bitext %s: %s", name, one)
         if one["same_language"]:

@@ -63,7 +63,7 @@ def clean_paragraphs(
     model = main_content.load(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
-    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
+    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged)}
     if cleaning.evaluation:
         dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in found["languages"].values()]
         found["evaluation"] = {
@@ -93,7 +93,7 @@ def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Eval
     if not tables:
         return None, missing
     documents = pd.concat(tables)
-    return Evaluation.of(documents["title"], documents["text"]), missing
+    return Evaluation.from_documents(documents["title"], documents["text"]), missing
 
 
 def report_corpus(

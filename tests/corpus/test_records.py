@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contexture.corpus.errors import SourceError
-from contexture.corpus.sources import bzip2, mediawiki_records
+from contexture.corpus.sources import bzip2, records
 from contexture.corpus.sources.bzip2 import blocks
-from contexture.corpus.sources.mediawiki_records import Record, cut, read
 from contexture.corpus.sources.protocol import SourceFile, Split, plan
+from contexture.corpus.sources.records import Record, cut, read_records
 
 from .make import HEAD, article, compress, damage, export, find_exports, multistream, truncate
 
@@ -24,20 +24,32 @@ XML = export(*PAGES)
 SUFFIXES = [".xml", ".xml.bz2", ".xml.gz", ".xml.xz"]
 
 
-def one(path: Path) -> SourceFile:
-    (found,) = find_exports(str(path))
-    return found
+def find_file(path: Path) -> SourceFile:
+    (file,) = find_exports(str(path))
+    return file
 
 
-def cut_evenly(file: SourceFile, count: int) -> list[Split]:
+def read(splits: list[Split]) -> list[Record]:
+    """The records that hold a page."""
+    result = [record for split in splits for record in read_records(split, b"</page>")]
+    return [r for r in result if (r.state != "rest" and b"</mediawiki>" not in r.data) or b"<page>" in r.data]
+
+
+def read_evenly(path: Path, count: int) -> list[Record]:
+    """The records of a file that is cut into so many splits."""
+    file = find_file(path)
     if file.path.endswith((".gz", ".xz")):
-        return [Split(file, 0, file.bytes, part, count) for part in range(count)]
+        return read([Split(file, 0, file.bytes, part, count) for part in range(count)])
     bounds = [file.bytes * i // count for i in range(count + 1)]
-    return [Split(file, start, end) for start, end in itertools.pairwise(bounds)]
+    return read([Split(file, start, end) for start, end in itertools.pairwise(bounds)])
 
 
-def numbers(records: Iterator[Record] | list[Record]) -> list[int]:
-    return sorted(int(record.xml.split(b"<id>")[1].split(b"</id>")[0]) for record in records if record.state == "whole")
+def numbers(result: list[Record]) -> list[int]:
+    return sorted(int(record.data.split(b"<id>")[1].split(b"</id>")[0]) for record in result if record.state == "whole")
+
+
+def states(result: list[Record]) -> list[str]:
+    return [record.state for record in result if record.state != "whole"]
 
 
 def noise(size: int, seed: int) -> bytes:
@@ -57,18 +69,16 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("count", [1, 2, 7, 50])
 def test_every_page_once(tmp_path: Path, suffix: str, count: int) -> None:
-    file = one(compress(tmp_path / f"a{suffix}", XML))
-    records = [record for split in cut_evenly(file, count) for record in read(split)]
-    assert numbers(records) == list(range(1, 60))
-    assert {record.state for record in records} == {"whole"}
+    result = read_evenly(compress(tmp_path / f"a{suffix}", XML), count)
+    assert numbers(result) == list(range(1, 60))
+    assert states(result) == []
 
 
 @pytest.mark.parametrize("count", [1, 11])
 def test_blocks_of_one_stream_are_shared_out(big: Path, count: int) -> None:
     assert len(list(blocks(str(big)))) >= 3
     assert b"".join(content for _, content in blocks(str(big))) == bz2.decompress(big.read_bytes())
-    records = [record for split in cut_evenly(one(big), count) for record in read(split)]
-    assert numbers(records) == list(range(1, 41))
+    assert numbers(read_evenly(big, count)) == list(range(1, 41))
 
 
 @settings(max_examples=25, deadline=None)
@@ -80,28 +90,28 @@ def test_cuts_of_streams_and_splits_anywhere(
     parts = [XML[start:end] for start, end in itertools.pairwise(bounds)]
     head = next(i for i in range(1, len(parts) + 1) if len(b"".join(parts[:i])) > 600)
     path = multistream(tmp_path_factory.mktemp("cuts") / "a.xml.bz2", b"".join(parts[:head]), *parts[head:])
-    records = [record for split in cut_evenly(one(path), count) for record in read(split)]
-    assert numbers(records) == list(range(1, 60))
+    assert numbers(read_evenly(path, count)) == list(range(1, 60))
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(0, 60), max_size=8), st.integers(0, 60), st.integers(1, 20))
+@given(st.lists(st.integers(0, 60), max_size=8), st.integers(1, 60), st.integers(1, 20))
 def test_a_split_s_border_may_fall_anywhere(cuts: list[int], border: int, step: int) -> None:
     data = b"a<page>1</page>b<page>22</page></page><page>333</page>c"
     bounds = sorted({0, border, *(cut for cut in cuts), *range(0, len(data), step), len(data)})
     pieces = [(start, data[start:end]) for start, end in itertools.pairwise(bounds) if start < len(data)]
-    first = cut(iter([(start < border, piece) for start, piece in pieces]), True)
-    second = cut(iter([(True, piece) for start, piece in pieces if start >= border]), False)
-    assert [record.xml for record in [*first, *second]] == [b"a<page>1", b"b<page>22", b"", b"<page>333"]
+    first = cut(iter([(start < border, piece) for start, piece in pieces]), b"</page>", 0)
+    rest = [(True, piece) for start, piece in pieces if start >= border]
+    second = cut(iter(rest), b"</page>", border)
+    expected = [(b"a<page>1", 0), (b"b<page>22", 15), (b"", 31), (b"<page>333", 38), (b"c", 54)]
+    assert [(record.data, record.offset) for record in [*first, *second]] == expected
 
 
 def test_the_plan_covers_every_file(tmp_path: Path) -> None:
-    files = [one(compress(tmp_path / f"a{suffix}", XML)) for suffix in SUFFIXES]
+    files = [find_file(compress(tmp_path / f"a{suffix}", XML)) for suffix in SUFFIXES]
     for tasks in (1, 2, 500):
         splits = plan(files, tasks)
         for file in files:
-            mine = [split for split in splits if split.file is file]
-            assert numbers([record for split in mine for record in read(split)]) == list(range(1, 60))
+            assert numbers(read([split for split in splits if split.file is file])) == list(range(1, 60))
     large = replace(next(file for file in files if file.path.endswith(".bz2")), bytes=20 << 30)
     assert {split.end - split.start for split in plan([large], 4)} <= {8 << 20, (8 << 20) - 1}
     gzip = replace(next(file for file in files if file.path.endswith(".gz")), bytes=20 << 30)
@@ -113,12 +123,10 @@ def test_the_plan_covers_every_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_xml_cut_off_in_mid_page_loses_that_page(tmp_path: Path, suffix: str, count: int) -> None:
     middle = XML.index(b"Harbour 30 has") + 5
-    file = one(compress(tmp_path / f"a{suffix}", XML[:middle]))
-    records = [record for split in cut_evenly(file, count) for record in read(split)]
-    assert numbers(records) == list(range(1, 30))
-    (lost,) = [record for record in records if record.state != "whole"]
-    assert lost.state == "truncated"
-    assert b"<id>30</id>" in lost.xml
+    result = read_evenly(compress(tmp_path / f"a{suffix}", XML[:middle]), count)
+    assert numbers(result) == list(range(1, 30))
+    assert states(result) == ["rest"]
+    assert any(b"<id>30</id>" in record.data for record in result if record.state == "rest")
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES[1:])
@@ -133,11 +141,10 @@ def test_compressed_data_cut_off_loses_its_last_page(tmp_path: Path, suffix: str
             HEAD.encode() + b"".join(noise(20_000, i) + p.encode() for i, p in enumerate(PAGES)),
         )
     truncate(path, path.stat().st_size * 2 // 3)
-    records = [record for split in cut_evenly(one(path), count) for record in read(split)]
-    found = numbers(records)
-    assert 5 < len(found) < 59
-    assert found == list(range(1, len(found) + 1))
-    assert [record.state for record in records if record.state != "whole"] == ["truncated"]
+    result = read_evenly(path, count)
+    assert 5 < len(numbers(result)) < 59
+    assert numbers(result) == list(range(1, len(numbers(result)) + 1))
+    assert states(result) == ["truncated"]
 
 
 def test_a_stream_that_lacks_only_its_end_loses_no_page(tmp_path: Path) -> None:
@@ -145,21 +152,20 @@ def test_a_stream_that_lacks_only_its_end_loses_no_page(tmp_path: Path) -> None:
     for missing in (1, 4, 9):
         whole = compress(path, XML).read_bytes()
         path.write_bytes(whole[:-missing])
-        records = list(read(Split(one(path), 0, len(whole))))
-        assert numbers(records) == list(range(1, 60))
-        assert len(records) == 59
+        result = read_evenly(path, 1)
+        assert numbers(result) == list(range(1, 60))
+        assert states(result) == []
 
 
 @pytest.mark.parametrize("count", [1, 4])
-@pytest.mark.parametrize("place", [0.3, 0.5, 0.9])
-def test_a_damaged_block_is_an_error_that_says_where(tmp_path: Path, big: Path, place: float, count: int) -> None:
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.9])
+def test_a_damaged_block_is_an_error_that_says_where(tmp_path: Path, big: Path, share: float, count: int) -> None:
     path = tmp_path / "damaged.xml.bz2"
     path.write_bytes(big.read_bytes())
-    at = int(path.stat().st_size * place)
+    at = int(path.stat().st_size * share)
     damage(path, at)
     with pytest.raises(SourceError, match=r"block at byte \d+ is damaged.*bzip2recover") as error:
-        for split in cut_evenly(one(path), count):
-            list(read(split))
+        read_evenly(path, count)
     assert str(path) in str(error.value)
     block = int(str(error.value).split("at byte ")[1].split()[0])
     assert block <= at < block + 1_000_000
@@ -172,13 +178,11 @@ def test_a_damaged_mark_between_streams_is_no_silent_loss(tmp_path: Path, count:
     path = multistream(tmp_path / "a.xml.bz2", *parts)
     third = sum(len(bz2.compress(part)) for part in parts[:3])
     damage(path, third + offset, 4)
-    splits = cut_evenly(one(path), count)
     if offset == 0:  # the stream's own header: nothing in it is needed
-        assert numbers([record for split in splits for record in read(split)]) == list(range(1, 51))
+        assert numbers(read_evenly(path, count)) == list(range(1, 51))
         return
     with pytest.raises(SourceError, match="is damaged"):
-        for split in splits:
-            list(read(split))
+        read_evenly(path, count)
 
 
 @pytest.mark.parametrize("suffix", [".xml.gz", ".xml.xz"])
@@ -186,7 +190,7 @@ def test_damaged_gzip_and_xz(tmp_path: Path, suffix: str) -> None:
     path = compress(tmp_path / f"a{suffix}", XML)
     damage(path, path.stat().st_size // 2)
     with pytest.raises(SourceError, match=r"damaged.*Download it again"):
-        list(read(Split(one(path), 0, 1)))
+        read_evenly(path, 1)
 
 
 def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
@@ -196,8 +200,8 @@ def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
     real = bzip2._markers
 
     def with_chance_marker(file: object, start: int) -> Iterator[tuple[int, bool]]:
-        found = list(real(file, start))  # type: ignore[arg-type]
-        yield from [found[0], (found[0][0] + 1234, True), *found[1:]]
+        result = list(real(file, start))  # type: ignore[arg-type]
+        yield from [result[0], (result[0][0] + 1234, True), *result[1:]]
 
     monkeypatch.setattr(bzip2, "_markers", with_chance_marker)
     assert b"".join(content for _, content in blocks(str(path))) == XML
@@ -207,12 +211,11 @@ def test_compressed_data_that_looks_like_a_mark_is_read_all_the_same(
 def test_a_page_too_large_for_memory_is_dropped_and_the_next_kept(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mediawiki_records, "MAX_PAGE", 1 << 20)
-    monkeypatch.setattr(mediawiki_records, "_READ", 1 << 16)
+    monkeypatch.setattr(records, "MAX_DOCUMENT", 1 << 20)
+    monkeypatch.setattr(records, "_READ", 1 << 16)
     huge = article(2).replace("History", "x" * (3 << 20))
-    file = one(compress(tmp_path / f"a{suffix}", export(article(1), huge, article(3))))
-    records = list(read(Split(file, 0, file.bytes)))
-    assert [record.state for record in records] == ["whole", "too_large", "whole"]
-    assert b"<id>2</id>" in records[1].xml
-    assert len(records[1].xml) == 4096
-    assert numbers(records) == [1, 3]
+    result = read_evenly(compress(tmp_path / f"a{suffix}", export(article(1), huge, article(3))), 1)
+    assert [record.state for record in result] == ["whole", "too_large", "whole"]
+    assert b"<id>2</id>" in result[1].data
+    assert len(result[1].data) == 4096
+    assert numbers(result) == [1, 3]

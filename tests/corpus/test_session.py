@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from contexture.corpus import class_data
-from contexture.corpus.class_data import sharing_options
+from contexture.corpus import session
 from contexture.corpus.java import Java, ensure_java
+from contexture.corpus.session import sharing_options
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +46,14 @@ def test_another_java_and_other_jars_have_another_archive(
     assert archive(sharing_options(Java(java.home, "17.0.0", "PATH"), tmp_path)) != first
     (tmp_path / "other").symlink_to(java.home)
     assert archive(sharing_options(Java(tmp_path / "other", java.version, "JAVA_HOME"), tmp_path)) != first
-    monkeypatch.setattr(class_data.pyspark, "__version__", "5.0.0")
+    monkeypatch.setattr(session.pyspark, "__version__", "5.0.0")
     assert archive(sharing_options(java, tmp_path)) != first
 
 
 def test_one_archive_is_left_of_several(java: Java, tmp_path: Path) -> None:
     made_for = archive(sharing_options(java, tmp_path)).name.rpartition("-")[0]
-    others = (f"{made_for}-1.making", "first"), (f"{made_for}-2.making", "\0\0\0\0"), ("classes-0-3.jsa", "old")
-    for name, content in others:
+    left_over = (f"{made_for}-1.making", "first"), (f"{made_for}-2.making", "\0\0\0\0"), ("classes-0-3.jsa", "old")
+    for name, content in left_over:
         (tmp_path / name).write_text(content)
     (tmp_path / "bin").mkdir()  # the packaged Java's
     assert archive(sharing_options(java, tmp_path)).name == f"{made_for}-5.jsa"
@@ -77,8 +77,8 @@ def test_where_nothing_can_be_written_there_are_no_options(java: Java, tmp_path:
 
 START = """
 import json, pathlib, sys
-from contexture.corpus import class_data, session
-class_data.sharing_options.__defaults__ = (pathlib.Path(sys.argv[1]),)
+from contexture.corpus import session
+session.sharing_options.__defaults__ = (pathlib.Path(sys.argv[1]),)
 spark = session.start_spark({"spark.master": "local[1]", "spark.ui.enabled": "false"})
 java = spark.sparkContext._jvm.java
 options = list(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
@@ -96,8 +96,8 @@ def start(folder: Path) -> list[str]:
     assert done.returncode == 0, done.stderr
     options, _, count = done.stdout.strip().rpartition(" ")
     assert count == "3"
-    found: list[str] = json.loads(options)  # and nothing else was printed
-    return found
+    options_seen: list[str] = json.loads(options)  # and nothing else was printed
+    return options_seen
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_spark_makes_an_archive_and_starts_with_it_and_without(java: Java, tmp_p
     assert using == f"-XX:SharedArchiveFile={file}"
     content = file.read_bytes()
     file.unlink()
-    for place in (len(content) // 2, 10_000):  # damage that leaves the size is found by Java
-        damaged = bytes(byte ^ 255 for byte in content[place : place + 100_000])
-        file.write_bytes(content[:place] + damaged + content[place + len(damaged) :])
+    for offset in (len(content) // 2, 10_000):  # damage that leaves the size is found by Java
+        damaged = bytes(byte ^ 255 for byte in content[offset : offset + 100_000])
+        file.write_bytes(content[:offset] + damaged + content[offset + len(damaged) :])
         assert start(tmp_path) == [using]

@@ -1,0 +1,19 @@
+"""The tables in YAML beside these modules."""
+
+from importlib import resources
+from typing import Any
+
+import yaml
+
+_FOLDER = resources.files("contexture.text")
+
+
+def read_text(name: str) -> str:
+    """A file of this package."""
+    return (_FOLDER / name).read_text("utf-8")
+
+
+def load_table(name: str) -> dict[str, Any]:
+    """What a file of this package in YAML holds."""
+    table: dict[str, Any] = yaml.safe_load(read_text(name))
+    return table
