@@ -209,8 +209,8 @@ def growth(given: argparse.Namespace, special_tokens: int) -> None:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             told = (given.size, special_tokens, sequences, given.tokens)
             whole, across, memory = pool.apply(recomputed, told)
-        each = 1000 * whole / sequences
-        print(f"{sequences:9}   {whole:8.3f}   {each:13.2f}   {across / whole:12.2%}   {memory:.2f} GB")
+        parallel_map = 1000 * whole / sequences
+        print(f"{sequences:9}   {whole:8.3f}   {parallel_map:13.2f}   {across / whole:12.2%}   {memory:.2f} GB")
 
 
 def ranking(given: argparse.Namespace, special_tokens: int) -> None:

@@ -94,9 +94,9 @@ def texts(rng: np.random.Generator, lengths: np.ndarray[Any, Any]) -> Rows:
     return np.split(tokens, np.cumsum(lengths)[:-1])
 
 
-def names(rows: int, each: int) -> list[str]:
-    """Rows that share a name `each` at a time."""
-    return [str(row // each) for row in range(rows)]
+def names(rows: int, parallel_map: int) -> list[str]:
+    """Rows that share a name `parallel_map` at a time."""
+    return [str(row // parallel_map) for row in range(rows)]
 
 
 def write(columns: Mapping[str, Any], folder: Path) -> None:

@@ -13,7 +13,7 @@ CORPUS_CARD_FILE = REPORTS_DIR / "corpus/card.html"
 #: The file of all records of a system, next to its page.
 METRICS_FILE = "metrics.json"
 #: Files of a task's results.
-RECORDS_FILE, FACTS_FILE = "records.json", "facts.json"
+RECORDS_FILE, DETAILS_FILE = "records.json", "details.json"
 
 
 def pretrained_dir(models_dir: Path) -> Path:

@@ -34,8 +34,8 @@ RECORDS = [
 
 def measured(place: Path, means: Mapping[str, float] | None) -> Path:
     place.mkdir()
-    facts = {} if means is None else {"advice": {"means": means, "encoder": "whatever is best"}}
-    (place / "facts.json").write_text(json.dumps(facts))
+    details = {} if means is None else {"advice": {"means": means, "encoder": "whatever is best"}}
+    (place / "details.json").write_text(json.dumps(details))
     (place / "records.json").write_text(json.dumps([] if means is None else RECORDS))
     return place
 

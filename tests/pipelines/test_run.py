@@ -101,7 +101,7 @@ def test_metrics_of_every_variant_are_recorded(demo: Path) -> None:
 
 def test_all_variants_are_asked_the_same_questions(demo: Path) -> None:
     folder = demo / "data/07_model_output/mspp/answer_selection"
-    assert {file.name for file in folder.iterdir()} >= {"records.json", "facts.json"}
+    assert {file.name for file in folder.iterdir()} >= {"records.json", "details.json"}
     scores = pd.read_parquet(folder / "scores-demo.parquet")
     assert set(scores["variant"]) >= VARIANTS
     asked = scores.groupby(["split", "protocol", "variant"]).apply(
@@ -123,7 +123,7 @@ def test_the_report_shows_tables_and_curves(demo: Path) -> None:
 
 
 def test_some_questions_are_to_be_read_on_the_page(demo: Path) -> None:
-    [shown] = read(demo, "07_model_output/mspp/answer_selection/facts.json")["examples"]
+    [shown] = read(demo, "07_model_output/mspp/answer_selection/details.json")["examples"]
     answers = pd.read_parquet(demo / "data/03_primary/tasks/answer_selection/demo/test.parquet")
     right = set(answers.loc[answers["label"] == 1, ["question", "candidate"]].itertuples(index=False, name=None))
     assert shown["variant"] in VARIANTS and shown["missed"]

@@ -28,7 +28,7 @@ CONTEXT = ReportContext(
     run={"Seeds": "0, 1", "Text": HOSTILE},
     counts={"Corpus": {"pages_in": 1306, "dropped": {"redirect": 99}}},
     files={"data/08_reporting/some/metrics.json": "every number of the tables"},
-    facts={
+    details={
         "retrieval": {"name": "demo", "counts": {"queries": 4321}, "missing": {}},
         "sentences": {"missing": {"sst2": "no folder SST"}, "counts": {}},
     },
@@ -126,7 +126,7 @@ FACTS = {
 
 @pytest.mark.parametrize(
     ("name", "context"),
-    [("report", CONTEXT), ("report-facts", replace(CONTEXT, facts=FACTS, labels={"b": "Ours", "guided": "Guided"}))],
+    [("report", CONTEXT), ("report-facts", replace(CONTEXT, details=FACTS, labels={"b": "Ours", "guided": "Guided"}))],
 )
 def test_page(name: str, context: ReportContext) -> None:
     """All parts in both forms; of another system's record nothing."""

@@ -23,7 +23,7 @@ from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
-from contexture.tasks.base import Contestant, Task
+from contexture.tasks.base import EvaluatedEncoder, Task
 from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.fact_verification.model import Verifier
 from contexture.tasks.fact_verification.task import FactVerificationTask
@@ -114,7 +114,7 @@ def tune(
         return next(scores)
 
     given = Finetuning("toward", encoder, head, Numbers(7), "value", score, lambda _: None, **task)
-    return finetune(given, settings(steps=steps), Contestant("toy", 0, ("",)), folder), head, seen
+    return finetune(given, settings(steps=steps), EvaluatedEncoder("toy", 0, ("",)), folder), head, seen
 
 
 @pytest.mark.parametrize(
@@ -315,8 +315,8 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
     case = CASES[task]
     for name, seed in (("1", 0), ("2", 0), ("3", 1)):
         (tmp_path / name).mkdir()
-        contestant = Contestant("toy", seed, (str(project / case.start),), head="ie_k")
-        case.task.finetune(case.settings, case.option, contestant, project / task, tmp_path / name)
+        encoder = EvaluatedEncoder("toy", seed, (str(project / case.start),), head="ie_k")
+        case.task.finetune(case.settings, case.option, encoder, project / task, tmp_path / name)
     curves = read_curves(tmp_path / "1")
     (metric,) = (name for name in curves if name.startswith("dev/"))
     scores = curves[metric].dropna()
@@ -336,9 +336,9 @@ def test_the_best_weights_are_saved_and_depend_on_the_seed(task: str, project: P
 @pytest.mark.parametrize("task", CASES)
 def test_several_encoders_are_not_fine_tuned(task: str, project: Path, tmp_path: Path) -> None:
     case = CASES[task]
-    contestant = Contestant("both", 0, (str(project / case.start),) * 2, head="ie_k")
+    encoder = EvaluatedEncoder("both", 0, (str(project / case.start),) * 2, head="ie_k")
     with pytest.raises(ValueError, match="both: several encoders side by side are not fine-tuned"):
-        case.task.finetune(case.settings, case.option, contestant, project / task, tmp_path)
+        case.task.finetune(case.settings, case.option, encoder, project / task, tmp_path)
 
 
 @pytest.mark.parametrize("task", CASES)
@@ -352,9 +352,9 @@ def test_of_missing_data_nothing_is_made(task: str, tmp_path: Path, caplog: pyte
     report = json.loads((tmp_path / "data/task.json").read_text())
     assert "none" in str(report["missing"]) and "none" in caplog.text and report["counts"] == {}
     case.task.check(case.settings, tmp_path / "data")
-    contestant = Contestant("a", 0, ("b",), head="ie_1")
-    case.task.finetune(case.settings, case.option, contestant, tmp_path / "data", tmp_path / "model")
+    encoder = EvaluatedEncoder("a", 0, ("b",), head="ie_1")
+    case.task.finetune(case.settings, case.option, encoder, tmp_path / "data", tmp_path / "model")
     assert not (tmp_path / "model").exists()
     assert not hasattr(case.task, "documents") or case.task.documents(tmp_path / "data") is None
-    results = case.task.evaluate(case.settings, [contestant], tmp_path / "data", tmp_path / "vectors")
+    results = case.task.evaluate(case.settings, [encoder], tmp_path / "data", tmp_path / "vectors")
     assert (results.records, results.tables) == ([], {})

@@ -13,7 +13,7 @@ import pytest
 
 from contexture.systems.config import SystemConfig
 from contexture.systems.launch import finetune_arguments, launch_finetuning
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.training.curves import read_curves
 from tests.tasks.answer_selection import toys as answers
 from tests.tasks.fact_verification import toys as claims
@@ -62,10 +62,10 @@ def test_fine_tuning_on_two_devices_gives_what_one_gives(
         config = configured(**system_config.plain() | {"tasks": {task: changed}})
         file, folder = tmp_path / f"{devices}.json", tmp_path / str(devices)
         file.write_text(json.dumps(config.plain()))
-        contestant = Contestant(variant, 0, (str(start),), None, config.measured[variant].head)
-        arguments = finetune_arguments(file, task, option, contestant, data)
-        assert launch_finetuning(config, task, option, contestant, data, folder, arguments)
-        assert not launch_finetuning(config, task, option, contestant, data, folder, arguments)
+        encoder = EvaluatedEncoder(variant, 0, (str(start),), None, config.measured[variant].head)
+        arguments = finetune_arguments(file, task, option, encoder, data)
+        assert launch_finetuning(config, task, option, encoder, data, folder, arguments)
+        assert not launch_finetuning(config, task, option, encoder, data, folder, arguments)
         results.append((weights(folder), read_curves(folder)[["step", metric]].dropna().reset_index(drop=True)))
     (single, looks), (both, other_looks) = results
     assert_same(single, both, atol=1e-5, rtol=1e-4)

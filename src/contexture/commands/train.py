@@ -83,7 +83,7 @@ def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     if args.variant not in config.measured:
         raise SystemExit(f"{args.config}: no variant {args.variant!r}; there are {sorted(config.measured)}")
     from contexture.systems.launch import finetune_arguments, launch_finetuning
-    from contexture.tasks.base import Contestant
+    from contexture.tasks.base import EvaluatedEncoder
     from contexture.tasks.registry import TASKS
 
     head = config.measured[args.variant].head
@@ -91,6 +91,6 @@ def _finetune(config: "SystemConfig", args: argparse.Namespace) -> None:
     option = args.option or next(iter(options), None)
     if option not in options:
         raise SystemExit(f"{args.task} fine-tunes {options} of {args.variant}, not {option!r}")
-    encoder = Contestant(args.variant, args.seed, tuple(args.encoders), None, head)
+    encoder = EvaluatedEncoder(args.variant, args.seed, tuple(args.encoders), None, head)
     command = finetune_arguments(args.config, args.task, option, encoder, args.data)
     launch_finetuning(config, args.task, option, encoder, args.data, args.output, command)

@@ -95,8 +95,8 @@ class CrossThought(Objective):
         metrics = {}
         if self.watched:
             with torch.no_grad(), torch.random.fork_rng([vectors.device] if vectors.is_cuda else []):
-                each = torch.arange(present.shape[1], device=present.device).expand_as(present)
-                without, within = predict(each, True)[0], predict(documents, to_itself)[0]
+                parallel_map = torch.arange(present.shape[1], device=present.device).expand_as(present)
+                without, within = predict(parallel_map, True)[0], predict(documents, to_itself)[0]
                 masked = count.clamp_min(1)
                 gains = {"gain": (without - loss) / masked, "own_gain": (without - within) / masked}
                 shares = document_shares(encoder.cross, table, present, documents, batch["groups"], to_itself)

@@ -116,9 +116,9 @@ class Positions:
         moved: list[Mapping[str, Tensor]] = []
         for chunk in chunks:
             lengths, width = row_lengths(chunk), chunk["input_ids"].shape[1]
-            each = self.starts == "each"
-            draw = torch.rand(len(lengths), generator=generator, device=device) if each else single
-            room = self.positions - (lengths if each else lengths.new_full((1,), widest))
+            parallel_map = self.starts == "each"
+            draw = torch.rand(len(lengths), generator=generator, device=device) if parallel_map else single
+            room = self.positions - (lengths if parallel_map else lengths.new_full((1,), widest))
             shift = (draw * (room + 1)).long().clamp_max(room)[:, None]
             words = torch.arange(width, device=device) >= self.leaders
             position_ids = chunk["position_ids"] + shift * (chunk["attention_mask"].bool() & words)

@@ -17,7 +17,7 @@ from contexture.pipelines.hooks.console import say
 from contexture.pipelines.tracking import child_run
 from contexture.progress import DelayedBar, progress
 from contexture.systems.config import SystemConfig
-from contexture.tasks.base import Each
+from contexture.tasks.base import ParallelMap
 from contexture.training.fleet import Job, run_jobs
 
 #: What the drivers of GPUs show. Without any, torch need not be asked: a run begins three seconds earlier.
@@ -57,15 +57,15 @@ def train_all(trainings: Sequence[Training], compute: ComputeConfig, what: str) 
         )
 
 
-def side_by_side(compute: ComputeConfig, what: str) -> Each:
+def parallel_map(compute: ComputeConfig, what: str) -> ParallelMap:
     """The way to do a function of many things as trainings are done, with a bar."""
 
-    def each(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def parallel_map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         jobs = [Job(str(number), function, given) for number, given in enumerate(arguments)]
         with progress(len(jobs), what, "model") as bar:
             return run_jobs(jobs, *shares(compute), lambda job: nullcontext(), lambda done: _show(bar, done))
 
-    return each
+    return parallel_map
 
 
 def shares(compute: ComputeConfig) -> tuple[int, int]:

@@ -22,7 +22,7 @@ class ReportContext:
     counts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # {"Corpus": {"pages_in": 300}}
     files: Mapping[str, str] = field(default_factory=dict)  # path → what lies there
     # Task → its results beside records. Of any task "name" and "counts" of its data, and "missing": {name: reason}
-    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)  # of variants and runs, if not their names
     whole: str = ""  # the command of a longer run, if this one is short
     examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # stream → what the sampler counted

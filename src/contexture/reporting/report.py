@@ -53,13 +53,13 @@ def render_report(records: object, histories: Sequence[History], context: Report
 def facts_tables(context: ReportContext) -> Iterator[Table]:
     """What tasks found out besides their records, kind by kind."""
     for tables in (_intervals_tables, _confidence_tables, _scores_tables, _examples_tables):
-        for task, facts in context.facts.items():
-            yield from tables(TASKS.get(task, task), facts, context.labels)
+        for task, details in context.details.items():
+            yield from tables(TASKS.get(task, task), details, context.labels)
 
 
-def _examples_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+def _examples_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     """Questions to read: some that the best model answered, and some that it did not."""
-    for examples in facts.get("examples", ()):
+    for examples in details.get("examples", ()):
         answered, missed = examples["answered"], examples["missed"]
         rows = tuple((row["question"], row["found"], row["right"]) for row in [*answered, *missed])
         headings = ({0: "Answered"} if answered else {}) | ({len(answered): "Not answered"} if missed else {})
@@ -70,9 +70,9 @@ def _examples_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, s
         yield Table(f"{task}: to read", names, rows, caption, headings=headings)
 
 
-def _intervals_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+def _intervals_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     """Confidence intervals of each variant's score and of its difference to BM25, by data."""
-    for data, variants in facts.get("intervals", {}).items():
+    for data, variants in details.get("intervals", {}).items():
         rows = tuple(
             (
                 labels.get(name, name),
@@ -86,12 +86,12 @@ def _intervals_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, 
         yield Table(f"{task}: how sure it is, {DATA.get(data, data)}", names, rows, caption)
 
 
-def _confidence_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+def _confidence_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     """Confidence intervals of a task's measures and of their differences to BM25, compared with chance.
 
     The single scores of frozen encoders (`BY_SCORE`) have a table of their own.
     """
-    for data, protocols in facts.get("confidence", {}).items():
+    for data, protocols in details.get("confidence", {}).items():
         for suffix, by_score in (("", False), (", frozen encoders by score", True)):
             blocks = {name: block for name, block in protocols.items() if (name in BY_SCORE) == by_score}
             if blocks:
@@ -139,9 +139,9 @@ def _interval(values: Sequence[float], signed: bool = False) -> str:
     return f"{mean} [{low}, {high}]"
 
 
-def _scores_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
+def _scores_tables(task: str, details: Mapping[str, Any], labels: Mapping[str, str]) -> Iterator[Table]:
     """How a task compared the vectors of each model, by protocol, if it has several ways."""
-    scores: Mapping[str, Mapping[str, str]] = facts.get("scores", {})
+    scores: Mapping[str, Mapping[str, str]] = details.get("scores", {})
     names = columns("Model", *map(protocol_name, scores))
     rows = tuple(
         (labels.get(variant, variant), *(by_variant.get(variant, NOTHING) for by_variant in scores.values()))
@@ -153,16 +153,16 @@ def _scores_tables(task: str, facts: Mapping[str, Any], labels: Mapping[str, str
 def counts_tables(context: ReportContext) -> list[Table]:
     """Counts of the whole run and of the data of each task, with notes on the data."""
     tables = [counts_table(title, counts) for title, counts in context.counts.items() if counts]
-    for task, facts in context.facts.items():
-        if facts.get("counts"):
-            table = counts_table(f"{TASKS.get(task, task)}: data", facts["counts"])
-            tables.append(replace(table, caption=" ".join(f"{note}." for note in facts.get("notes", ()))))
+    for task, details in context.details.items():
+        if details.get("counts"):
+            table = counts_table(f"{TASKS.get(task, task)}: data", details["counts"])
+            tables.append(replace(table, caption=" ".join(f"{note}." for note in details.get("notes", ()))))
     return tables
 
 
 def missing_table(context: ReportContext) -> Table:
     """What was not measured, and why."""
-    missing = {name: why for facts in context.facts.values() for name, why in facts.get("missing", {}).items()}
+    missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
     rows = tuple(((TASKS | DATA).get(name, name), str(missing[name])) for name in in_order(missing))
     return Table("Not measured", columns("What", "Why"), rows)
 

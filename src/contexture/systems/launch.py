@@ -5,7 +5,7 @@ from typing import Any
 
 from contexture.encoders.saved import encoder_checksum, is_encoder
 from contexture.systems.config import SystemConfig
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.registry import TASKS
 from contexture.training.card import finetuning_facts, write_card
 from contexture.training.launcher import file_checksums, launch
@@ -27,18 +27,18 @@ def pretrain_arguments(
     return [*arguments, "--start", str(start)] if start else arguments
 
 
-def finetune_arguments(config: Path, task: str, option: str, contestant: Contestant, data: Path) -> list[str]:
+def finetune_arguments(config: Path, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> list[str]:
     """Arguments of each process of a fine-tuning on several devices, besides the folder to write."""
     arguments = ["train", "finetune", "--config", str(config), "--task", task, "--option", option, "--data", str(data)]
-    arguments += ["--variant", contestant.variant, "--seed", str(contestant.seed)]
-    return [*arguments, "--encoders", *contestant.encoders]
+    arguments += ["--variant", encoder.variant, "--seed", str(encoder.seed)]
+    return [*arguments, "--encoders", *encoder.models]
 
 
 def launch_finetuning(
     config: SystemConfig,
     task: str,
     option: str,
-    contestant: Contestant,
+    encoder: EvaluatedEncoder,
     data: Path,
     folder: Path,
     arguments: list[str] | None = None,
@@ -51,17 +51,17 @@ def launch_finetuning(
         return {
             "settings": settings.identity(option),
             "option": option,
-            "seed": contestant.seed,
-            "head": contestant.head,
-            "encoders": [encoder_checksum(Path(encoder)) for encoder in contestant.encoders],
+            "seed": encoder.seed,
+            "head": encoder.head,
+            "encoders": [encoder_checksum(Path(encoder)) for encoder in encoder.models],
             "data": file_checksums(settings.data_of(option, data)),
         }
 
     def train(work: Path) -> None:
-        TASKS[task].load().finetune(settings, option, contestant, data, work)
+        TASKS[task].load().finetune(settings, option, encoder, data, work)
         if own_rank() == 0 and is_encoder(work):  # nothing is made of data that are missing
-            facts = finetuning_facts(contestant.variant, contestant.seed, task, option, own, contestant.encoders)
+            details = finetuning_facts(encoder.variant, encoder.seed, task, option, own, encoder.models)
             usage = TASKS[task].usage
-            write_card(work, facts, usage.markdown if usage and (work / usage.file).exists() else "")
+            write_card(work, details, usage.markdown if usage and (work / usage.file).exists() else "")
 
     return launch(folder, identity, own.devices, train, arguments)

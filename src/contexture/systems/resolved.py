@@ -9,7 +9,7 @@ from contexture.paths import encoder_dir, finetuned_dir, pretrained_dir
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
 from contexture.systems.registry import SYSTEMS
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.registry import TASKS
 
 #: Number of variants of a system whose main metric is logged to MLflow.
@@ -70,9 +70,9 @@ class ResolvedSystem:
             return []
         return TASKS[task].load().options(self.config.task(task), variant.head)
 
-    def contestants(self, task: str, models_dir: Path) -> list[Contestant]:
+    def encoders(self, task: str, models_dir: Path) -> list[EvaluatedEncoder]:
         """The variants that a task measures, of every seed; a published model is the same with every seed."""
-        contestants = []
+        evaluated = []
         for seed in range(self.config.seeds):
             for name in self.config.variants_of(task):
                 variant = self.config.measured[name]
@@ -81,13 +81,13 @@ class ResolvedSystem:
                 options = self.finetune_options.get(task, {}).get(name)
                 model_dir = finetuned_dir(models_dir, task, name, seed) if options else None
                 encoders = (variant.model,) if variant.model is not None else self.encoder_dirs(name, seed, models_dir)
-                contestants.append(Contestant(name, seed, encoders, model_dir, variant.head))
-        return contestants
+                evaluated.append(EvaluatedEncoder(name, seed, encoders, model_dir, variant.head))
+        return evaluated
 
-    def included_contestants(self, models_dir: Path) -> list[Contestant]:
+    def included_encoders(self, models_dir: Path) -> list[EvaluatedEncoder]:
         """The included variants of other systems, frozen, of as many seeds as both systems have."""
         return [
-            Contestant(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
+            EvaluatedEncoder(f"{name}: {variant}", seed, other.encoder_dirs(variant, seed, models_dir.parent / name))
             for name, other in self.included.items()
             for seed in range(min(other.config.seeds, self.config.seeds))
             for variant in other.config.measured

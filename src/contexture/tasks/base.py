@@ -27,13 +27,13 @@ class Row(TypedDict):
 
 
 @dataclass(frozen=True)
-class Contestant:
+class EvaluatedEncoder:
     """One variant of a system, trained with one seed."""
 
     variant: str
     seed: int
     #: Folders of encoders, or names of published models; their vectors are concatenated.
-    encoders: tuple[str, ...]
+    models: tuple[str, ...]
     #: Folder of this task's fine-tuned models, one subfolder an option (`Task.options`); None: not fine-tuned.
     finetuned: Path | None = None
     #: The head that is fine-tuned on tasks that judge candidates.
@@ -47,43 +47,46 @@ class Results:
     #: Rows with `variant` and `seed`.
     records: list[dict[str, Any]] = field(default_factory=list)
     #: Further JSON values for the page.
-    facts: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     #: Tables that are saved with the records, such as the score of every candidate.
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
 #: Calls a module's function with each tuple of arguments, in parallel or not; returns the results in their order.
-Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
+ParallelMap = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 
 
-def one_by_one(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """The serial `Each`."""
+def serial_map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The serial `ParallelMap`."""
     return [function(*args) for args in arguments]
 
 
 def measure_encoders(
-    measure: Callable[..., Any], contestants: Sequence[Contestant], each: Each, *arguments: Any
+    measure: Callable[..., Any], evaluated: Sequence[EvaluatedEncoder], parallel_map: ParallelMap, *arguments: Any
 ) -> dict[tuple[str, ...], Any]:
-    """`measure(encoders, *arguments)` by encoders, each measured once even if several contestants share them."""
-    encoders = list(dict.fromkeys(contestant.encoders for contestant in contestants))
-    return dict(zip(encoders, each(measure, [(names, *arguments) for names in encoders]), strict=True))
+    """`measure(encoders, *arguments)` by encoders, each measured once even if several encoders share them."""
+    encoders = list(dict.fromkeys(encoder.models for encoder in evaluated))
+    return dict(zip(encoders, parallel_map(measure, [(names, *arguments) for names in encoders]), strict=True))
 
 
 def measure_rows(
-    measure: Callable[..., Sequence[Row]], contestants: Sequence[Contestant], each: Each, *arguments: Any
+    measure: Callable[..., Sequence[Row]],
+    encoders: Sequence[EvaluatedEncoder],
+    parallel_map: ParallelMap,
+    *arguments: Any,
 ) -> list[dict[str, Any]]:
     """Records of the rows that `measure(encoders, *arguments)` gives, see `measure_encoders`."""
-    rows = measure_encoders(measure, contestants, each, *arguments)
+    rows = measure_encoders(measure, encoders, parallel_map, *arguments)
     return [
-        {"variant": contestant.variant, "seed": contestant.seed, **row}
-        for contestant in contestants
-        for row in rows[contestant.encoders]
+        {"variant": encoder.variant, "seed": encoder.seed, **row}
+        for encoder in encoders
+        for row in rows[encoder.models]
     ]
 
 
-def seeds_of(contestants: Sequence[Contestant]) -> list[int]:
-    """The seeds of all contestants, which their baselines have, too."""
-    return sorted({contestant.seed for contestant in contestants})
+def list_seeds(encoders: Sequence[EvaluatedEncoder]) -> list[int]:
+    """The seeds of all encoders, which their baselines have, too."""
+    return sorted({encoder.seed for encoder in encoders})
 
 
 def make_record(
@@ -104,8 +107,8 @@ def make_record(
 class Task(Protocol):
     """One benchmark, or a family of them that are measured alike."""
 
-    def read(self, source: Any, demo: Path, place: Path) -> None:
-        """Read and check the raw files once; write the folder `place` with its `TASK_FILE`.
+    def read(self, source: Any, demo: Path, output_dir: Path) -> None:
+        """Read and check the raw files once; write the folder `output_dir` with its `TASK_FILE`.
 
         `source` says where they are, `demo` is the folder of the made-up world. Missing files are reported, not raised.
         """
@@ -114,15 +117,20 @@ class Task(Protocol):
         """Raise ValueError, before any training, if the data do not fit the settings."""
 
     def options(self, settings: Any, head: str | None) -> list[str]:
-        """Names of the models that are fine-tuned for each contestant."""
+        """Names of the models that are fine-tuned for each encoder."""
 
-    def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
-        """Write the fine-tuned model to `folder`; deterministic in the contestant's seed."""
+    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path) -> None:
+        """Write the fine-tuned model to `folder`; deterministic in the encoder's seed."""
 
     def evaluate(
-        self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path, each: Each = one_by_one
+        self,
+        settings: Any,
+        encoders: Sequence[EvaluatedEncoder],
+        data: Path,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
-        """Measure all contestants, frozen and fine-tuned, and the task's own baselines; `place` keeps vectors.
+        """Measure all encoders, frozen and fine-tuned, and the task's own baselines; `vectors_dir` keeps vectors.
 
         The tables that `TaskSpec.corpus` names are passed by keyword.
         """
@@ -138,7 +146,7 @@ class FrozenTask:
         """See `Task.options`."""
         return []
 
-    def finetune(self, settings: Any, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
+    def finetune(self, settings: Any, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path) -> None:
         """Raises NotImplementedError."""
         raise NotImplementedError("encoders are measured as they are; there is nothing to fine-tune")
 
@@ -158,7 +166,7 @@ class DocumentTask(Protocol):
 class EncoderChooser(Protocol):
     """A task whose results choose the encoder of `search: best`."""
 
-    def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
+    def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """The best of the variants by the facts of `evaluate`; the first of them if too little was measured."""
 
     def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:

@@ -20,7 +20,7 @@ from contexture.encoders.layout import Ints
 from contexture.folders import UNFINISHED
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, FinetunedModel, Step
 from contexture.tasks.settings import FinetuneSettings, JointSettings
 from contexture.training.module import ScheduledObjectives
@@ -124,34 +124,34 @@ class _KeepBest(pl.Callback):
         return math.isfinite(score) and not self.sign * score <= self.sign * known
 
 
-def load_start(contestant: Contestant) -> Encoder:
+def load_start(encoder: EvaluatedEncoder) -> Encoder:
     """Load the encoder to fine-tune, and seed what is drawn for its head.
 
-    ValueError if the contestant has several encoders, or its encoder is damaged.
+    ValueError if the encoder has several encoders, or its encoder is damaged.
     """
-    if len(contestant.encoders) != 1:
-        raise ValueError(f"{contestant.variant}: several encoders side by side are not fine-tuned")
-    torch.manual_seed(mix(contestant.seed, 3))
-    return load_encoder(Path(contestant.encoders[0]), head=False)
+    if len(encoder.models) != 1:
+        raise ValueError(f"{encoder.variant}: several encoders side by side are not fine-tuned")
+    torch.manual_seed(mix(encoder.seed, 3))
+    return load_encoder(Path(encoder.models[0]), head=False)
 
 
 def load_joint_start(
-    task: str, settings: JointSettings, contestant: Contestant, pairwise: bool
+    task: str, settings: JointSettings, evaluated: EvaluatedEncoder, pairwise: bool
 ) -> tuple[Encoder, LayoutConfig]:
     """`load_start`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
     layout = settings.require_layout(task)
-    encoder = load_start(contestant)
+    encoder = load_start(evaluated)
     encoder.make_room(layout.width, 2 if pairwise else layout.candidates + 1)
     return encoder, layout
 
 
-def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestant, folder: Path) -> float:
+def finetune(task: Finetuning, settings: FinetuneSettings, encoder: EvaluatedEncoder, folder: Path) -> float:
     """Fine-tune the encoder of `load_start` and its head; write the model with the best dev score to `folder`.
 
     Encoder and head have the best weights afterwards, on every device. Deterministic in its arguments. Returns that
     score. ValueError if there are too few examples, or no dev score of training is finite.
     """
-    batches = Batches(task.examples, settings, mix(contestant.seed, 4), own_rank())
+    batches = Batches(task.examples, settings, mix(encoder.seed, 4), own_rank())
     module = ScheduledObjectives(
         task.encoder,
         {task.label: task.head},
@@ -160,7 +160,7 @@ def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestan
         lambda _: {task.label: 1.0},
         batches.steps,
         settings.optimizer,
-        mix(contestant.seed, 5),
+        mix(encoder.seed, 5),
     )
     kept = _KeepBest(task, batches.evaluate_every, settings.patience)
     every = min(batches.evaluate_every, 20)
@@ -176,7 +176,7 @@ def finetune(task: Finetuning, settings: FinetuneSettings, contestant: Contestan
         raise ValueError(f"{task.label}: the loss was never finite: lower the learning rate, or use fp32")
     module.load_state_dict(kept.weights)
     if own_rank() == 0:
-        name = f"{contestant.variant}, {folder.name.removesuffix(UNFINISHED)}, seed {contestant.seed}"
+        name = f"{encoder.variant}, {folder.name.removesuffix(UNFINISHED)}, seed {encoder.seed}"
         LOG.info("%s: dev/%s %.4f after %d steps", name, task.metric, kept.best, kept.best_step)
         task.save(folder)
     return kept.best

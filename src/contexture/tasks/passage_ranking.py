@@ -12,7 +12,7 @@ from contexture.retrieval.config import Bm25Config
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import search_exact
 from contexture.retrieval.top import EVEN, NOTHING, Rows, fuse
-from contexture.tasks.base import Contestant, Each, measure_encoders, seeds_of
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, list_seeds, measure_encoders
 from contexture.tasks.sentences.vectors import folder_name
 
 #: The columns of candidates: the id, and the parts of the text.
@@ -58,8 +58,8 @@ def by_vectors(
 
 
 def rank_all(
-    contestants: Sequence[Contestant],
-    each: Each,
+    encoders: Sequence[EvaluatedEncoder],
+    parallel_map: ParallelMap,
     candidates: Path,
     queries: list[str],
     vectors_dir: Path,
@@ -68,20 +68,20 @@ def rank_all(
     select: Callable[[Rows], Rows],
     hybrid: Collection[str],
 ) -> dict[tuple[str, int], Rows]:
-    """Rankings of BM25, of all contestants and, for variants in `hybrid`, of both fused, by variant and seed.
+    """Rankings of BM25, of all encoders and, for variants in `hybrid`, of both fused, by variant and seed.
 
     Each ranking has `depths[0]` rows before `select`, which leaves out what is no candidate of a query; fused ones have
     `depths[1]`. Other arguments: see `by_words` and `by_vectors`.
     """
     words = select(by_words(candidates, queries, vectors_dir, config, depths[0]))
-    vectors = measure_encoders(by_vectors, contestants, each, candidates, queries, vectors_dir, depths[0])
+    vectors = measure_encoders(by_vectors, encoders, parallel_map, candidates, queries, vectors_dir, depths[0])
     vectors = {encoders: select(rows) for encoders, rows in vectors.items()}
-    rankings = {(BM25, seed): words for seed in seeds_of(contestants)}
-    for contestant in contestants:
-        rows = vectors[contestant.encoders]
-        rankings[contestant.variant, contestant.seed] = rows
-        if contestant.variant in hybrid:
-            rankings[contestant.variant + HYBRID, contestant.seed] = fuse(rows, words, EVEN, depths[1])[1]
+    rankings = {(BM25, seed): words for seed in list_seeds(encoders)}
+    for encoder in encoders:
+        rows = vectors[encoder.models]
+        rankings[encoder.variant, encoder.seed] = rows
+        if encoder.variant in hybrid:
+            rankings[encoder.variant + HYBRID, encoder.seed] = fuse(rows, words, EVEN, depths[1])[1]
     return rankings
 
 

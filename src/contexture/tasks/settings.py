@@ -54,7 +54,7 @@ class TaskSettings:
         return self
 
     def before(self, option: str) -> str | None:
-        """The model of the same contestant from which this one starts; None: it starts from the encoder."""
+        """The model of the same encoder from which this one starts; None: it starts from the encoder."""
         return None
 
     def identity(self, option: str) -> dict[str, Any]:

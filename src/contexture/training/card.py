@@ -34,7 +34,7 @@ encoder, tokenizer = AutoModel.from_pretrained({folder!r}), AutoTokenizer.from_p
 states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state"""
 
 
-def write_card(folder: Path, facts: Mapping[str, str], usage: str = "") -> None:
+def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> None:
     """Write the card of a whole encoder in `folder`, which may be the unfinished one; `usage` is Markdown."""
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
     settings = saved(folder)
@@ -42,7 +42,7 @@ def write_card(folder: Path, facts: Mapping[str, str], usage: str = "") -> None:
     rows = (
         {"system": name.split("/")[0] if "/" in name else ""}
         | _architecture(settings, dimension)
-        | dict(facts)
+        | dict(details)
         | _cost(folder)
     )
     lines = [f"# {name}", "", f"An encoder of sentences and passages, trained by Contexture {__version__}.", ""]

@@ -11,7 +11,7 @@ CONTEXT = ReportContext(
     system="cmlm",
     title=TITLE,
     note=NOTE,
-    facts={"sentences": {"chosen": [{"variant": "cmlm", "task": "mr", "protocol": "senteval", "c": [1.0]}]}},
+    details={"sentences": {"chosen": [{"variant": "cmlm", "task": "mr", "protocol": "senteval", "c": [1.0]}]}},
     trainings={"cmlm": TRAINING},
 )
 

@@ -144,7 +144,7 @@ def test_page(name: str, records: list[Record]) -> None:
 
 
 def test_language_bias_is_drawn_of_those_that_shall_be() -> None:
-    context = replace(CONTEXT, facts={"language_bias": BIAS})
+    context = replace(CONTEXT, details={"language_bias": BIAS})
     figures = check_page("cmlm_multilingual-bias", OWN_LANGUAGE, context, page).page.figures
     assert set(figures) == {"neighbours_demo", "vectors_demo"}
     for name, figure in figures.items():

@@ -121,6 +121,6 @@ def test_one_core_and_two_make_the_same(project: Path, make_project: Callable[[]
     )
     assert {file.parent.parent.name for file in one} == VARIANTS and one == two
     for task in TASKS:
-        for part in ("records.json", "facts.json"):
+        for part in ("records.json", "details.json"):
             place = f"07_model_output/{NAME}/{task}/{part}"
             assert read(project, place) == read(other, place)

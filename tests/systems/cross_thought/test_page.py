@@ -12,7 +12,11 @@ from tests.reporting.make import TRAINING
 from tests.reporting.make import measured as measure
 
 CONTEXT = ReportContext(
-    system="cross_thought", title=TITLE, note=NOTE, trainings={"ct_1_64": TRAINING}, facts={"ranking": {"name": "demo"}}
+    system="cross_thought",
+    title=TITLE,
+    note=NOTE,
+    trainings={"ct_1_64": TRAINING},
+    details={"ranking": {"name": "demo"}},
 )
 
 
@@ -68,8 +72,8 @@ def test_attention_is_compared_with_chance_and_the_better_cosine() -> None:
             "ct_1_64": {"means": {"recall_at_20": [0.3] * 3}, "over_chance": {"recall_at_20": [0.28, low, 0.31]}}
         }
         block = {"questions": 9, "chance": {"recall_at_20": 0.02}, "variants": variants}
-        facts = {"ranking": {"confidence": {"demo": {"by_attention": block}}}}
-        return [*page(records, replace(CONTEXT, facts=facts)).findings]
+        details = {"ranking": {"confidence": {"demo": {"by_attention": block}}}}
+        return [*page(records, replace(CONTEXT, details=details)).findings]
 
     start = "Ranking without fine-tuning, the demo's made-up world: by attention Cross-Thought-1-64 has R@20 30.0"
     above, cosine = ", significantly above chance (2.0)", "; by cosine untrained has 30.0"

@@ -80,7 +80,7 @@ CONTEXT = ReportContext("league", TITLE, NOTE)
         (
             "league",
             [*RECORDS, *costly("cheap", [0.2, 0.21], seconds=10.0)],
-            replace(CONTEXT, labels=LABELS, facts={"league": FACTS}),
+            replace(CONTEXT, labels=LABELS, details={"league": FACTS}),
         ),
         # Pictures are left out if costs do not differ and speed is not known.
         ("league-alike", RECORDS, CONTEXT),

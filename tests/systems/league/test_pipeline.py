@@ -114,7 +114,7 @@ def test_the_page_shows_all_rows_and_their_speed(project: Path) -> None:
         assert f"{import_module(SYSTEMS[system]).LABELS[variant]} ({system})" in page
     speed = read(project, "07_model_output/league/speed.json")
     assert set(speed) == OWN | VISITORS and all(value > 0 for value in speed.values())
-    missing = read(project, "07_model_output/league/sentences/facts.json")["missing"]
+    missing = read(project, "07_model_output/league/sentences/details.json")["missing"]
     assert "cr" in missing
     for task in ("answer_selection", "retrieval", "sentences"):
         assert read(project, f"07_model_output/league/{task}/records.json")

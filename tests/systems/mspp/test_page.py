@@ -73,7 +73,7 @@ def test_tables() -> None:
         *answers("wikiqa", "grouped_after_asnq", mspp_ie=[0.7]),
         *claims("dev", "test", mspp_ie__ie_1=0.555, joint_ie__ie_1=0.5, joint_ie__claim_only=0.35, **BASELINES),
     ]
-    found = page(records, replace(CONTEXT, facts={"answer_selection": FACTS}))
+    found = page(records, replace(CONTEXT, details={"answer_selection": FACTS}))
     text = "".join(f"# {section.title}\n{to_markdown(section.table)}\n" for section in found.sections if section.table)
     assert text == Path(__file__).with_name("page.md").read_text(encoding="utf-8")
 
@@ -94,7 +94,7 @@ def test_captions() -> None:
     better = markdown([*RECORDS, *answers("demo", "frozen", joint_ie=[0.57, 0.58])])
     assert "by MAP: Joint without MSPP, IE_k (frozen 57.5, fine-tuned 41.5). Frozen, texts are read" in better
     assert "Better frozen" not in markdown(RECORDS)
-    text = markdown(RECORDS, replace(CONTEXT, facts={"answer_selection": FACTS}))
+    text = markdown(RECORDS, replace(CONTEXT, details={"answer_selection": FACTS}))
     assert "of the test questions 4 are answered so that pairs miss, and 1 are lost" in text
     assert "On this machine's CPU, the models in turns, the median of 3 rounds." in text
     assert "TREC-QA: the paper counts training questions" in text

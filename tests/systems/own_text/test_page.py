@@ -22,7 +22,7 @@ CONTEXT = ReportContext(
     system="own_text",
     title=TITLE,
     note=NOTE,
-    facts={"held_out": FACTS},
+    details={"held_out": FACTS},
     examples={
         "ict": {"pairs": 1200, "mean_query_tokens": 20.4},
         "headings": {"pairs": 34, "mean_query_tokens": 5.6},
@@ -95,7 +95,7 @@ def test_outcomes() -> None:
     """What the card and the findings say of each."""
     lines = []
     for name, outcome in OUTCOMES.items():
-        made = page(records(outcome["advice"]["means"]), replace(CONTEXT, facts={"held_out": outcome}))
+        made = page(records(outcome["advice"]["means"]), replace(CONTEXT, details={"held_out": outcome}))
         (card,) = made.cards
         bars = "; ".join(f"{bar.label} {bar.value:.1f}{' best' * bar.best}" for bar in card.bars)
         lines += [
@@ -121,4 +121,4 @@ OWN_QUESTIONS: list[Any] = [*records(), *(record | {"data": "questions"} for rec
     ],
 )
 def test_page(name: str, rows: list[Record], outcome: dict[str, Any]) -> None:
-    check_page(name, rows, replace(CONTEXT, facts={"held_out": outcome}), page)
+    check_page(name, rows, replace(CONTEXT, details={"held_out": outcome}), page)

@@ -59,8 +59,10 @@ def test_a_folder_becomes_a_search(make_project: Callable[[], Path], tmp_path: P
     found = records(project, "own_text")
     assert set(found["variant"]) == {"bm25", "static", "static+bm25", "static_none", "static_none+bm25"}
     assert {"headings", "sentences", "questions"} <= set(found["data"])
-    facts = read(project, "07_model_output/own_text/held_out/facts.json")
-    assert facts["asked"]["questions"] == 25 and facts["advice"]["basis"] == ["questions"] and not facts["unknown"]
+    details = read(project, "07_model_output/own_text/held_out/details.json")
+    assert (
+        details["asked"]["questions"] == 25 and details["advice"]["basis"] == ["questions"] and not details["unknown"]
+    )
     pairs = read(project, "08_reporting/own_text/examples-pairs.json")
     assert all(pairs[task]["pairs"] > 0 for task in ("ict", "wlp", "headings", "neighbours"))
     adopted = project / "data/06_models/own_text/adopted"

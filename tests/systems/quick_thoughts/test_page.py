@@ -11,7 +11,7 @@ CONTEXT = ReportContext(
     system="quick_thoughts",
     title=TITLE,
     note=NOTE,
-    facts={
+    details={
         "sentences": {
             "neighbours": [{"query": "It <b>rained</b>.", "model": "uni", "neighbour": "It poured.", "cosine": 0.9}],
             "chosen": [{"variant": "uni", "task": "mr", "protocol": "skip_thoughts", "c": [1.0, 4.0]}],

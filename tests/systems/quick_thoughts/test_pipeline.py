@@ -120,13 +120,13 @@ def test_models_have_the_words_and_vectors_that_they_are_said_to_have(project: P
 def test_the_report_shows_tables_neighbours_and_curves(project: Path) -> None:
     page = check_report(project, "quick_thoughts")
     assert "90.8" in page  # the published accuracy of combine-QT on TREC
-    facts = read(project, "07_model_output/quick_thoughts/sentences/facts.json")
-    found = facts["neighbours"]
+    details = read(project, "07_model_output/quick_thoughts/sentences/details.json")
+    found = details["neighbours"]
     assert [row["model"] for row in found] == ["combine"] * 4 + ["skip_thought"] * 4
     for row in found:
         assert row["query"] in page and row["neighbour"] in page and row["query"] != row["neighbour"]
     assert "CR is not here" in page
-    over_time = facts["quality_over_time"]
+    over_time = details["quality_over_time"]
     assert {(row["run"], row["step"], row["task"]) for row in over_time} == {("uni", 2, "trec"), ("uni", 4, "trec")}
     counts = read(project, "08_reporting/quick_thoughts/examples-sentences.json")
     table = pd.read_parquet(project / "data/05_model_input/quick_thoughts/sentences")

@@ -14,7 +14,7 @@ CONTEXT = ReportContext(
         "wlp": {"pairs": 77, "tokens": 7777, "mean_query_tokens": 21.5, "mean_document_tokens": 79.5},
         "bfs": {"pairs": 0, "tokens": 0, "mean_query_tokens": 0.0, "mean_document_tokens": 0.0},
     },
-    facts={
+    details={
         "retrieval": {
             "name": "squad",
             "counts": {"queries": 10570, "candidates": 10123, "tuples": 11000},

@@ -96,9 +96,9 @@ def test_counts_report_and_models_are_there(project: Path) -> None:
     assert all(counted["pairs"] > 0 for counted in pairs.values())
     page = check_report(project, "two_tower")
     assert "Table 1: pairs of the pre-training tasks" in page and re.search(r"50[.,]2", page)  # ICT pairs, published
-    facts = read(project, "07_model_output/two_tower/retrieval/facts.json")
-    assert {"ivf", "hnsw"} <= {found["kind"] for found in facts["indexes"]}
-    [shown] = facts["examples"]
+    details = read(project, "07_model_output/two_tower/retrieval/details.json")
+    assert {"ivf", "hnsw"} <= {found["kind"] for found in details["indexes"]}
+    [shown] = details["examples"]
     assert shown["variant"] in RUNS and shown["protocol"] == "80%" and shown["missed"]
     assert all(row["found"] == row["right"] for row in shown["answered"])
     assert all(row["found"] != row["right"] and row["question"] in page for row in shown["missed"])

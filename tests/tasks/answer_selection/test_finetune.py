@@ -22,7 +22,7 @@ from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, gro
 from contexture.tasks.answer_selection.finetune import finetune_answers
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import consecutive_groups, score_candidates, score_model
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.training.curves import read_curves
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -57,8 +57,8 @@ def tuned(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 def tune(head: str | None, start: Path, folder: Path, **settings: Any) -> float:
     folder.mkdir(exist_ok=True)
-    contestant = Contestant(f"variant of {head}", 0, (str(start),), head=head)
-    return finetune_answers(toys.settings(**settings), contestant, [TRAIN], DEV, folder)
+    encoder = EvaluatedEncoder(f"variant of {head}", 0, (str(start),), head=head)
+    return finetune_answers(toys.settings(**settings), encoder, [TRAIN], DEV, folder)
 
 
 def scores(folder: Path, answers: pd.DataFrame = DEV) -> pd.DataFrame:
@@ -221,11 +221,11 @@ def test_what_cannot_be_fine_tuned_is_named(encoder: Path, tmp_path: Path) -> No
         tune("ie_k", encoder, tmp_path, layout=None)
     with pytest.raises(ValueError, match="head"):
         tune(None, encoder, tmp_path)
-    contestant = Contestant("one", 0, (str(encoder),), head="ie_k")
+    evaluated = EvaluatedEncoder("one", 0, (str(encoder),), head="ie_k")
     with pytest.raises(ValueError, match="there is no question of split 'dev'"):
-        finetune_answers(toys.settings(), contestant, [TRAIN], DEV[:0], tmp_path)
+        finetune_answers(toys.settings(), evaluated, [TRAIN], DEV[:0], tmp_path)
     with pytest.raises(ValueError, match="0 groups of candidates to train on are too few"):
-        finetune_answers(toys.settings(), contestant, [TRAIN[:0]], DEV, tmp_path)
+        finetune_answers(toys.settings(), evaluated, [TRAIN[:0]], DEV, tmp_path)
     bag = BagOfWordsMlpConfig("bag_of_words_mlp", 8, 8, 8)
     save_encoder(build_encoder(bag, Lengths(query=8, document=8), Vocabulary.load(encoder)), tmp_path / "bag")
     with pytest.raises(ValueError, match="bag: a BagOfWordsMlp has no states of tokens: this needs a transformer"):

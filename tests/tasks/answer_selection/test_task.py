@@ -17,7 +17,7 @@ from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.answer_selection.evaluation import cosines, evaluate_answers
 from contexture.tasks.answer_selection.protocols import top_k_by
 from contexture.tasks.answer_selection.task import AnswerSelectionTask
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from tests.tasks.answer_selection import toys
 
 TASK = AnswerSelectionTask()
@@ -26,9 +26,9 @@ BASELINES = {"random_order", "file_order", "word_overlap"}
 RUN = ["variant", "seed", "split", "protocol"]
 
 
-def contestants(folder: Path) -> list[Contestant]:
+def make_encoders(folder: Path) -> list[EvaluatedEncoder]:
     """Joint models of two seeds, a pairwise one of one of them, and one that is frozen alone."""
-    return toys.contestants(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
+    return toys.encoders(folder, ("joint", 0, "ae_k"), ("joint", 1, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +36,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data, an encoder, and its fine-tuned models."""
     folder = tmp_path_factory.mktemp("project")
     toys.new_encoder(folder / "encoder")
-    toys.tune_all(TASK, SETTINGS, contestants(folder), toys.write_data(folder / "data"))
+    toys.tune_all(TASK, SETTINGS, make_encoders(folder), toys.write_data(folder / "data"))
     return folder
 
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
     settings = replace(SETTINGS, latency_rounds=2)
-    return TASK.evaluate(settings, contestants(project), project / "data", project / "vectors")
+    return TASK.evaluate(settings, make_encoders(project), project / "data", project / "vectors")
 
 
 def test_options() -> None:
@@ -170,7 +170,7 @@ def test_frozen_scores_are_cosines_of_query_and_document() -> None:
 
 
 def test_shared_encoders_are_loaded_once(loaded: list[tuple[str, ...]], tmp_path: Path) -> None:
-    several = [Contestant("a", 0, ("x",)), Contestant("b", 1, ("x",)), Contestant("c", 0, ("x", "y"))]
+    several = [EvaluatedEncoder("a", 0, ("x",)), EvaluatedEncoder("b", 1, ("x",)), EvaluatedEncoder("c", 0, ("x", "y"))]
     results = evaluate_answers(several, toys.write_set(tmp_path / "toys", toys.answers()))
     assert loaded == [("x",), ("x", "y")]
     assert {record["variant"] for record in results.records} == {"a", "b", "c", *BASELINES}
@@ -178,7 +178,7 @@ def test_shared_encoders_are_loaded_once(loaded: list[tuple[str, ...]], tmp_path
 
 @pytest.mark.usefixtures("loaded")
 def test_a_split_without_questions_is_left_out(tmp_path: Path) -> None:
-    answers, frozen = toys.answers(), [Contestant("a", 0, ("x",))]
+    answers, frozen = toys.answers(), [EvaluatedEncoder("a", 0, ("x",))]
     part = toys.write_set(tmp_path / "part", answers[answers["split"] != "dev"])
     assert {record["split"] for record in evaluate_answers(frozen, part).records} == {"test"}
     empty = toys.write_set(tmp_path / "none", answers[answers["split"] == "train"])
@@ -191,11 +191,11 @@ def test_of_a_large_set_questions_alone_are_kept_and_numbers_are_the_same(
 ) -> None:
     """Texts are embedded in parts."""
     folder = toys.write_set(tmp_path / "toys", toys.answers())
-    small = evaluate_answers([Contestant("a", 0, ("x",))], folder)
+    small = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
     monkeypatch.setattr(evaluation, "KEPT", 10)
     monkeypatch.setattr(evaluation, "ROWS_AT_ONCE", 7)
-    large = evaluate_answers([Contestant("a", 0, ("x",))], folder)
-    assert large.records == small.records and large.facts == small.facts
+    large = evaluate_answers([EvaluatedEncoder("a", 0, ("x",))], folder)
+    assert large.records == small.records and large.details == small.details
     assert set(small.tables) == {"scores", "questions"} and set(large.tables) == {"questions"}
 
 
@@ -264,8 +264,8 @@ def test_models_that_learned_from_another_set_before_are_measured_as_well(projec
     toys.write_set(data / "large", toys.answers())
     toys.write_report(data, "large", "toys")
     settings = toys.settings(epochs=1, finetune=["large", "toys"], transfer={"toys": "large"})
-    of_seed = [contestant for contestant in contestants(project) if contestant.seed == 1]
-    tuned = [replace(contestant, finetuned=tmp_path / contestant.variant) for contestant in of_seed]
+    of_seed = [encoder for encoder in make_encoders(project) if encoder.seed == 1]
+    tuned = [replace(encoder, finetuned=tmp_path / encoder.variant) for encoder in of_seed]
     toys.tune_all(TASK, settings, tuned, data)
     table = pd.DataFrame(TASK.evaluate(settings, tuned, data, tmp_path / "vectors").records)
     table = table[table["variant"].isin(["joint", "pairwise"])]
@@ -276,14 +276,14 @@ def test_models_that_learned_from_another_set_before_are_measured_as_well(projec
 
 
 def test_without_fine_tuned_models_there_is_no_latency(project: Path) -> None:
-    frozen = [replace(contestant, finetuned=None) for contestant in contestants(project)]
+    frozen = [replace(encoder, finetuned=None) for encoder in make_encoders(project)]
     settings = replace(SETTINGS, latency_rounds=1)
-    assert TASK.evaluate(settings, frozen, project / "data", project / "vectors").facts["latency"] == {}
+    assert TASK.evaluate(settings, frozen, project / "data", project / "vectors").details["latency"] == {}
 
 
 def test_latency_is_measured_of_a_model_of_each_head(project: Path, results: Results) -> None:
     answers = pd.read_parquet(project / "data/toys/test.parquet")
-    joint, pairwise = results.facts["latency"]["toys"]
+    joint, pairwise = results.details["latency"]["toys"]
     assert (joint["head"], pairwise["head"]) == ("ae_k", "ie_1")
     assert pairwise["passes"] == len(answers) > joint["passes"] >= answers["question_id"].nunique()
     assert joint["tokens"] < pairwise["tokens"]  # a question is read with k candidates at once
@@ -292,7 +292,7 @@ def test_latency_is_measured_of_a_model_of_each_head(project: Path, results: Res
 
 
 def test_rescued_questions_are_those_that_the_joint_model_alone_answers(results: Results) -> None:
-    rescued, scores = results.facts["rescued"]["toys"], results.tables["scores-toys"]
+    rescued, scores = results.details["rescued"]["toys"], results.tables["scores-toys"]
     tested = scores.query("split == 'test' and seed == 1")  # the only seed of both
     first = {
         run: rows.sort_values(["score", "label"], ascending=[True, False]).groupby("question_id")["label"].last()

@@ -18,7 +18,7 @@ from contexture.encoders.heads import EvidenceHead
 from contexture.tasks.answer_selection import sets
 from contexture.tasks.answer_selection.config import AnswerSelectionSettings
 from contexture.tasks.answer_selection.files import SPLITS
-from contexture.tasks.base import Contestant, Task
+from contexture.tasks.base import EvaluatedEncoder, Task
 from tests.tasks.retrieval import toys as questions
 from tests.tasks.retrieval.toys import TRANSFORMER, WORDS, vocabulary
 
@@ -88,22 +88,22 @@ def write_set(folder: Path, answers: pd.DataFrame) -> Path:
     return folder
 
 
-def contestants(folder: Path, *named: tuple[str, int, str]) -> list[Contestant]:
+def make_encoders(folder: Path, *named: tuple[str, int, str]) -> list[EvaluatedEncoder]:
     """Variants of one encoder by name, seed and head, fine-tuned ones, and one that is frozen alone."""
     start = (str(folder / "encoder"),)
-    tuned = [Contestant(name, seed, start, folder / f"{name}-{seed}", head) for name, seed, head in named]
-    return [*tuned, Contestant("alone", 0, start * 2)]
+    tuned = [EvaluatedEncoder(name, seed, start, folder / f"{name}-{seed}", head) for name, seed, head in named]
+    return [*tuned, EvaluatedEncoder("alone", 0, start * 2)]
 
 
-def tune_all(task: Task, settings: Any, contestants: Sequence[Contestant], data: Path) -> None:
-    """Fine-tune all options of all contestants, each from the option that the settings say."""
-    for contestant in contestants:
-        for option in task.options(settings, contestant.head):
-            assert contestant.finetuned is not None
-            model_dir, start = contestant.finetuned / option, settings.before(option)
+def tune_all(task: Task, settings: Any, evaluated: Sequence[EvaluatedEncoder], data: Path) -> None:
+    """Fine-tune all options of all encoders, each from the option that the settings say."""
+    for encoder in evaluated:
+        for option in task.options(settings, encoder.head):
+            assert encoder.finetuned is not None
+            model_dir, start = encoder.finetuned / option, settings.before(option)
             model_dir.mkdir(parents=True)
-            encoders = (str(contestant.finetuned / start),) if start else contestant.encoders
-            task.finetune(settings, option, replace(contestant, encoders=encoders), data, model_dir)
+            encoders = (str(encoder.finetuned / start),) if start else encoder.models
+            task.finetune(settings, option, replace(encoder, encoders=encoders), data, model_dir)
 
 
 def ready(name: str, folder: Path, set_dir: Path) -> pd.DataFrame:

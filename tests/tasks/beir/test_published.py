@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contexture.retrieval.config import Bm25Config
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.task import BeirTask
 from tests.tasks.retrieval import toys
@@ -22,7 +22,9 @@ def test_bm25_on_scifact(shared_data: Path, tmp_path: Path) -> None:
     BeirTask().read(BeirConfig({"scifact": str(source)}), tmp_path, tmp_path / "data")
     encoder = toys.new_bag(tmp_path / "encoder")
     settings = BeirSettings(bm25=Bm25Config(k1=0.9, b=0.4))
-    found = BeirTask().evaluate(settings, [Contestant("any", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors")
+    found = BeirTask().evaluate(
+        settings, [EvaluatedEncoder("any", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors"
+    )
     (value,) = [r["value"] for r in found.records if (r["variant"], r["metric"]) == ("bm25", "ndcg_at_10")]
     assert value == pytest.approx(0.679, abs=0.03)
     assert len(found.tables["queries"].query("variant == 'bm25'")) == 300

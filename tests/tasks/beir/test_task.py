@@ -12,7 +12,7 @@ from sklearn.metrics import ndcg_score
 
 from contexture.encoders.models import load_model
 from contexture.metrics.graded import METRICS
-from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.evaluation import DEPTH, without_own
 from contexture.tasks.beir.task import BeirTask
@@ -49,7 +49,7 @@ def encoder(folder: Path) -> str:
 def results(folder: Path, encoder: str) -> Results:
     read(folder / "data", drawn=drawn(folder / "drawn"), small=small(folder / "small"), gone=folder / "gone")
     runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
-    encoders = [Contestant(*run) for run in runs]
+    encoders = [EvaluatedEncoder(*run) for run in runs]
     return TASK.evaluate(BeirSettings(hybrid=["one"]), encoders, folder / "data", folder / "vectors")
 
 
@@ -99,14 +99,14 @@ def test_bm25_finds_its_words_and_never_the_query_itself(results: Results) -> No
 
 
 def test_intervals(results: Results) -> None:
-    facts = results.facts["intervals"]
-    assert list(facts) == ["drawn", "small"] and set(facts["drawn"]) == {"bm25", "one", "one+bm25", "two"}
-    assert list(facts["drawn"]["bm25"]) == ["ndcg_at_10"]
-    for variant, scores in facts["drawn"].items():
+    details = results.details["intervals"]
+    assert list(details) == ["drawn", "small"] and set(details["drawn"]) == {"bm25", "one", "one+bm25", "two"}
+    assert list(details["drawn"]["bm25"]) == ["ndcg_at_10"]
+    for variant, scores in details["drawn"].items():
         mean, low, high = scores["ndcg_at_10"]
         assert mean == pytest.approx(query_metrics(results, variant)["ndcg_at_10"].mean()) and low < mean < high
-    one, bm25 = (facts["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
-    assert facts["drawn"]["one"]["over_bm25"][0] == pytest.approx(one - bm25)
+    one, bm25 = (details["drawn"][variant]["ndcg_at_10"][0] for variant in ("one", "bm25"))
+    assert details["drawn"]["one"]["over_bm25"][0] == pytest.approx(one - bm25)
 
 
 def test_a_gain_on_every_query_is_sure_however_far_queries_lie_apart() -> None:
@@ -138,7 +138,9 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
     source = put(tmp_path / "set", documents, [{"_id": "1", "text": "kana"}], [("1", "a", 1), ("1", "lost", 1)], "dev")
     report = read(tmp_path / "data", "dev", mine=source)
     assert report["notes"] and "(lost): they count as not found" in report["notes"][0]
-    results = TASK.evaluate(BeirSettings(), [Contestant("one", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors")
+    results = TASK.evaluate(
+        BeirSettings(), [EvaluatedEncoder("one", 0, (encoder,))], tmp_path / "data", tmp_path / "vectors"
+    )
     (row,) = results.tables["queries"].query("variant == 'bm25'").to_dict("records")
     assert row["split"] == "dev" and [row[name] for name in METRICS] == pytest.approx(
         [1 / (1 + 1 / np.log2(3)), 0.5, 0.5, 0.5]
@@ -148,7 +150,7 @@ def test_documents_that_are_nowhere_count_as_not_found(encoder: str, tmp_path: P
 def test_without_sets_nothing_is_measured(tmp_path: Path) -> None:
     report = read(tmp_path / "data")
     assert report["counts"] == {} and "beir.input names no folder" in report["missing"]["beir"]
-    results = TASK.evaluate(BeirSettings(), [Contestant("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
+    results = TASK.evaluate(BeirSettings(), [EvaluatedEncoder("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
     assert results == Results()
 
 

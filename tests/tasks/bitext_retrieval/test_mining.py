@@ -96,8 +96,8 @@ def test_from_files_to_records(tmp_path: Path) -> None:
         "training": {"de": 20, "en": 30, "gold": 10},
     }
     assert "BUCC's is bucc2018" in report["missing"]["none"]
-    contestants, settings = toys.bag(tmp_path, 0, 1), BitextRetrievalSettings()
-    found = TASK.evaluate(settings, contestants, tmp_path / "data", tmp_path / "vectors", paragraphs=tmp_path)
+    encoders, settings = toys.bag(tmp_path, 0, 1), BitextRetrievalSettings()
+    found = TASK.evaluate(settings, encoders, tmp_path / "data", tmp_path / "vectors", paragraphs=tmp_path)
     table = pd.DataFrame(found.records).set_index(["task", "data", "variant", "seed", "protocol", "metric"])["value"]
     values = table["bitext_mining", "bucc_de-en", "bag", 1]
     assert len(table) == 2 * len(values) == 2 * 2 * 3

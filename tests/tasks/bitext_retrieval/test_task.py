@@ -69,13 +69,13 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     report = toys.read_report(TASK, source, tmp_path, tmp_path / "data")
     assert report["counts"]["tatoeba"]["deu-eng"] == 6 and len(report["counts"]["tatoeba"]) == 37
     assert "none is not here: looked for" in report["missing"]["none"]
-    contestants = toys.bag(tmp_path)
+    encoders = toys.bag(tmp_path)
     for lang in ("de", "en"):
         toys.write_sentences(tmp_path / "paragraphs" / f"lang={lang}", texts[:4])
 
     def evaluate(settings: BitextRetrievalSettings) -> Results:
         corpus = {"paragraphs": tmp_path / "paragraphs"}
-        return TASK.evaluate(settings, contestants, tmp_path / "data", tmp_path / "vectors", **corpus)
+        return TASK.evaluate(settings, encoders, tmp_path / "data", tmp_path / "vectors", **corpus)
 
     frozen = pd.DataFrame(evaluate(BitextRetrievalSettings()).records)
     assert set(frozen["protocol"]) == {"frozen"} and len(frozen) == 2 * 37 + 2
@@ -85,8 +85,8 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     table = pd.DataFrame(with_pcr.records)
     assert sorted(table.loc[table["protocol"] == "pcr", "data"]) == ["tatoeba/deu-eng", "tatoeba/eng-deu"]
     pd.testing.assert_frame_equal(table[table["protocol"] == "frozen"].reset_index(drop=True), frozen)
-    (message,) = (name for name in with_pcr.facts["missing"] if name.startswith("PCR on tatoeba in afr, ara"))
-    assert "deu" not in message and "xho" in message and "none" in with_pcr.facts["missing"]
+    (message,) = (name for name in with_pcr.details["missing"] if name.startswith("PCR on tatoeba in afr, ara"))
+    assert "deu" not in message and "xho" in message and "none" in with_pcr.details["missing"]
 
 
 def test_every_language_of_the_paper_is_known_by_the_code_that_text_has() -> None:

@@ -13,7 +13,7 @@ from contexture.encoders.config import LabelHeadKind, LayoutConfig
 from contexture.encoders.files import load_encoder
 from contexture.encoders.heads import sentence_states
 from contexture.encoders.layout import Sentences, joint_layout, pair_layout
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.fact_verification.files import LABELS
 from contexture.tasks.fact_verification.finetune import finetune_claims
 from contexture.tasks.fact_verification.model import ClaimInputs, Verifier, VerifierSettings, load_verifier
@@ -40,8 +40,8 @@ def verifier(encoder: Path, head: LabelHeadKind) -> Verifier:
 
 
 def tune(head: str, start: Path, folder: Path, claims: pd.DataFrame = CLAIMS, **settings: Any) -> float:
-    contestant = Contestant("one", 0, (str(start),))
-    return finetune_claims(toys.settings(**settings), head, contestant, claims, folder)
+    encoder = EvaluatedEncoder("one", 0, (str(start),))
+    return finetune_claims(toys.settings(**settings), head, encoder, claims, folder)
 
 
 @torch.inference_mode()

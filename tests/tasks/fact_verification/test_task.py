@@ -10,12 +10,12 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from contexture.demo import DemoConfig, write_demo_world
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.fact_verification import evaluation
 from contexture.tasks.fact_verification.config import FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.evaluation import mean_evidence, measure_baselines
 from contexture.tasks.fact_verification.task import FactVerificationTask
-from tests.tasks.answer_selection.toys import contestants, new_encoder, tune_all
+from tests.tasks.answer_selection.toys import make_encoders, new_encoder, tune_all
 from tests.tasks.fact_verification import toys
 from tests.tasks.fact_verification.test_files import TEXTS, put
 from tests.tasks.pairs import toys as pair_toys
@@ -33,8 +33,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def variants(folder: Path) -> list[Contestant]:
-    return contestants(folder, ("joint", 0, "ae_k"), ("pairwise", 1, "ie_1"))
+def variants(folder: Path) -> list[EvaluatedEncoder]:
+    return make_encoders(folder, ("joint", 0, "ae_k"), ("pairwise", 1, "ie_1"))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_records_are_the_share_of_right_judgements(results: Results) -> None:
 
 
 def test_some_claims_are_to_be_read(results: Results) -> None:
-    [shown] = results.facts["examples"]
+    [shown] = results.details["examples"]
     assert shown["variant"] in ("joint", "pairwise") and shown["protocol"] in ("ie_1", "ae_1", "max_pool")
     assert all(row["found"] == row["right"] for row in shown["answered"])
     assert all(row["found"] != row["right"] for row in shown["missed"]) and shown["answered"] + shown["missed"]

@@ -10,7 +10,7 @@ from sklearn.metrics import ndcg_score
 
 from contexture.encoders.models import load_models
 from contexture.metrics.graded import METRICS
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.held_out import evaluation
 from contexture.tasks.held_out.evaluation import advice, best_encoder, card_section, evaluate_held_out, learned
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
@@ -42,7 +42,7 @@ def encoder(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def results(folder: Path, evidence: Evidence, encoder: str) -> Results:
     runs = [("one", 0, (encoder,)), ("one", 1, (encoder,)), ("two", 0, (encoder, encoder))]
-    return evaluate_held_out([Contestant(*run) for run in runs], evidence, folder / "vectors")
+    return evaluate_held_out([EvaluatedEncoder(*run) for run in runs], evidence, folder / "vectors")
 
 
 def slow(question: Question, evidence: Evidence, *encoders: str) -> tuple[float, list[str]]:
@@ -80,8 +80,8 @@ def test_every_kind_is_measured_by_every_search(evidence: Evidence, results: Res
     asked = {kind: len(of_kind(evidence, kind)) for kind in KINDS}
     assert asked == {"headings": 4, "links": 2, "sentences": 4, "questions": 3}
     expected = {"documents": 4, "passages": 9, "held_out": 2, "least": 2, "unknown": [], "enough": 20, "asked": asked}
-    assert {name: results.facts[name] for name in expected} == expected
-    intervals = results.facts["intervals"]
+    assert {name: results.details[name] for name in expected} == expected
+    intervals = results.details["intervals"]
     assert list(intervals) == list(KINDS) and list(intervals["links"]["bm25"]) == ["ndcg_at_10"]
     assert intervals["links"]["one"]["ndcg_at_10"][0] == pytest.approx(means["ndcg_at_10"]["one", "links"])
 
@@ -122,7 +122,7 @@ def test_words_and_vectors_are_fused_by_their_ranks(
 
 def bm25_metrics(evidence: Evidence, encoder: str, folder: Path) -> list[list[float]]:
     """nDCG@10, recall@1 and recall@10 of each question."""
-    measured = evaluate_held_out([Contestant("one", 0, (encoder,))], evidence, folder / "vectors")
+    measured = evaluate_held_out([EvaluatedEncoder("one", 0, (encoder,))], evidence, folder / "vectors")
     metrics: list[list[float]] = (
         measured.tables["questions"].query("variant == 'bm25'")[METRICS[:3]].to_numpy().tolist()
     )
@@ -149,13 +149,13 @@ def test_kinds_with_too_few_questions_are_left_out_but_not_ones_own(
     tmp_path: Path, encoder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "LEAST", 5)
-    encoders = [Contestant("one", 0, (encoder,))]
+    encoders = [EvaluatedEncoder("one", 0, (encoder,))]
     measured = evaluate_held_out(encoders, gathered(tmp_path, OWN[:1]), tmp_path / "vectors")
     assert {record["data"] for record in measured.records} == {"questions"}
-    assert measured.facts["asked"]["headings"] == 4 and measured.facts["advice"]["basis"] == ["questions"]
+    assert measured.details["asked"]["headings"] == 4 and measured.details["advice"]["basis"] == ["questions"]
     measured = evaluate_held_out(encoders, gathered(tmp_path / "none"), tmp_path / "vectors")
-    assert measured.records == [] and measured.tables == {} and "advice" not in measured.facts
-    assert measured.facts["asked"] == {"headings": 4, "links": 0, "sentences": 4, "questions": 0}
+    assert measured.records == [] and measured.tables == {} and "advice" not in measured.details
+    assert measured.details["asked"] == {"headings": 4, "links": 0, "sentences": 4, "questions": 0}
 
 
 def means(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:

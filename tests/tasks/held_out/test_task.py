@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contexture.tasks.base import TASK_FILE, Contestant, Results
+from contexture.tasks.base import TASK_FILE, EvaluatedEncoder, Results
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import COLUMNS
 from contexture.tasks.held_out.task import QUESTIONS, HeldOutTask
@@ -26,7 +26,7 @@ def evaluate(folder: Path, data: Path) -> Results:
     if not tables["passages"].exists():
         passages(tables["passages"])
         paragraphs(tables["paragraphs"])
-    encoders = [Contestant("one", 0, (new_bag(folder / "encoder"),))]
+    encoders = [EvaluatedEncoder("one", 0, (new_bag(folder / "encoder"),))]
     return TASK.evaluate(HeldOutSettings(), encoders, data, folder / "vectors", **tables)
 
 
@@ -51,7 +51,7 @@ def test_without_questions_of_ones_own_there_are_those_of_the_documents(tmp_path
     results = evaluate(tmp_path, data)
     assert {record["data"] for record in results.records} == {"headings", "sentences"}
     again = evaluate(tmp_path, data)
-    assert again.records == results.records and again.facts == results.facts
+    assert again.records == results.records and again.details == results.details
     with pytest.raises(ValueError, match="give the system a stream of pairs"):
         TASK.evaluate(HeldOutSettings(), [], data, tmp_path / "vectors")
 
@@ -63,4 +63,4 @@ def test_questions_that_name_no_document_at_all_are_refused(tmp_path: Path) -> N
         evaluate(tmp_path, read(tmp_path, str(file)))
     file.write_text("who?\tlost\nwhere?\tQuay\n")
     results = evaluate(tmp_path, read(tmp_path, str(file)))
-    assert results.facts["unknown"] == ["lost"] and results.facts["asked"]["questions"] == 1
+    assert results.details["unknown"] == ["lost"] and results.details["asked"]["questions"] == 1

@@ -72,20 +72,20 @@ def test_from_files_to_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     sets = {name: str(tmp_path / name) for name in ("px", "ja", "none")}
     report = toys.read_report(TASK, LanguageBiasConfig(input=sets), tmp_path, tmp_path / "data")
     assert report["counts"] == {"px": {"de": 12, "en": 12, "ja": 12}, "ja": {"ja": 12}} and "none" in report["missing"]
-    contestants = [*toys.bag(tmp_path, 0, 1), *toys.bag(tmp_path, 0, 1, variant="other")]
+    encoders = [*toys.bag(tmp_path, 0, 1), *toys.bag(tmp_path, 0, 1, variant="other")]
     settings = LanguageBiasSettings(drawn=["bag"])
-    found = TASK.evaluate(settings, contestants, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
+    found = TASK.evaluate(settings, encoders, tmp_path / "data", tmp_path / "v", paragraphs=tmp_path / "paragraphs")
     table = pd.DataFrame(found.records)
     assert set(table["data"]) == {"px", "px/de", "px/en"} and set(table["protocol"]) == {"frozen", "pcr"}
     assert len(table) == 2 * 2 * 3 * 2 and set(table["metric"]) == {"own_language"}
     own = table[(table["data"] == "px") & (table["protocol"] == "frozen")]["value"]
     assert all(abs(value - 4 / 9) < 0.15 for value in own)
-    facts: dict[str, Any] = json.loads(json.dumps(found.facts))
-    assert facts["languages"] == {"px": ["de", "en"]} and facts["expected"]["px"] == pytest.approx(11 / 23)
-    assert [*facts["points"]["px"]] == ["bag"] and len(facts["points"]["px"]["bag"]["pcr"]["x"]) == 16
-    assert [*facts["neighbours"]["px"]] == ["bag", "other"]
-    assert np.sum(facts["neighbours"]["px"]["other"]["frozen"], axis=1) == pytest.approx([1, 1])
-    assert facts["missing"]["language bias of px in ja"] == "the corpus has no text of them for PCR"
+    details: dict[str, Any] = json.loads(json.dumps(found.details))
+    assert details["languages"] == {"px": ["de", "en"]} and details["expected"]["px"] == pytest.approx(11 / 23)
+    assert [*details["points"]["px"]] == ["bag"] and len(details["points"]["px"]["bag"]["pcr"]["x"]) == 16
+    assert [*details["neighbours"]["px"]] == ["bag", "other"]
+    assert np.sum(details["neighbours"]["px"]["other"]["frozen"], axis=1) == pytest.approx([1, 1])
+    assert details["missing"]["language bias of px in ja"] == "the corpus has no text of them for PCR"
 
 
 def test_a_language_is_read_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from transformers import BertConfig, BertForMaskedLM
 from contexture.commands.main import main
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.reporting.records import METRICS, check_records
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.multi_hop.config import MultiHopConfig, MultiHopSettings
 from contexture.tasks.multi_hop.evaluation import ANSWER_METRICS, RECALL
 from contexture.tasks.multi_hop.finetune import candidates, start_of
@@ -52,9 +52,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def contestants(project: Path, tuned: Path | None = None) -> list[Contestant]:
+def encoders(project: Path, tuned: Path | None = None) -> list[EvaluatedEncoder]:
     names = ("transformer", "bag")
-    return [Contestant(name, 0, (str(project / name),), tuned / name if tuned else None) for name in names]
+    return [EvaluatedEncoder(name, 0, (str(project / name),), tuned / name if tuned else None) for name in names]
 
 
 def values(results: Results, variant: str, protocol: str = "frozen") -> dict[str, float]:
@@ -65,19 +65,19 @@ def values(results: Results, variant: str, protocol: str = "frozen") -> dict[str
 
 
 def test_without_a_reader_there_is_retrieval_alone(project: Path, tmp_path: Path) -> None:
-    results = TASK.evaluate(quick(), contestants(project), project / "data", tmp_path)
+    results = TASK.evaluate(quick(), encoders(project), project / "data", tmp_path)
     for variant in ("transformer", "bag", "bm25"):
         assert values(results, variant).keys() == {RECALL}
     assert 0 <= values(results, "bag")[RECALL] < values(results, "bm25")[RECALL] == 1
-    assert results.facts["notes"][-1].endswith("no Transformer fine-tuned to read: transformer, bag")
-    assert "questions are split by a hash of their ids" in results.facts["notes"][0]
-    assert results.facts["examples"] == []
-    assert results.facts["scores"] == {"frozen": {"transformer": "cosine", "bag": "cosine"}}
+    assert results.details["notes"][-1].endswith("no Transformer fine-tuned to read: transformer, bag")
+    assert "questions are split by a hash of their ids" in results.details["notes"][0]
+    assert results.details["examples"] == []
+    assert results.details["scores"] == {"frozen": {"transformer": "cosine", "bag": "cosine"}}
 
 
 def test_more_paragraphs_hold_more_gold_ones(project: Path, tmp_path: Path) -> None:
     few, many = (
-        TASK.evaluate(quick(paragraphs=count), contestants(project), project / "data", tmp_path) for count in (1, 1000)
+        TASK.evaluate(quick(paragraphs=count), encoders(project), project / "data", tmp_path) for count in (1, 1000)
     )
     assert values(few, "bm25")[RECALL] == 0.5
     assert values(many, "bag")[RECALL] == values(many, "bm25")[RECALL] == 1
@@ -99,7 +99,7 @@ def test_equal_vectors_find_nothing(project: Path, tmp_path: Path) -> None:
     for weight in encoder.parameters():
         weight.zero_()
     save_encoder(encoder, tmp_path / "same")
-    same = Contestant("same", 0, (str(tmp_path / "same"),))
+    same = EvaluatedEncoder("same", 0, (str(tmp_path / "same"),))
     results = TASK.evaluate(quick(paragraphs=5), [same], project / "data", tmp_path / "vectors")
     assert values(results, "same")[RECALL] == 0 and values(results, "bm25")[RECALL] == 1
 
@@ -159,9 +159,9 @@ def test_options_follow_the_settings(project: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no such folder"):
         TASK.check(quick(reader="./nowhere"), project / "data")
     for option in ("reranker", "reader"):  # a bag of words has no states of tokens
-        TASK.finetune(quick(), option, contestants(project)[1], project / "data", tmp_path / "model")
+        TASK.finetune(quick(), option, encoders(project)[1], project / "data", tmp_path / "model")
     toys.read(tmp_path / "none", None)
-    TASK.finetune(quick(), "reader", contestants(project)[0], tmp_path / "none", tmp_path / "model")
+    TASK.finetune(quick(), "reader", encoders(project)[0], tmp_path / "none", tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
@@ -169,19 +169,19 @@ def test_a_fixed_reader_answers_for_all_variants(project: Path, tmp_path: Path) 
     """It is trained once; the measures of answers depend on the paragraphs of retrieval."""
     settings = toys.settings(reader=str(project / "transformer"))
     settings = replace(settings, reading=replace(settings.reading, epochs=8))
-    results = TASK.evaluate(settings, contestants(project), project / "data", tmp_path)
+    results = TASK.evaluate(settings, encoders(project), project / "data", tmp_path)
     for variant in ("transformer", "bag", "bm25"):
         assert values(results, variant).keys() == {RECALL, *ANSWER_METRICS} <= set(METRICS)
     bm25 = values(results, "bm25")
     assert bm25["answer_em"] > 0.7 and bm25["support_f1"] > 0.6
     assert bm25["joint_f1"] > values(results, "bag")["joint_f1"]
-    assert any("are the same for all" in note for note in results.facts["notes"])
-    (example,) = results.facts["examples"]
+    assert any("are the same for all" in note for note in results.details["notes"])
+    (example,) = results.details["examples"]
     assert example["variant"] == "bm25" and " (read in T " in example["answered"][0]["found"]
     kept = [tmp_path / "reader/seed-0" / name / "kept" for name in ("reranker", "reader")]
     for file in kept:
         file.touch()
-    again = TASK.evaluate(settings, contestants(project)[:1], project / "data", tmp_path)
+    again = TASK.evaluate(settings, encoders(project)[:1], project / "data", tmp_path)
     assert all(file.exists() for file in kept)
     assert again.records[0] in results.records
 
@@ -189,7 +189,7 @@ def test_a_fixed_reader_answers_for_all_variants(project: Path, tmp_path: Path) 
 def test_own_transformers_read_and_fine_tuned_vectors_find(project: Path, tmp_path: Path) -> None:
     settings = quick()
     settings = replace(settings, retrieval=replace(settings.retrieval, finetune=["hotpotqa"], steps=60))
-    variants = contestants(project, tmp_path / "tuned")
+    variants = encoders(project, tmp_path / "tuned")
     for variant in variants:
         for option in TASK.options(settings, None):
             output = tmp_path / "tuned" / variant.variant / option
@@ -201,4 +201,4 @@ def test_own_transformers_read_and_fine_tuned_vectors_find(project: Path, tmp_pa
         assert values(results, "bag", protocol).keys() == {RECALL}
     assert values(results, "bm25").keys() == {RECALL}
     assert values(results, "bag", "finetuned")[RECALL] > values(results, "bag")[RECALL]
-    assert results.facts["notes"][-1].endswith("no Transformer fine-tuned to read: bag")
+    assert results.details["notes"][-1].endswith("no Transformer fine-tuned to read: bag")

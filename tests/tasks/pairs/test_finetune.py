@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from contexture.encoders.files import load_encoder
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.evaluation import measure_finetuned
@@ -30,7 +30,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tune(start: Path, folder: Path, settings: PairSettings | None = None, rows: pd.DataFrame = ROWS) -> float:
     folder.mkdir()
-    return finetune_pairs(settings or toys.settings(), Contestant("toy", 0, (str(start),)), rows, folder)
+    return finetune_pairs(settings or toys.settings(), EvaluatedEncoder("toy", 0, (str(start),)), rows, folder)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:

@@ -118,12 +118,12 @@ def test_from_files_to_records_frozen_and_fine_tuned(tmp_path: Path) -> None:
             rows[["first", "second", "label"]].to_csv(file, sep="\t", header=False, index=False)
     sets = {"toys": str(tmp_path), "xnli": {"folder": str(tmp_path / "none")}}
     source = TypeAdapter(PairsConfig).validate_python({"input": sets})
-    task, settings, contestants = PairsTask(), toys.settings(steps=40), toys.bag(tmp_path)
+    task, settings, encoders = PairsTask(), toys.settings(steps=40), toys.bag(tmp_path)
     report = toys.read_report(task, source, tmp_path, tmp_path / "data")
     assert report["counts"]["toys"]["tested"] == {"en": 60, "qaa": 60, "qab": 60} and "xnli" in report["missing"]
     (tmp_path / "tuned/toys").mkdir(parents=True)
-    task.finetune(settings, "toys", contestants[0], tmp_path / "data", tmp_path / "tuned/toys")
-    found = task.evaluate(settings, contestants, tmp_path / "data", tmp_path / "vectors")
+    task.finetune(settings, "toys", encoders[0], tmp_path / "data", tmp_path / "tuned/toys")
+    found = task.evaluate(settings, encoders, tmp_path / "data", tmp_path / "vectors")
     values = pd.DataFrame(found.records).query("variant == 'bag'").set_index(["protocol", "data"])["value"]
     for protocol in ("frozen", "finetuned"):
         assert values[protocol, "toys_en"] == values[protocol, "toys_qaa"] > 0.7

@@ -12,7 +12,7 @@ import pytest
 from contexture.demo.sentence_tasks import inference_files
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.pairs import evaluation
 from contexture.tasks.pairs.config import PairsConfig, PairSettings
 from contexture.tasks.pairs.evaluation import evaluate_pairs, measure_baselines, overlap
@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def contestants(project: Path) -> list[Contestant]:
+def make_encoders(project: Path) -> list[EvaluatedEncoder]:
     tuned, bag = toys.bag(project, 0, 1)
     return [
         tuned,
@@ -47,7 +47,7 @@ def contestants(project: Path) -> list[Contestant]:
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
-    return TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
+    return TASK.evaluate(SETTINGS, make_encoders(project), project / "data", project / "vectors")
 
 
 def test_every_contestant_set_and_protocol_is_recorded(results: Results) -> None:
@@ -83,7 +83,7 @@ def test_an_encoder_embeds_each_sentence_once(project: Path, tmp_path: Path, mon
 
     monkeypatch.setattr(Encoder, "embed", watched)
     files = {"toys": project / "data" / "toys.parquet"}
-    first, second = (evaluate_pairs(PairSettings(), contestants(project)[:2], files, tmp_path) for _ in range(2))
+    first, second = (evaluate_pairs(PairSettings(), make_encoders(project)[:2], files, tmp_path) for _ in range(2))
     rows = toys.rows()
     assert sorted(embedded) == sorted({*rows["first"], *rows["second"]})  # for two seeds and two evaluations
     assert first == second
@@ -103,11 +103,13 @@ def test_the_configured_features_of_the_training_rows_are_classified(
     toys.write_data(tmp_path / "data", toys=toys.rows())
     monkeypatch.setattr(evaluation, "classify", classify)
     settings = toys.settings(features=features, train_rows=50)
-    results = TASK.evaluate(settings, [Contestant("ct", 0, (str(start),))], tmp_path / "data", tmp_path / "vectors")
+    results = TASK.evaluate(
+        settings, [EvaluatedEncoder("ct", 0, (str(start),))], tmp_path / "data", tmp_path / "vectors"
+    )
     sizes = {"train": 50, "dev": 40, "test": 60}
     overlaps = {part: (size, 3) for part, size in sizes.items()}
     assert shapes == [{part: (size, width) for part, size in sizes.items()}, overlaps]
-    assert results.facts == {"notes": [evaluation.FEATURE_NOTES[settings.features]]}
+    assert results.details == {"notes": [evaluation.FEATURE_NOTES[settings.features]]}
 
 
 def test_the_most_frequent_label_is_that_of_the_training_rows(tmp_path: Path) -> None:
@@ -124,13 +126,13 @@ def test_common_words_as_shares() -> None:
 
 
 def test_vectors_that_are_not_finite_are_named(project: Path, tmp_path: Path) -> None:
-    contestants = toys.bag(tmp_path)
-    folder = Path(contestants[0].encoders[0])
+    encoders = toys.bag(tmp_path)
+    folder = Path(encoders[0].encoders[0])
     broken = load_encoder(folder)
     next(broken.parameters()).data.fill_(float("nan"))
     save_encoder(broken, folder)
     with pytest.raises(ValueError, match="finite"):
-        evaluate_pairs(SETTINGS, contestants, {"toys": project / "data" / "toys.parquet"}, tmp_path / "vectors")
+        evaluate_pairs(SETTINGS, encoders, {"toys": project / "data" / "toys.parquet"}, tmp_path / "vectors")
 
 
 def test_options_are_the_sets_that_are_named(project: Path) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
-from contexture.tasks.base import TASK_FILE, Contestant
+from contexture.tasks.base import TASK_FILE, EvaluatedEncoder
 from contexture.tasks.pairs.config import PairSettings
 from tests.tasks.retrieval.toys import BAG, TRANSFORMER, WORDS, new_encoder, vocabulary
 
@@ -42,12 +42,12 @@ def settings(**others: Any) -> PairSettings:
     return TypeAdapter(PairSettings).validate_python(values | others)
 
 
-def bag(folder: Path, *seeds: int, variant: str = "bag") -> list[Contestant]:
+def bag(folder: Path, *seeds: int, variant: str = "bag") -> list[EvaluatedEncoder]:
     """A bag of words of random vectors, the same for all seeds, whose fine-tuned models lie in `tuned`."""
     encoder = folder / "encoder"
     if not encoder.exists():
         new_encoder(encoder, vocabulary(folder / "words"), BAG)
-    return [Contestant(variant, seed, (str(encoder),), folder / "tuned") for seed in seeds or (0,)]
+    return [EvaluatedEncoder(variant, seed, (str(encoder),), folder / "tuned") for seed in seeds or (0,)]
 
 
 def texts(count: int) -> list[str]:

@@ -98,8 +98,8 @@ def test_hotpotqa(columns: bool, tmp_path: Path) -> None:
 def test_two_gold_paragraphs_of_one_text_are_one(tmp_path: Path) -> None:
     """Each right paragraph without a text is missed."""
     alike = [["Ann", ["One text."]], ["Bob", ["One text."]], ["Cy", ["Another."]]]
-    facts = [[name, 0] for name in ("Ann", "Bob", "Dee", "Eve")]
-    read_one(tmp_path, "hotpotqa", [HOTPOT | {"context": alike, "supporting_facts": facts}])
+    details = [[name, 0] for name in ("Ann", "Bob", "Dee", "Eve")]
+    read_one(tmp_path, "hotpotqa", [HOTPOT | {"context": alike, "supporting_facts": details}])
     (right,) = read_split(tmp_path / "read/s", "test").right
     assert right.tolist() == [0, -1, -1]
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from contexture.encoders.files import load_encoder
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.finetuned import Step
 from contexture.tasks.ranking.config import Pools, RankingConfig, RankingSet
 from contexture.tasks.ranking.data import POOLS_FILE, PROTOCOLS, read_split, read_texts
@@ -31,14 +31,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toys.read(folder / "data", {name: file | {"pool": pool} for name, pool in pools.items()})
     toys.new_encoder(folder / "bag", toys.vocabulary(folder / "words"), toys.BAG)
     (folder / "tuned/mine").mkdir(parents=True)
-    encoder = Contestant("bag", 0, (str(folder / "bag"),), folder / "tuned")
+    encoder = EvaluatedEncoder("bag", 0, (str(folder / "bag"),), folder / "tuned")
     TASK.finetune(toys.settings(steps=4), "mine", encoder, folder / "data", folder / "tuned/mine")
     return folder
 
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
-    tuned = Contestant("bag", 0, (str(project / "bag"),), project / "tuned")
+    tuned = EvaluatedEncoder("bag", 0, (str(project / "bag"),), project / "tuned")
     return TASK.evaluate(toys.settings(), [tuned], project / "data", project / "vectors")
 
 
@@ -121,6 +121,6 @@ def test_each_protocol_ranks_its_pool(results: Results, project: Path) -> None:
 
 
 def test_baselines_have_one_protocol_without_fine_tuning(project: Path, tmp_path: Path) -> None:
-    frozen = Contestant("bag", 0, (str(project / "bag"),))
+    frozen = EvaluatedEncoder("bag", 0, (str(project / "bag"),))
     results = TASK.evaluate(toys.settings(finetune=[]), [frozen], project / "data", tmp_path)
     assert {record["protocol"] for record in results.records if record["variant"] == "bm25"} == {"frozen"}

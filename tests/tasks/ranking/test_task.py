@@ -14,7 +14,7 @@ import torch
 
 from contexture.commands.main import main
 from contexture.encoders.files import load_encoder
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.ranking.data import Questions, read_split, read_texts
 from contexture.tasks.ranking.evaluation import score_of, scorer
 from contexture.tasks.ranking.finetune import HeldOut
@@ -40,7 +40,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     toys.read(folder / "data", sets)
     words = toys.vocabulary(folder / "words")
-    for encoder, config in zip(contestants(folder), (toys.CROSS, toys.BAG), strict=False):
+    for encoder, config in zip(make_encoders(folder), (toys.CROSS, toys.BAG), strict=False):
         toys.new_encoder(folder / encoder.variant, words, config)
         output = folder / "tuned" / encoder.variant / "mine"
         output.mkdir(parents=True)
@@ -48,15 +48,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def contestants(project: Path) -> list[Contestant]:
-    tuned = [Contestant(name, 0, (str(project / name),), project / "tuned" / name) for name in ("cross", "bag")]
-    return [*tuned, Contestant("both", 1, (str(project / "cross"), str(project / "bag")))]
+def make_encoders(project: Path) -> list[EvaluatedEncoder]:
+    tuned = [EvaluatedEncoder(name, 0, (str(project / name),), project / "tuned" / name) for name in ("cross", "bag")]
+    return [*tuned, EvaluatedEncoder("both", 1, (str(project / "cross"), str(project / "bag")))]
 
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
     return TASK.evaluate(
-        toys.settings(scores={"bag": "alpha"}), contestants(project), project / "data", project / "vectors"
+        toys.settings(scores={"bag": "alpha"}), make_encoders(project), project / "data", project / "vectors"
     )
 
 
@@ -111,19 +111,19 @@ def test_fine_tuned_attention_ranks_better_and_baselines_need_no_training(result
 
 
 def test_scores_and_fallbacks_are_noted(results: Results, project: Path, caplog: pytest.LogCaptureFixture) -> None:
-    assert results.facts["scores"] == {
+    assert results.details["scores"] == {
         "frozen": {"cross": "attention", "bag": "cosine", "both": "cosine"},
         "finetuned": {"cross": "attention", "bag": "inner product"},
     }
     fallback = "bag has no cross-sequence layers: its score is the cosine instead of attention"
-    assert results.facts["notes"] == [
+    assert results.details["notes"] == [
         "mine: questions are split by a hash of their ids: 80 % train, 10 % dev, 10 % test",
         "mine: the candidates of a question are the first 1,000 of all texts that BM25 finds",
         fallback,
     ]
     settings = toys.settings(scores={"bag": "alpha"})
     with caplog.at_level(logging.WARNING):
-        TASK.evaluate(settings, contestants(project)[1:2], project / "data", project / "vectors")
+        TASK.evaluate(settings, make_encoders(project)[1:2], project / "data", project / "vectors")
     assert fallback in caplog.text
 
 
@@ -171,7 +171,7 @@ def test_inner_products_on_request(project: Path) -> None:
 
 
 def test_examples_show_the_score_of_each_text(results: Results) -> None:
-    mine, hotpot = results.facts["examples"]
+    mine, hotpot = results.details["examples"]
     assert (mine["protocol"], hotpot["protocol"]) == ("finetuned", "frozen")
     rows = mine["answered"] + mine["missed"]
     assert rows and all(len(row["question"].split()) == 4 for row in rows)
@@ -181,7 +181,7 @@ def test_examples_show_the_score_of_each_text(results: Results) -> None:
 
 def test_confidence_agrees_with_the_records(results: Results, questions: Questions) -> None:
     """The means over questions are the recorded values; 20 paragraphs with one right: chance is 1 of 20."""
-    blocks = results.facts["confidence"]["mine"]
+    blocks = results.details["confidence"]["mine"]
     assert list(blocks) == ["frozen", "by_attention", "by_cosine", "by_dot", "finetuned"]
     for protocol, variant in (("frozen", "cross"), ("by_dot", "bag"), ("finetuned", "bag"), ("frozen", "bm25")):
         for metric in METRICS:
@@ -204,7 +204,7 @@ def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.M
         return embed(self, texts, role)
 
     monkeypatch.setattr("contexture.encoders.base.Encoder.embed", counted)
-    again = TASK.evaluate(SETTINGS, contestants(project)[:1], project / "data", project / "vectors")
+    again = TASK.evaluate(SETTINGS, make_encoders(project)[:1], project / "data", project / "vectors")
     counts = [len(read_split(project / "data" / name, "test")) for name in ("mine", "hotpot")]
     assert sorted(sizes) == sorted([1, counts[0], 1, counts[0], 1, counts[1]])
     of_cross = [[row for row in records if row["variant"] == "cross"] for records in (again.records, results.records)]
@@ -255,6 +255,6 @@ def test_what_cannot_be_fine_tuned_is_named(project: Path) -> None:
 def test_a_set_without_test_questions_is_noted(project: Path, tmp_path: Path) -> None:
     files = {"train": str(toys.squad(tmp_path / "all.json", 40))}
     toys.read(tmp_path / "data", {"mine": {"format": "squad", "files": files}})
-    results = TASK.evaluate(SETTINGS, contestants(project), tmp_path / "data", tmp_path / "vectors")
+    results = TASK.evaluate(SETTINGS, make_encoders(project), tmp_path / "data", tmp_path / "vectors")
     assert results.records == []
-    assert results.facts["notes"][-1] == "mine: nothing is measured, as no test question has candidates"
+    assert results.details["notes"][-1] == "mine: nothing is measured, as no test question has candidates"

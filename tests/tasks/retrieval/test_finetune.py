@@ -12,7 +12,7 @@ from contexture.encoders.files import load_encoder
 from contexture.encoders.layout import row_lengths
 from contexture.encoders.transformer import Transformer
 from contexture.retrieval.candidates import texts_of
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Step
 from contexture.tasks.retrieval.config import RetrievalSettings
 from contexture.tasks.retrieval.evaluation import unseen
@@ -33,7 +33,7 @@ def tune(
 ) -> Path:
     folder.mkdir()
     finetune_retrieval(
-        settings or toys.settings(), share, Contestant("toy", seed, (str(start),)), QUESTIONS, CANDIDATES, folder
+        settings or toys.settings(), share, EvaluatedEncoder("toy", seed, (str(start),)), QUESTIONS, CANDIDATES, folder
     )
     return folder
 

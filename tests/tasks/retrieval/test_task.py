@@ -11,7 +11,7 @@ import pytest
 
 from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings
 from contexture.tasks.retrieval.evaluation import unseen
 from contexture.tasks.retrieval.ranks import METRICS, recalls
@@ -34,24 +34,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (0, 1):
         for option in TASK.options(SETTINGS, None):
             (folder / f"tuned-{seed}" / option).mkdir(parents=True)
-            TASK.finetune(SETTINGS, option, contestants(folder)[seed], data, folder / f"tuned-{seed}" / option)
+            TASK.finetune(SETTINGS, option, make_encoders(folder)[seed], data, folder / f"tuned-{seed}" / option)
     return folder
 
 
-def contestants(project: Path) -> list[Contestant]:
+def make_encoders(project: Path) -> list[EvaluatedEncoder]:
     """One that is fine-tuned with two seeds, and two encoders side by side."""
     start = str(project / "encoder")
-    tuned = [Contestant("tuned", seed, (start,), project / f"tuned-{seed}") for seed in (0, 1)]
-    return [*tuned, Contestant("both", 0, (start, start))]
+    tuned = [EvaluatedEncoder("tuned", seed, (start,), project / f"tuned-{seed}") for seed in (0, 1)]
+    return [*tuned, EvaluatedEncoder("both", 0, (start, start))]
 
 
 @pytest.fixture(scope="module")
 def results(project: Path) -> Results:
-    return TASK.evaluate(SETTINGS, contestants(project), project / "data", project / "vectors")
+    return TASK.evaluate(SETTINGS, make_encoders(project), project / "data", project / "vectors")
 
 
 def evaluate(project: Path, settings: RetrievalSettings = SETTINGS, passages: Path | None = None) -> Results:
-    return TASK.evaluate(settings, contestants(project), project / "data", project / "vectors", passages=passages)
+    return TASK.evaluate(settings, make_encoders(project), project / "data", project / "vectors", passages=passages)
 
 
 def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_options_documents_and_shares_that_are_too_small(project: Path, tmp_path
         TASK.check(small, project / "data")
     TASK.check(small, tmp_path)  # without data
     assert TASK.documents(tmp_path) is None
-    assert TASK.evaluate(small, contestants(project), tmp_path, tmp_path) == Results()
+    assert TASK.evaluate(small, make_encoders(project), tmp_path, tmp_path) == Results()
 
 
 def test_every_contestant_protocol_and_metric_is_recorded(results: Results) -> None:
@@ -131,11 +131,11 @@ def test_two_encoders_alike_rank_as_one_of_length_1_does(results: Results, proje
 
 
 def test_indexes_and_speeds_are_facts(results: Results) -> None:
-    assert [index["kind"] for index in results.facts["indexes"]] == ["flat", "hnsw"]
-    assert results.facts["indexes"][0]["recall_against_exact"] == 1
-    (speed,) = results.facts["speeds"]
+    assert [index["kind"] for index in results.details["indexes"]] == ["flat", "hnsw"]
+    assert results.details["indexes"][0]["recall_against_exact"] == 1
+    (speed,) = results.details["speeds"]
     assert speed["what"] == "BM25 search" and speed["per_second"] > 0
-    assert json.loads(json.dumps(results.facts)) == results.facts
+    assert json.loads(json.dumps(results.details)) == results.details
 
 
 def test_vectors_are_kept(project: Path, results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,12 +163,12 @@ def test_the_open_domain_makes_it_no_easier(project: Path, results: Results, tmp
     assert len(both) == len(grown) and (both["value_open"] <= both["value"]).all()
     closed = table[~table["protocol"].str.endswith(" open")].to_dict("records")
     assert closed == [record for record in results.records if record["protocol"] in set(table["protocol"])]
-    assert opened.facts["indexes"] == []
+    assert opened.details["indexes"] == []
     assert evaluate(project, OPEN).records == results.records
 
 
 def test_frozen_encoders_alone_are_not_measured_on_shares(project: Path) -> None:
-    frozen = TASK.evaluate(SETTINGS, contestants(project)[2:], project / "data", project / "vectors")
+    frozen = TASK.evaluate(SETTINGS, make_encoders(project)[2:], project / "data", project / "vectors")
     assert {(record["protocol"], record["variant"]) for record in frozen.records} == {
         ("frozen", "both"),
         ("frozen", "bm25"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import CATEGORIES, read_reviews
 from contexture.tasks.reviews.task import TABLE, ReviewsTask
@@ -55,8 +55,8 @@ def test_from_files_to_records(tmp_path: Path) -> None:
     assert sum(counts["dev"]["en"].values()) + sum(counts["train"]["en"].values()) == 360
     assert list(report["missing"]) == ["amazon_jp"] and "jp/books/test.review" in report["missing"]["amazon_jp"]
     (bag,) = toys.bag(tmp_path)
-    contestants = [bag, replace(bag, variant="twice", encoders=bag.encoders * 2)]
-    results = TASK.evaluate(ReviewSettings(), contestants, tmp_path / "data", tmp_path / "vectors")
+    encoders = [bag, replace(bag, variant="twice", encoders=bag.encoders * 2)]
+    results = TASK.evaluate(ReviewSettings(), encoders, tmp_path / "data", tmp_path / "vectors")
     table = pd.DataFrame(results.records).set_index(["task", "protocol", "variant", "data"])["value"]
     values = table["reviews", "frozen", "bag"]
     assert len(table) == 2 * len(values) == 6
@@ -97,5 +97,5 @@ def test_without_files_nothing_is_measured(tmp_path: Path) -> None:
     report = toys.read_report(TASK, ReviewsConfig(), tmp_path, tmp_path / "data")
     assert "reviews.input names no folder" in report["missing"]["amazon"]
     assert not (tmp_path / "data" / TABLE).exists()
-    found = TASK.evaluate(ReviewSettings(), [Contestant("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
+    found = TASK.evaluate(ReviewSettings(), [EvaluatedEncoder("a", 0, ("b",))], tmp_path / "data", tmp_path / "vectors")
     assert found.records == []

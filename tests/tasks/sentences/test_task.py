@@ -1,4 +1,4 @@
-"""Encoders of sentences as a task: its files, all contestants on all of it, every sentence embedded once."""
+"""Encoders of sentences as a task: its files, all encoders on all of it, every sentence embedded once."""
 
 import json
 import shutil
@@ -19,10 +19,10 @@ from contexture.demo import DemoConfig, write_demo_world
 from contexture.encoders.base import Encoder, build_encoder
 from contexture.encoders.config import GruConfig, Lengths
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.tasks.base import Contestant, Results
+from contexture.tasks.base import EvaluatedEncoder, Results
 from contexture.tasks.sentences.config import Neighbours, OverTime, SentenceSettings, SentenceTasksConfig
-from contexture.tasks.sentences.contestants import QueryAlone
 from contexture.tasks.sentences.downstream import SentenceTasks
+from contexture.tasks.sentences.encoders import QueryAlone
 from contexture.tasks.sentences.task import Sentences
 from contexture.tasks.sentences.vectors import VectorStore
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -65,10 +65,10 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def contestants(room: Path) -> list[Contestant]:
+def encoders(room: Path) -> list[EvaluatedEncoder]:
     kinds = {"uni": ["uni"], "both": ["uni", "bi"]}
     return [
-        Contestant(variant, seed, tuple(str(room / f"{name}-{seed}") for name in names))
+        EvaluatedEncoder(variant, seed, tuple(str(room / f"{name}-{seed}") for name in names))
         for seed in range(2)
         for variant, names in kinds.items()
     ]
@@ -90,7 +90,7 @@ def results(room: Path, embedded: Counter[tuple[int, str, str | None]]) -> Resul
 
     def evaluate() -> Results:
         corpus = {"paragraphs": room / "paragraphs", "words": room / "words"}
-        return Sentences().evaluate(EVERYTHING, contestants(room), room / "task", room / "vectors", **corpus)
+        return Sentences().evaluate(EVERYTHING, encoders(room), room / "task", room / "vectors", **corpus)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Encoder, "embed", counted)
@@ -101,9 +101,9 @@ def results(room: Path, embedded: Counter[tuple[int, str, str | None]]) -> Resul
     return found
 
 
-def read(source: SentenceTasksConfig, demo: Path, place: Path) -> dict[str, Any]:
-    Sentences().read(source, demo, place)
-    report: dict[str, Any] = json.loads((place / "task.json").read_text(encoding="utf-8"))
+def read(source: SentenceTasksConfig, demo: Path, output_dir: Path) -> dict[str, Any]:
+    Sentences().read(source, demo, output_dir)
+    report: dict[str, Any] = json.loads((output_dir / "task.json").read_text(encoding="utf-8"))
     return report
 
 
@@ -140,9 +140,9 @@ def test_missing_files_are_named_and_nothing_is_measured(tmp_path: Path) -> None
     assert (report["counts"], report["analogies"], report["image_captions"]) == ({}, None, None)
     assert {"mr", "sts16", "analogies", "image_captions"} < set(report["missing"])
     assert all("nowhere" in why for why in report["missing"].values())
-    nobody = [Contestant("x", 0, ("no/such/encoder",))]
+    nobody = [EvaluatedEncoder("x", 0, ("no/such/encoder",))]
     results = Sentences().evaluate(SentenceSettings(), nobody, tmp_path / "task", tmp_path)
-    assert results.records == [] and results.facts["missing"] == report["missing"]
+    assert results.records == [] and results.details["missing"] == report["missing"]
 
 
 def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(room: Path, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(room:
     report = read(source, room, tmp_path / "task")
     assert report["languages"]["de"]["counts"] == report["counts"] and report["languages"]["xx"]["counts"] == {}
     assert report["missing"]["senteval_fr"].startswith("mr, cr") and report["missing"]["senteval_xx"].endswith("none")
-    results = Sentences().evaluate(SentenceSettings(), contestants(room)[:2], tmp_path / "task", tmp_path / "vectors")
+    results = Sentences().evaluate(SentenceSettings(), encoders(room)[:2], tmp_path / "task", tmp_path / "vectors")
     table = pd.DataFrame(results.records)
     names = table["data"].str.partition("/")[0]
     senteval, german, french = (
@@ -163,10 +163,10 @@ def test_other_languages_are_measured_alike_and_by_default_nothing_else_is(room:
     assert senteval.values.tolist() == german.values.tolist()
     assert set(senteval["task"]) - set(french["task"]) == {"mr"}
     assert set(table["variant"]) == {"uni", "both"} and set(table["protocol"]) == {"senteval", "cosine"}
-    facts = results.facts
-    assert facts["counts"]["de"] == facts["counts"]["fr"] | {"mr": facts["counts"]["mr"]}
-    assert len(facts["chosen"]) == 2 * len(PROBED)  # of the main set alone
-    assert facts["neighbours"] == facts["quality_over_time"] == [] and results.tables == {}
+    details = results.details
+    assert details["counts"]["de"] == details["counts"]["fr"] | {"mr": details["counts"]["mr"]}
+    assert len(details["chosen"]) == 2 * len(PROBED)  # of the main set alone
+    assert details["neighbours"] == details["quality_over_time"] == [] and results.tables == {}
 
 
 def test_the_demo_s_other_languages_are_those_of_its_folder(room: Path, tmp_path: Path) -> None:
@@ -184,10 +184,10 @@ def test_nothing_is_fine_tuned(tmp_path: Path) -> None:
     task = Sentences()
     assert task.options(SentenceSettings(), None) == []
     with pytest.raises(NotImplementedError, match="nothing to fine-tune"):
-        task.finetune(SentenceSettings(), "model", Contestant("x", 0, ()), tmp_path, tmp_path)
+        task.finetune(SentenceSettings(), "model", EvaluatedEncoder("x", 0, ()), tmp_path, tmp_path)
 
 
-def test_every_contestant_is_on_every_task(results: Results) -> None:
+def test_every_encoder_is_on_every_task(results: Results) -> None:
     table = pd.DataFrame(results.records)
     keys = ["variant", "seed", "task", "data", "protocol", "split", "metric"]
     assert list(table) == [*keys, "value"] and set(table["split"]) == {"test"}
@@ -213,17 +213,17 @@ def test_a_sentence_is_embedded_once_by_each_encoder(
 
 
 def test_facts_for_the_page(results: Results) -> None:
-    facts = results.facts
-    assert json.loads(json.dumps(facts)) == facts
-    assert facts["zero_vectors"] == {"uni": 0, "both": 0, "word_average": 1}
-    chosen = {(row["variant"], row["seed"], row["task"]): row for row in facts["chosen"]}
+    details = results.details
+    assert json.loads(json.dumps(details)) == details
+    assert details["zero_vectors"] == {"uni": 0, "both": 0, "word_average": 1}
+    chosen = {(row["variant"], row["seed"], row["task"]): row for row in details["chosen"]}
     assert len(chosen["both", 1, "mr"]["c"]) == 10 and chosen["both", 1, "mr"]["protocol"] == "senteval"
     assert not any(variant == "ensemble" for variant, *_ in chosen)
-    assert set(facts["counts"]) == {*PROBED, "sts12"} and "cr" in facts["missing"] and facts["dropped"] == {}
+    assert set(details["counts"]) == {*PROBED, "sts12"} and "cr" in details["missing"] and details["dropped"] == {}
 
 
 def test_neighbours_and_analogies(results: Results) -> None:
-    rows = results.facts["neighbours"]
+    rows = results.details["neighbours"]
     assert [row["model"] for row in rows] == ["both"] * 3 + ["word_average"] * 3
     assert [row["query"] for row in rows[:3]] == [row["query"] for row in rows[3:]]
     assert all(row["neighbour"] in CORPUS[:50] and row["neighbour"] != row["query"] for row in rows)
@@ -238,7 +238,7 @@ def test_neighbours_and_analogies(results: Results) -> None:
 
 
 def test_quality_over_time_is_of_queries_alone(room: Path, results: Results) -> None:
-    rows = results.facts["quality_over_time"]  # the tasks have no cr
+    rows = results.details["quality_over_time"]  # the tasks have no cr
     assert {(row["run"], row["seed"], row["step"], row["seconds"], row["task"], row["metric"]) for row in rows} == {
         ("uni", seed, step, 1.5, "trec", "accuracy") for seed in range(2) for step in (2, 4)
     }
@@ -274,7 +274,7 @@ def test_images_and_captions(room: Path, tmp_path: Path) -> None:
         (folder / f"{split}_caps.txt").write_text("\n".join(captions) + "\n")
     source = SentenceTasksConfig(str(tmp_path / "none"), analogies=None, image_captions=str(folder))
     Sentences().read(source, room, tmp_path / "task")
-    found = Sentences().evaluate(SentenceSettings(), contestants(room)[:1], tmp_path / "task", tmp_path / "vectors")
+    found = Sentences().evaluate(SentenceSettings(), encoders(room)[:1], tmp_path / "task", tmp_path / "vectors")
     assert {(r["task"], r["data"], r["protocol"]) for r in found.records} == {("image_captions", "pictures", "ranking")}
     assert len(found.records) == 8
 
@@ -292,7 +292,7 @@ def test_images_and_captions(room: Path, tmp_path: Path) -> None:
 )
 def test_missing_inputs_are_named_at_once(settings: dict[str, Any], message: str, room: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        Sentences().evaluate(SentenceSettings(**settings), contestants(room), room / "task", room / "never")
+        Sentences().evaluate(SentenceSettings(**settings), encoders(room), room / "task", room / "never")
     assert not (room / "never").exists()
 
 

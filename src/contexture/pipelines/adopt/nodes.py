@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from contexture.folders import work_folder
-from contexture.paths import FACTS_FILE, RECORDS_FILE, encoder_dir
+from contexture.paths import DETAILS_FILE, RECORDS_FILE, encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.tasks.base import EncoderChooser
 from contexture.tasks.registry import TASKS
@@ -20,7 +20,7 @@ def adopt(chooser: str, results: Path, place: Path, **inputs: Path) -> Path:
     pretrained = select_group(inputs, "encoders")
     task = TASKS[chooser].load()
     assert isinstance(task, EncoderChooser)  # `TaskSpec.chooses_encoder`
-    best = task.best_encoder(json.loads((results / FACTS_FILE).read_text(encoding="utf-8")), list(pretrained))
+    best = task.best_encoder(json.loads((results / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
     run = pretrained[best]
     with work_folder(place) as work:
         shutil.copytree(encoder_dir(run.parent, run.name, 0), work, dirs_exist_ok=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from contexture.config import ComputeConfig
 from contexture.folders import work_folder
-from contexture.paths import FACTS_FILE, RECORDS_FILE
+from contexture.paths import DETAILS_FILE, RECORDS_FILE
 from contexture.pipelines.named import select_group
-from contexture.pipelines.trainings import side_by_side
+from contexture.pipelines.trainings import parallel_map
 from contexture.systems.resolved import ResolvedSystem
-from contexture.tasks.base import WORD_AVERAGE, Contestant
+from contexture.tasks.base import WORD_AVERAGE, EvaluatedEncoder
 from contexture.tasks.registry import TASKS
 
 #: Sentences of the corpus whose embedding is timed.
@@ -34,16 +34,16 @@ def evaluate(
     """
     corpus = select_group(inputs, "corpus")
     spec, config = TASKS[task], system.config
-    contestants = [*system.contestants(task, models_dir), *system.included_contestants(models_dir)]
+    encoders = [*system.encoders(task, models_dir), *system.included_encoders(models_dir)]
     if config.word_average and "words" not in spec.corpus:  # a task that is given words has the row by itself
-        contestants.append(Contestant(WORD_AVERAGE, 0, (str(corpus["words"]),)))
+        encoders.append(EvaluatedEncoder(WORD_AVERAGE, 0, (str(corpus["words"]),)))
     more = {name: corpus[name] for name in spec.corpus if name in corpus}
     vectors_dir.mkdir(parents=True, exist_ok=True)
-    each = side_by_side(compute, f"evaluation on {task.replace('_', ' ')}")
-    results = spec.load().evaluate(config.task(task), contestants, data, vectors_dir, each, **more)
+    run_parallel = parallel_map(compute, f"evaluation on {task.replace('_', ' ')}")
+    results = spec.load().evaluate(config.task(task), encoders, data, vectors_dir, run_parallel, **more)
     with work_folder(results_dir) as work:
         (work / RECORDS_FILE).write_text(json.dumps(results.records), encoding="utf-8")
-        (work / FACTS_FILE).write_text(json.dumps(results.facts), encoding="utf-8")
+        (work / DETAILS_FILE).write_text(json.dumps(results.details), encoding="utf-8")
         for name, table in results.tables.items():
             table.to_parquet(work / f"{name}.parquet")
     return results_dir
@@ -59,8 +59,8 @@ def time_embedding(system: ResolvedSystem, models_dir: Path, paragraphs: Path, *
         name: system.encoder_dirs(name, 0, models_dir) or (str(variant.model),)
         for name, variant in system.config.measured.items()
     }
-    included = system.included_contestants(models_dir)
-    encoder_dirs |= {contestant.variant: contestant.encoders for contestant in included if contestant.seed == 0}
+    included = system.included_encoders(models_dir)
+    encoder_dirs |= {encoder.variant: encoder.models for encoder in included if encoder.seed == 0}
     speeds = {}
     for name, folders in encoder_dirs.items():
         model = load_models(folders)

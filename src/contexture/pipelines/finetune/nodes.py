@@ -10,7 +10,7 @@ from contexture.paths import task_models_dir
 from contexture.pipelines.trainings import Training, config_file, train_all
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.training.fleet import Job
 
 LOG = logging.getLogger(__name__)
@@ -23,40 +23,40 @@ def finetune_all(
     task_dir = task_models_dir(models_dir, task)
     task_dir.mkdir(parents=True, exist_ok=True)
     trainings = [
-        _training(system, task, option, contestant, data)
-        for contestant in system.contestants(task, models_dir)
-        for option in system.finetune_options[task][contestant.variant]
+        _training(system, task, option, encoder, data)
+        for encoder in system.encoders(task, models_dir)
+        for option in system.finetune_options[task][encoder.variant]
     ]
     train_all(trainings, compute, f"{system.name}: fine-tuning on {task.replace('_', ' ')}")
     return task_dir
 
 
-def _training(system: ResolvedSystem, task: str, option: str, contestant: Contestant, data: Path) -> Training:
+def _training(system: ResolvedSystem, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> Training:
     """The job that fine-tunes one model, from the model of another option if the task says so."""
-    assert contestant.finetuned is not None
-    settings, variant, seed = system.config.task(task), contestant.variant, contestant.seed
+    assert encoder.finetuned is not None
+    settings, variant, seed = system.config.task(task), encoder.variant, encoder.seed
     start = settings.before(option)
     prefix = f"finetune {system.name} {variant} on {task}"
     predecessor = f"{prefix} {start} seed {seed}" if start else None
-    model_dir = contestant.finetuned / option
+    model_dir = encoder.finetuned / option
     if start:
-        contestant = replace(contestant, encoders=(str(contestant.finetuned / start),))
+        encoder = replace(encoder, models=(str(encoder.finetuned / start),))
     tags = {"system": system.name, "stage": "finetune", "variant": variant, "seed": str(seed)}
     tags |= {"task": task, "option": option}
     identity = {
         **settings.identity(option),
         "seed": seed,
         "start": start or " ".join(system.config.runs_of(variant)),
-        "head": contestant.head,
+        "head": encoder.head,
     }
-    arguments = (system.config, task, option, contestant, data, model_dir)
+    arguments = (system.config, task, option, encoder, data, model_dir)
     return Training(
         Job(f"{prefix} {option} seed {seed}", finetune_one, arguments, predecessor), model_dir, tags, identity
     )
 
 
 def finetune_one(
-    config: SystemConfig, task: str, option: str, contestant: Contestant, data: Path, folder: Path
+    config: SystemConfig, task: str, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
 ) -> None:
     """Fine-tune one model, unless it is there; on several devices in a process for each.
 
@@ -64,10 +64,10 @@ def finetune_one(
     """
     from contexture.systems.launch import finetune_arguments, launch_finetuning
 
-    if config.task(task).before(option) and not is_encoder(Path(contestant.encoders[0])):
-        LOG.warning("%s is not made: there is no %s to begin with", folder, contestant.encoders[0])
+    if config.task(task).before(option) and not is_encoder(Path(encoder.models[0])):
+        LOG.warning("%s is not made: there is no %s to begin with", folder, encoder.models[0])
         return
     folder.parent.mkdir(parents=True, exist_ok=True)
     with config_file(config) as file:
-        told = finetune_arguments(file, task, option, contestant, data)
-        launch_finetuning(config, task, option, contestant, data, folder, told)
+        told = finetune_arguments(file, task, option, encoder, data)
+        launch_finetuning(config, task, option, encoder, data, folder, told)

@@ -9,7 +9,7 @@ from typing import Any
 from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.paths import (
-    FACTS_FILE,
+    DETAILS_FILE,
     METRICS_FILE,
     MODELS_DIR,
     RECORDS_FILE,
@@ -86,7 +86,7 @@ def collect_context(
     """
     config, name = system.config, system.name
     read = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
-    facts = {task: {"missing": {}} | read[task] | read_json(results[task] / FACTS_FILE) for task in results}
+    details = {task: {"missing": {}} | read[task] | read_json(results[task] / DETAILS_FILE) for task in results}
     names = labels(system)
     notes = (SPECS[task].documents_note for task in config.tasks)
     evaluation = next(filter(None, notes), None) or kept_out(corpus_report.get("evaluation"))
@@ -101,7 +101,7 @@ def collect_context(
             f"{RESULTS_DIR / name}": "scores, ranks and vectors",
             f"{MODELS_DIR / name}": "encoders and fine-tuned models, with their curves",
         },
-        facts=facts | {"league": {"explained": explained(config), "speed": speed}},
+        details=details | {"league": {"explained": explained(config), "speed": speed}},
         labels=names,
         whole=system.full_command,
         examples=by_table(counts),

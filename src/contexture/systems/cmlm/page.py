@@ -38,7 +38,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 comparison_table(gains),
                 *aggregates_tables(records, LABELS),
                 *every_table(others, LABELS),
-                chosen_table(context.facts.get("sentences", {}).get("chosen", ()), LABELS),
+                chosen_table(context.details.get("sentences", {}).get("chosen", ()), LABELS),
                 trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
             ]
         ),

@@ -86,7 +86,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     shown = [*_with_pcr(records), *_xeval(records)]
     labels = {**LABELS, **context.labels}
     answers = _answers(shown)
-    figures, pictured = _pictures(context.facts.get(BIAS, {}), labels)
+    figures, pictured = _pictures(context.details.get(BIAS, {}), labels)
     others = [r for r in shown if r["task"] != BITEXT and r["task"] != "reviews" and r["data"].split("/")[0] != XEVAL]
     return Page(
         # Of each claim the first that was measured; the table has them all.
@@ -254,16 +254,16 @@ def _claims_table(answers: Sequence[Answer]) -> Table:
     )
 
 
-def _pictures(facts: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
+def _pictures(details: Mapping[str, Any], labels: Mapping[str, str]) -> tuple[dict[str, Any], list[Section]]:
     """Figures 2 and 3 of every set whose variants are drawn."""
     figures: dict[str, Any] = {}
     made: list[Section] = []
-    for name, points in facts.get("points", {}).items():
+    for name, points in details.get("points", {}).items():
         if not points:
             continue
-        languages, data = facts["languages"][name], DATA.get(name, name)
-        neighbours = {variant: facts["neighbours"][name][variant] for variant in points}
-        even = 100 * facts["expected"][name]
+        languages, data = details["languages"][name], DATA.get(name, name)
+        neighbours = {variant: details["neighbours"][name][variant] for variant in points}
+        even = 100 * details["expected"][name]
         share = f"Where language plays no part, {even:.0f} of 100 are of the sentence's own. First seed."
         plane = "By t-SNE of cosines, a point a sentence. First seed."
         figures[f"neighbours_{name}"] = neighbours_picture(neighbours, languages, labels, SAID)

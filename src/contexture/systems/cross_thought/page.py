@@ -54,7 +54,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     shown = {run: context.shown[run]["cross_thought"] for run in runs}
     return Page(
         findings=[
-            *attention_findings(records, context.facts.get("ranking", {}).get("confidence", {})),
+            *attention_findings(records, context.details.get("ranking", {}).get("confidence", {})),
             *(
                 f"{gain.setting[0].upper()}{gain.setting[1:]}: {gain.sentence}"
                 for gain in gains

@@ -28,12 +28,12 @@ SPREAD = 1.02
 def page(records: Sequence[Record], context: ReportContext) -> Page:
     """What to take for what, the table, gains over the baseline, quality against cost, and every number.
 
-    `context.facts["league"]` may hold "explained" (variant → what it learned to do, in plain words) and "speed"
+    `context.details["league"]` may hold "explained" (variant → what it learned to do, in plain words) and "speed"
     (variant → texts embedded a second).
     """
-    facts = context.facts.get("league", {})
+    details = context.details.get("league", {})
     league = League(records, context.labels)
-    speed: Mapping[str, float] = facts.get("speed", {})
+    speed: Mapping[str, float] = details.get("speed", {})
     figures: dict[str, Figure] = {}
     labels = {variant: league.label(variant) for variant in league.order}
     return Page(
@@ -41,7 +41,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         cards=cards(league),
         sections=sections(
             [
-                standings_table(league, facts.get("explained", {})),
+                standings_table(league, details.get("explained", {})),
                 *_pictures(league, figures, *_cost(league), "Quality against the cost of training"),
                 *_pictures(league, figures, speed, "texts embedded a second", "Quality against speed"),
                 gains_table(league),

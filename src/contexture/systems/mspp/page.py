@@ -46,10 +46,10 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     tables += [_frozen(records, name) for name in data]
     tables += fact_verification.tables(records, context.whole)
     tables.append(comparison_table([*grouped, *reranked, *fact_verification.gains(records)]))
-    facts = context.facts.get(TASK, {})
-    tables += [sets_table(facts["counts"], PUBLISHED)] if facts.get("counts") else []
-    tables += [rescued_table(name, rescued, LABELS) for name, rescued in facts.get("rescued", {}).items()]
-    tables += [latency_table(name, latency, PUBLISHED) for name, latency in facts.get("latency", {}).items()]
+    details = context.details.get(TASK, {})
+    tables += [sets_table(details["counts"], PUBLISHED)] if details.get("counts") else []
+    tables += [rescued_table(name, rescued, LABELS) for name, rescued in details.get("rescued", {}).items()]
+    tables += [latency_table(name, latency, PUBLISHED) for name, latency in details.get("latency", {}).items()]
     return Page(
         findings=[*(gain.sentence for gain in grouped), *fact_verification.findings(records)],
         sections=[

@@ -52,15 +52,15 @@ WRITE = (
 
 def page(records: Sequence[Record], context: ReportContext) -> Page:
     """What to take, the evidence by kind of question, and what was learned from."""
-    facts = context.facts.get(TASK, {})
+    details = context.details.get(TASK, {})
     labels = labels_of(records, context.labels)
-    advice: Mapping[str, Any] | None = facts.get("advice")
+    advice: Mapping[str, Any] | None = details.get("advice")
     trained = list(dict.fromkeys(record["variant"] for record in records if "training_text" in record))
     return Page(
         findings=[
             *learned(context.examples, [labels.get(name, name) for name in context.trainings]),
-            *(helped(advice, facts, labels) if advice else []),
-            *left_out(facts),
+            *(helped(advice, details, labels) if advice else []),
+            *left_out(details),
         ],
         sections=sections(
             [
@@ -69,7 +69,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 trainings_table(context.trainings, labels, "Pairs"),
             ]
         ),
-        cards=[card(advice, facts, labels, trained) if advice else nothing(facts)],
+        cards=[card(advice, details, labels, trained) if advice else nothing(details)],
     )
 
 
@@ -84,11 +84,11 @@ def labels_of(records: Sequence[Record], run_labels: Mapping[str, str]) -> dict[
 
 
 def card(
-    advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str, str], encoders: Sequence[str]
+    advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str], encoders: Sequence[str]
 ) -> Card:
     """What to take, at a glance; `encoders` were trained here, so that `contexture search` may have one."""
     take, best, encoder, means = (advice[key] for key in ("take", "best", "encoder", "means"))
-    num_questions = sum(facts["asked"][kind] for kind in advice["basis"])
+    num_questions = sum(details["asked"][kind] for kind in advice["basis"])
     if take != BM25:
         reason = f"{labels[take]} finds more than BM25, the plain search by words: {points(advice['gain'])} of nDCG@10."
     elif best == BM25:
@@ -128,15 +128,15 @@ def points(interval: Sequence[float]) -> str:
     return f"{gain:+.1f} points (95%: {low:+.1f} to {high:+.1f})"
 
 
-def nothing(facts: Mapping[str, Any]) -> Card:
+def nothing(details: Mapping[str, Any]) -> Card:
     """The card if too little was held out."""
     return Card(
         title="What to take",
-        subtitle=f"{facts.get('held_out', 0):,} of {facts.get('documents', 0):,} documents were held out",
+        subtitle=f"{details.get('held_out', 0):,} of {details.get('documents', 0):,} documents were held out",
         headline="This text is too small to tell",
         sentences=[
             "BM25, the plain search by words, is the safe choice (contexture search --by words): no kind of question "
-            f"was found {facts.get('least', 0)} times in documents that are held out.",
+            f"was found {details.get('least', 0)} times in documents that are held out.",
             WRITE,
         ],
     )
@@ -151,7 +151,7 @@ def learned(examples: Mapping[str, Mapping[str, Any]], runs: Sequence[str]) -> l
     return [f"Trained: {', '.join(runs)}, on {sum(pairs.values()):,} pairs that the text gives away: {parts}."]
 
 
-def helped(advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+def helped(advice: Mapping[str, Any], details: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
     """Whether learning from this text made each encoder better, by what decides and by every kind of question."""
     sentences, means = [], advice["means"]
     for name, gain in advice["learned"].items():
@@ -165,7 +165,7 @@ def helped(advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[
         )
         if advice["encoder"] == start:
             sentence += " It is taken as it was before."
-        kinds = {kind: gains[name] for kind, gains in facts["learned"].items() if [kind] != advice["basis"]}
+        kinds = {kind: gains[name] for kind, gains in details["learned"].items() if [kind] != advice["basis"]}
         if kinds:
             listed = "; ".join(f"{DATA.get(kind, kind)} {points(interval)}" for kind, interval in kinds.items())
             sentence += f" By kind of question: {listed}."
@@ -173,17 +173,17 @@ def helped(advice: Mapping[str, Any], facts: Mapping[str, Any], labels: Mapping[
     return sentences
 
 
-def left_out(facts: Mapping[str, Any]) -> list[str]:
+def left_out(details: Mapping[str, Any]) -> list[str]:
     """What the evidence lacks."""
     sentences = []
-    if unknown := facts.get("unknown"):
+    if unknown := details.get("unknown"):
         names = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
         sentences.append(f"{len(unknown):,} answers in the file of questions name no document of this text: {names}.")
-    own, held_out = facts["asked"]["questions"], facts["held_out"]
-    if own < facts["enough"]:
+    own, held_out = details["asked"]["questions"], details["held_out"]
+    if own < details["enough"]:
         if 0 < held_out < FEW:
             sentences.append(
-                f"Only {held_out} of {facts['documents']:,} documents were held out: what they give away says little "
+                f"Only {held_out} of {details['documents']:,} documents were held out: what they give away says little "
                 "of the others."
             )
         sentences.append((f"Your {own:,} questions are too few to decide. " if own else "") + WRITE)

@@ -46,13 +46,13 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
     Raises:
         ValueError: for facts with keys missing.
     """
-    facts = context.facts.get("sentences", {})
+    details = context.details.get("sentences", {})
     ran = {r["protocol"] for r in records}
     protocols = [protocol for protocol in PROBES if protocol in ran] or [PROBES[0]]
     gains = [*(_gains(records, protocol) for protocol in protocols), _similarity_gains(records)]
     figures = {}
     quality = Section(FIGURE_2, text="Not run: no encoders were kept on the way of their training.")
-    if over_time := facts.get("quality_over_time"):
+    if over_time := details.get("quality_over_time"):
         table = pd.DataFrame(over_time)
         figures["quality_over_time"] = quality_over_time(table, LABELS, TASKS, ORDER)
         caption = CAPTION + SEVERAL * (table["seed"].nunique() > 1)
@@ -70,11 +70,11 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 *aggregates_tables(records, LABELS),
                 *_captions(records, context),
                 *_analogies(records),
-                _neighbours(facts.get("neighbours", ())),
+                _neighbours(details.get("neighbours", ())),
                 *further(records, shown, LABELS),
-                chosen_table(facts.get("chosen", ()), LABELS),
+                chosen_table(details.get("chosen", ()), LABELS),
                 trainings_table(context.trainings, labels, "Sentences", SLOW, remark),
-                *(counts_table(title, facts.get(name, {})) for name, title in LEFT_OUT.items()),
+                *(counts_table(title, details.get(name, {})) for name, title in LEFT_OUT.items()),
             ]
         ),
         figures=figures,
@@ -141,7 +141,7 @@ def _captions(records: Sequence[Record], context: ReportContext) -> Sequence[Tab
     published = TABLES["table_4"]
     if any(r["task"] == CAPTIONS for r in records):
         return task_tables(records, published)
-    missing = {name: why for facts in context.facts.values() for name, why in facts.get("missing", {}).items()}
+    missing = {name: why for details in context.details.values() for name, why in details.get("missing", {}).items()}
     why = str(missing.get(CAPTIONS, f"there are no records of {CAPTIONS}"))
     return [Section(published.title, text=f"Not run: {why.rstrip('.')}.")]
 

@@ -65,7 +65,7 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
         main.append(results_table(own, _frozen(published), data))
         main.append(results_table(own, _any_passage(published), data, headings))
         ablations.append(_ablation(own, data, context))
-    facts = context.facts.get(TASK, {})
+    details = context.details.get(TASK, {})
     return Page(
         findings=[
             *(
@@ -82,9 +82,9 @@ def page(records: Sequence[Record], context: ReportContext) -> Page:
                 *ablations,
                 *_grown(own, grown),
                 pairs_table(context.examples, PUBLISHED),
-                sets_table({facts["name"]: facts["counts"]} if facts.get("counts") else {}, PUBLISHED),
-                index_table(facts.get("indexes", ())),
-                speed_table(facts.get("speeds", ())),
+                sets_table({details["name"]: details["counts"]} if details.get("counts") else {}, PUBLISHED),
+                index_table(details.get("indexes", ())),
+                speed_table(details.get("speeds", ())),
                 trainings_table(context.trainings, {**LABELS, **context.labels}, "Pairs"),
                 *further(records, [TASK], LABELS),
             ]

@@ -111,7 +111,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
 
     @property
     def options(self) -> list[str]:
-        """The models of one contestant, each after the one that it starts from."""
+        """The models of one encoder, each after the one that it starts from."""
         return [*(self.finetune or ()), *(f"{name}{AFTER}{first}" for name, first in self.transfer.items())]
 
 

@@ -1,4 +1,4 @@
-"""Evaluate all contestants on the questions of dev and test, frozen and fine-tuned, and baselines without training."""
+"""Evaluate all encoders on the questions of dev and test, frozen and fine-tuned, and baselines without training."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -21,7 +21,15 @@ from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.protocols import ranked
 from contexture.tasks.answer_selection.scoring import score_model
 from contexture.tasks.answer_selection.sets import tables
-from contexture.tasks.base import AFTER, Contestant, Each, Results, measure_encoders, one_by_one, seeds_of
+from contexture.tasks.base import (
+    AFTER,
+    EvaluatedEncoder,
+    ParallelMap,
+    Results,
+    list_seeds,
+    measure_encoders,
+    serial_map,
+)
 from contexture.tasks.examples import to_read
 
 NAME = "answer_selection"
@@ -41,19 +49,19 @@ class _Run(NamedTuple):
 
 
 def evaluate_answers(
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     folder: Path,
     options: Sequence[str] = (),
     rounds: int = 0,
-    each: Each = one_by_one,
+    parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """P@1, MAP and MRR of all contestants and baselines on a set; the tables `scores` and `questions` have more.
+    """P@1, MAP and MRR of all encoders and baselines on a set; the tables `scores` and `questions` have more.
 
-    The fact `examples` has test questions of the best contestant, `latency` the seconds of models, and `rescued`
+    The fact `examples` has test questions of the best encoder, `latency` the seconds of models, and `rescued`
     questions that joint models answer and pairs do not.
 
     Args:
-        contestants: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
+        encoders: the one whose head is ie_1 is the pairwise model: the joint models of its seed re-rank its top k.
         folder: of the set, as `sets.write_set` writes it; its name is that of the data.
         options: the models that were fine-tuned on the set. The protocols of one that learned from another set before
             are called so: `grouped_after_asnq`.
@@ -62,15 +70,15 @@ def evaluate_answers(
     """
     parts = {split: pd.read_parquet(folder / f"{split}.parquet").assign(split=split) for split in HELD_OUT}
     parts = {split: part for split, part in parts.items() if len(part)}
-    if not parts or not contestants:
+    if not parts or not encoders:
         return Results()
     runs = chain(
-        _frozen(contestants, parts, each),
-        _baselines(seeds_of(contestants), parts, _idf(folder)),
-        *(_finetuned(contestants, option, parts) for option in options),
+        _frozen(encoders, parts, parallel_map),
+        _baselines(list_seeds(encoders), parts, _idf(folder)),
+        *(_finetuned(encoders, option, parts) for option in options),
     )
     keep = sum(map(len, parts.values())) <= KEPT
-    pairwise = {contestant.variant: contestant.head == "ie_1" for contestant in contestants}
+    pairwise = {encoder.variant: encoder.head == "ie_1" for encoder in encoders}
     best: _Run | None = None
     kept, measured, compared = [], [], []
     for run in runs:
@@ -82,14 +90,14 @@ def evaluate_answers(
             protocol = "grouped" if pairwise[variant] else "reranked"
             compared.append(scores[scores["protocol"] == protocol])
     questions = pd.concat(measured, ignore_index=True).sort_values(QUESTION, kind="stable", ignore_index=True)
-    facts: dict[str, Any] = {"examples": [_examples(best, parts["test"], folder.name)] if best else []}
+    details: dict[str, Any] = {"examples": [_examples(best, parts["test"], folder.name)] if best else []}
     if rounds and "test" in parts and folder.name in options:
-        latency = _latency(contestants, folder.name, parts["test"], rounds)
-        facts["latency"] = {folder.name: latency} if latency else {}
+        latency = _latency(encoders, folder.name, parts["test"], rounds)
+        details["latency"] = {folder.name: latency} if latency else {}
     if compared and (changed := rescued(pd.concat(compared, ignore_index=True), parts["test"])):
-        facts["rescued"] = {folder.name: changed}
+        details["rescued"] = {folder.name: changed}
     saved = {"questions": questions} | ({"scores": pd.concat(kept, ignore_index=True)} if keep else {})
-    return Results(to_records(questions, METRICS, NAME, folder.name), facts, saved)
+    return Results(to_records(questions, METRICS, NAME, folder.name), details, saved)
 
 
 def cosines(model: TextEncoder, answers: pd.DataFrame) -> Scores:
@@ -106,11 +114,13 @@ def _block(model: TextEncoder, answers: pd.DataFrame) -> Scores:
     return scores
 
 
-def _frozen(contestants: Sequence[Contestant], parts: dict[str, pd.DataFrame], each: Each) -> Iterator[pd.DataFrame]:
-    scores = measure_encoders(_cosines, contestants, each, parts)
-    for contestant in contestants:
-        for split, values in scores[contestant.encoders].items():
-            yield _run(parts[split].assign(score=values), contestant.variant, contestant.seed, split)
+def _frozen(
+    encoders: Sequence[EvaluatedEncoder], parts: dict[str, pd.DataFrame], parallel_map: ParallelMap
+) -> Iterator[pd.DataFrame]:
+    scores = measure_encoders(_cosines, encoders, parallel_map, parts)
+    for encoder in encoders:
+        for split, values in scores[encoder.models].items():
+            yield _run(parts[split].assign(score=values), encoder.variant, encoder.seed, split)
 
 
 def _cosines(encoders: tuple[str, ...], parts: dict[str, pd.DataFrame]) -> dict[str, Scores]:
@@ -133,32 +143,32 @@ def _idf(folder: Path) -> dict[str, float]:
 
 
 def _finetuned(
-    contestants: Sequence[Contestant], option: str, parts: dict[str, pd.DataFrame]
+    encoders: Sequence[EvaluatedEncoder], option: str, parts: dict[str, pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
     pairwise: dict[tuple[int, str], Scores] = {}
     suffix = "".join(option.partition(AFTER)[1:])
     # The sort is stable: the pairwise models come first.
-    for contestant in sorted(contestants, key=lambda contestant: contestant.head != "ie_1"):
-        if contestant.finetuned is None or not is_encoder(contestant.finetuned / option):
+    for encoder in sorted(encoders, key=lambda encoder: encoder.head != "ie_1"):
+        if encoder.finetuned is None or not is_encoder(encoder.finetuned / option):
             continue
-        model, seed = load_answer_model(contestant.finetuned / option), contestant.seed
+        model, seed = load_answer_model(encoder.finetuned / option), encoder.seed
         for split, part in parts.items():
-            if contestant.head == "ie_1":
+            if encoder.head == "ie_1":
                 scores = score_model(model, part)
                 pairwise.setdefault((seed, split), scores["score"].to_numpy(np.float64))
             else:
                 scores = score_model(model, part, pairwise.get((seed, split)))
-            yield _run(scores.assign(protocol=scores["protocol"] + suffix), contestant.variant, seed, split)
+            yield _run(scores.assign(protocol=scores["protocol"] + suffix), encoder.variant, seed, split)
 
 
 def _latency(
-    contestants: Sequence[Contestant], option: str, answers: pd.DataFrame, rounds: int
+    encoders: Sequence[EvaluatedEncoder], option: str, answers: pd.DataFrame, rounds: int
 ) -> list[dict[str, Any]]:
     """Of the first model with each head; other models with it are as large."""
     first: dict[str, Path] = {}
-    for contestant in contestants:
-        if contestant.head is not None and contestant.finetuned and is_encoder(contestant.finetuned / option):
-            first.setdefault(contestant.head, contestant.finetuned / option)
+    for encoder in encoders:
+        if encoder.head is not None and encoder.finetuned and is_encoder(encoder.finetuned / option):
+            first.setdefault(encoder.head, encoder.finetuned / option)
     return measure_latency({head: load_answer_model(folder) for head, folder in sorted(first.items())}, answers, rounds)
 
 

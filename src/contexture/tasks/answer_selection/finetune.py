@@ -14,7 +14,7 @@ from contexture.tasks.answer_selection.data import AnswerInputs, AnswerRows, gro
 from contexture.tasks.answer_selection.head import AnswerSelection
 from contexture.tasks.answer_selection.model import AnswerModel
 from contexture.tasks.answer_selection.scoring import inputs_of, score
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import HEAD
 from contexture.tasks.finetuning import Finetuning, finetune, load_joint_start
 from contexture.training.pretrain import OBJECTIVE_WEIGHTS
@@ -26,7 +26,7 @@ NAME = "answer_selection"
 
 def finetune_answers(
     settings: AnswerModelSettings,
-    contestant: Contestant,
+    evaluated: EvaluatedEncoder,
     train: Iterable[pd.DataFrame],
     dev: pd.DataFrame,
     folder: Path,
@@ -44,9 +44,9 @@ def finetune_answers(
     """
     if dev.empty:
         raise ValueError("answer selection: there is no question of split 'dev'")
-    encoder, layout = load_joint_start(NAME, settings, contestant, pairwise=contestant.head == "ie_1")
-    model = AnswerModel.new(encoder, head=contestant.head, head_style=settings.head_style, layout=layout)
-    has_trained_head = start_head(model.task, Path(contestant.encoders[0]))
+    encoder, layout = load_joint_start(NAME, settings, evaluated, pairwise=evaluated.head == "ie_1")
+    model = AnswerModel.new(encoder, head=evaluated.head, head_style=settings.head_style, layout=layout)
+    has_trained_head = start_head(model.task, Path(evaluated.models[0]))
     held_out, groups = inputs_of(model, dev)
     questions = dev["question_id"].factorize()[0]
     tokens = folder / f"tokens-{own_rank()}"
@@ -58,7 +58,7 @@ def finetune_answers(
         return mean_average_precision(score(model, held_out, groups), held_out.rows.labels, questions)
 
     task = Finetuning.of_model(model, NAME, examples, "map", dev_map, from_start=has_trained_head)
-    best = finetune(task, settings, contestant, folder)
+    best = finetune(task, settings, evaluated, folder)
     shutil.rmtree(tokens)
     return best
 

@@ -8,21 +8,21 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.tasks.answer_selection.config import AnswersConfig, AnswerSelectionSettings, set_of
 from contexture.tasks.answer_selection.sets import PUBLISHED, checksums, tables, write_set
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
 
 
 class AnswerSelectionTask:
     """Which candidate answers the question? Frozen encoders rank by cosine, fine-tuned ones by a head."""
 
-    def read(self, source: AnswersConfig, demo: Path, place: Path) -> None:
+    def read(self, source: AnswersConfig, demo: Path, output_dir: Path) -> None:
         """Write `<set>/<split>.parquet` of every set, see `sets.write_set`; see `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in a form, and for sets that have the name of a
         published one but other counts.
         """
         sets = {DEMO: str(demo)} if isinstance(source.input, str) else source.input
-        with write_task(place, sets, files={}) as (work, report):
+        with write_task(output_dir, sets, files={}) as (work, report):
             for name, folder in sets.items():
                 with note_missing(report, name):
                     report["counts"][name] = write_set(name, Path(folder), work / name)
@@ -52,7 +52,7 @@ class AnswerSelectionTask:
         return [] if head is None else settings.options
 
     def finetune(
-        self, settings: AnswerSelectionSettings, option: str, contestant: Contestant, data: Path, folder: Path
+        self, settings: AnswerSelectionSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
         """See `finetune.finetune_answers`; writes nothing if the set is missing."""
         from contexture.tasks.answer_selection.finetune import finetune_answers
@@ -60,26 +60,26 @@ class AnswerSelectionTask:
         set_dir = settings.data_of(option, data)
         if set_dir.exists():
             dev = pd.read_parquet(set_dir / "dev.parquet")
-            finetune_answers(settings.of(option), contestant, tables(set_dir / "train.parquet"), dev, folder)
+            finetune_answers(settings.of(option), encoder, tables(set_dir / "train.parquet"), dev, folder)
 
     def evaluate(
         self,
         settings: AnswerSelectionSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_answers`, for each set that is there."""
         from contexture.tasks.answer_selection.evaluation import evaluate_answers
 
-        results = Results(facts={"examples": [], "latency": {}, "rescued": {}})
+        results = Results(details={"examples": [], "latency": {}, "rescued": {}})
         for name in read_report(data)["counts"]:
             options = [option for option in settings.options if set_of(option) == name]
-            of_set = evaluate_answers(contestants, data / name, options, settings.latency_rounds, each)
+            of_set = evaluate_answers(encoders, data / name, options, settings.latency_rounds, parallel_map)
             results.records.extend(of_set.records)
-            results.facts["examples"] += of_set.facts.get("examples", [])
+            results.details["examples"] += of_set.details.get("examples", [])
             for fact in ("latency", "rescued"):
-                results.facts[fact] |= of_set.facts.get(fact, {})
+                results.details[fact] |= of_set.details.get(fact, {})
             results.tables.update({f"{table}-{name}": rows for table, rows in of_set.tables.items()})
         return results

@@ -11,7 +11,7 @@ from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.top import NOTHING, Rows
-from contexture.tasks.base import Contestant, Each, Results
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results
 from contexture.tasks.beir.config import BeirSettings
 from contexture.tasks.beir.files import DOCUMENTS, QUERIES
 from contexture.tasks.passage_ranking import FROZEN, intervals, rank_all
@@ -32,18 +32,18 @@ class BeirSet:
 
 
 def evaluate_beir(
-    settings: BeirSettings, contestants: Sequence[Contestant], sets: Sequence[BeirSet], each: Each
+    settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], sets: Sequence[BeirSet], parallel_map: ParallelMap
 ) -> Results:
-    """nDCG@10 and recall of BM25, of all contestants and of those fused with it, on every set.
+    """nDCG@10 and recall of BM25, of all encoders and of those fused with it, on every set.
 
     The table `queries` has the metrics of each query, the fact `intervals` those of `intervals` by set.
     """
-    if not contestants or not sets:
+    if not encoders or not sets:
         return Results()
-    tables = {beir_set.name: _evaluate(settings, contestants, beir_set, each) for beir_set in sets}
+    tables = {beir_set.name: _evaluate(settings, encoders, beir_set, parallel_map) for beir_set in sets}
     records = [record for name, table in tables.items() for record in to_records(table, METRICS, NAME, name)]
-    facts = {"intervals": {name: intervals(table) for name, table in tables.items()}}
-    return Results(records, facts, {"queries": pd.concat(tables.values(), ignore_index=True)})
+    details = {"intervals": {name: intervals(table) for name, table in tables.items()}}
+    return Results(records, details, {"queries": pd.concat(tables.values(), ignore_index=True)})
 
 
 def without_own(rows: Rows, own_rows: Rows) -> Rows:
@@ -56,7 +56,9 @@ def without_own(rows: Rows, own_rows: Rows) -> Rows:
     return np.take_along_axis(other_rows, order, axis=1)[:, :DEPTH]
 
 
-def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], beir_set: BeirSet, each: Each) -> pd.DataFrame:
+def _evaluate(
+    settings: BeirSettings, encoders: Sequence[EvaluatedEncoder], beir_set: BeirSet, parallel_map: ParallelMap
+) -> pd.DataFrame:
     """RUN, data, query_id and METRICS of each query."""
     queries = pd.read_parquet(beir_set.folder / QUERIES)
     file = beir_set.folder / DOCUMENTS
@@ -64,8 +66,8 @@ def _evaluate(settings: BeirSettings, contestants: Sequence[Contestant], beir_se
     row_of = {name: row for row, (name,) in enumerate(ParquetRows(file).tuples(["id"])) if name in names}
     own_rows = np.array([row_of.get(name, NOTHING) for name in queries["id"]], np.int64)
     rankings = rank_all(
-        contestants,
-        each,
+        encoders,
+        parallel_map,
         file,
         queries["text"].tolist(),
         beir_set.vectors_dir,

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.beir.config import BeirConfig, BeirSettings
 from contexture.tasks.beir.files import write_set
 from contexture.tasks.task_folder import note_missing, read_report, write_task
@@ -15,9 +15,9 @@ LOG = logging.getLogger(__name__)
 class BeirTask(FrozenTask):
     """Rank documents for queries by vectors, by words, and by both."""
 
-    def read(self, source: BeirConfig, demo: Path, place: Path) -> None:
+    def read(self, source: BeirConfig, demo: Path, output_dir: Path) -> None:
         """Write a folder for each set, see `files.write_set`. See `Task.read`."""
-        with write_task(place, source.input, notes=[], split=source.split) as (work, report):
+        with write_task(output_dir, source.input, notes=[], split=source.split) as (work, report):
             if not source.input:
                 report["missing"]["beir"] = "beir.input names no folder: see docs/beir.md"
             for name, folder in source.input.items():
@@ -32,14 +32,14 @@ class BeirTask(FrozenTask):
     def evaluate(
         self,
         settings: BeirSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_beir`; sets that are missing are left out."""
         from contexture.tasks.beir.evaluation import BeirSet, evaluate_beir
 
         report = read_report(data)
-        sets = [BeirSet(name, data / name, place / name, report["split"]) for name in report["counts"]]
-        return evaluate_beir(settings, contestants, sets, each)
+        sets = [BeirSet(name, data / name, vectors_dir / name, report["split"]) for name in report["counts"]]
+        return evaluate_beir(settings, encoders, sets, parallel_map)

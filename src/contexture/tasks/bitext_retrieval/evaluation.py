@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from contexture.retrieval.search_index import nearest
-from contexture.tasks.base import Contestant, Each, Results, Row, measure_rows
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, Row, measure_rows
 from contexture.tasks.bitext_retrieval.files import PAPERS
 from contexture.tasks.corpus_languages import FROZEN, PCR, components, known, without
 from contexture.tasks.sentences.vectors import Array, Lookup, VectorStore
@@ -17,13 +17,13 @@ NAME = "bitext_retrieval"
 
 
 def evaluate_bitext(
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     files: dict[str, Path],
     vectors_dir: Path,
-    each: Each,
+    parallel_map: ParallelMap,
     sentences: Mapping[str, Sequence[str]],
 ) -> Results:
-    """The accuracy of all contestants on every set (its table, as `files.read_set` has it), frozen.
+    """The accuracy of all encoders on every set (its table, as `files.read_set` has it), frozen.
 
     `data` is `<set>/<language asked in>-<language searched>`; `<set>/36-eng` and `<set>/eng-36` are the means over the
     paper's languages, if all are there. PCR is fitted on `sentences` of each language of the
@@ -32,7 +32,7 @@ def evaluate_bitext(
     records: list[dict[str, Any]] = []
     missing = {}
     for name, file in files.items():
-        records += measure_rows(measure, contestants, each, name, file, vectors_dir, sentences)
+        records += measure_rows(measure, encoders, parallel_map, name, file, vectors_dir, sentences)
         if sentences:
             rows = pd.read_parquet(file, columns=["source_lang", "target_lang"])
             languages = {*rows["source_lang"], *rows["target_lang"]}

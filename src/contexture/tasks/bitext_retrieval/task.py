@@ -8,7 +8,7 @@ from contexture.corpus.bitext.config import BitextSet
 from contexture.demo.config import DEMO
 from contexture.demo.translations import TATOEBA
 from contexture.demo.write import LANGUAGES
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, measure_rows, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.bitext_retrieval.config import BitextRetrievalConfig, BitextRetrievalSettings, TatoebaSet
 from contexture.tasks.bitext_retrieval.files import mining_pairs, read_part, read_set
 from contexture.tasks.task_folder import note_missing, read_report, write_task
@@ -17,14 +17,14 @@ from contexture.tasks.task_folder import note_missing, read_report, write_task
 class BitextRetrievalTask(FrozenTask):
     """Which sentence of another language is the translation? The one with the largest cosine."""
 
-    def read(self, source: BitextRetrievalConfig, demo: Path, place: Path) -> None:
+    def read(self, source: BitextRetrievalConfig, demo: Path, output_dir: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_set`. See `Task.read`.
 
         Sets that are mined stay where they are: `mining` of `TASK_FILE` has their folders.
         """
         world: dict[str, str | TatoebaSet | BitextSet] = {DEMO: str(demo / LANGUAGES / TATOEBA)}
         sets = world if isinstance(source.input, str) else source.input
-        with write_task(place, sets, mining={}) as (work, report):
+        with write_task(output_dir, sets, mining={}) as (work, report):
             if not sets:
                 report["missing"]["bitext_retrieval"] = "bitext_retrieval.input names no files: see docs/bitext.md"
             for name, files in sets.items():
@@ -42,10 +42,10 @@ class BitextRetrievalTask(FrozenTask):
     def evaluate(
         self,
         settings: BitextRetrievalSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
         *,
         paragraphs: Path,
     ) -> Results:
@@ -58,10 +58,10 @@ class BitextRetrievalTask(FrozenTask):
         files = {name: data / f"{name}.parquet" for name in report["counts"] if name not in report["mining"]}
         count = settings.pcr_sentences
         sentences = every_languages_sentences(paragraphs, count) if count is not None and files else {}
-        results = evaluate_bitext(contestants, files, place, each, sentences)
+        results = evaluate_bitext(encoders, files, vectors_dir, parallel_map, sentences)
         for name, folder in report["mining"].items():
-            results.records.extend(measure_rows(measure, contestants, each, name, Path(folder), place))
-        return Results(results.records, {"missing": report["missing"] | results.facts["missing"]})
+            results.records.extend(measure_rows(measure, encoders, parallel_map, name, Path(folder), vectors_dir))
+        return Results(results.records, {"missing": report["missing"] | results.details["missing"]})
 
 
 def _mined(pair_dir: Path, parts: tuple[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Evaluate all contestants on the claims of dev and test, frozen and fine-tuned, and baselines without an encoder."""
+"""Evaluate all encoders on the claims of dev and test, frozen and fine-tuned, and baselines without an encoder."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 import torch
 
-from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders, one_by_one, seeds_of
+from contexture.tasks.base import (
+    EvaluatedEncoder,
+    ParallelMap,
+    Results,
+    list_seeds,
+    make_record,
+    measure_encoders,
+    serial_map,
+)
 from contexture.tasks.examples import to_read
 from contexture.tasks.fact_verification.model import load_verifier
 from contexture.tasks.fact_verification.splits import SPLITS, labels_of
@@ -24,19 +32,19 @@ Predictions = dict[str, Labels]
 
 
 def evaluate_claims(
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     file: Path,
     data: str,
     heads: Sequence[str],
     place: Path,
-    each: Each = one_by_one,
+    parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """The accuracy of all contestants and baselines on the claims of dev and test.
+    """The accuracy of all encoders and baselines on the claims of dev and test.
 
     The table `judgements` has all predicted labels; the fact `examples` has claims of the best fine-tuned model.
 
     Args:
-        contestants: their seeds are those of the baselines, too.
+        encoders: their seeds are those of the baselines, too.
         file: the claims, as `splits.ClaimSet.rows` has them.
         data: their name.
         heads: the models that were fine-tuned, each a protocol.
@@ -44,22 +52,22 @@ def evaluate_claims(
         each: measures encoders in parallel or one by one.
     """
     claims = pd.read_parquet(file)
-    frozen = measure_encoders(measure_frozen, contestants, each, file, place)
+    frozen = measure_encoders(measure_frozen, encoders, parallel_map, file, place)
     folders = {
-        (contestant.variant, contestant.seed, head): contestant.finetuned / head
-        for contestant in contestants
+        (encoder.variant, encoder.seed, head): encoder.finetuned / head
+        for encoder in encoders
         for head in heads
-        if contestant.finetuned is not None and (contestant.finetuned / head).exists()
+        if encoder.finetuned is not None and (encoder.finetuned / head).exists()
     }
-    tuned = each(measure_finetuned, [(folder, file) for folder in folders.values()])
+    tuned = parallel_map(measure_finetuned, [(folder, file) for folder in folders.values()])
     runs = [
-        (contestant.variant, contestant.seed, protocol, predictions)
-        for contestant in contestants
-        for protocol, predictions in frozen[contestant.encoders].items()
+        (encoder.variant, encoder.seed, protocol, predictions)
+        for encoder in encoders
+        for protocol, predictions in frozen[encoder.models].items()
     ]
     runs += [(*run, predictions) for run, predictions in zip(folders, tuned, strict=True)]
     baselines = measure_baselines(file).items()
-    runs += [(name, seed, FROZEN, predictions) for seed in seeds_of(contestants) for name, predictions in baselines]
+    runs += [(name, seed, FROZEN, predictions) for seed in list_seeds(encoders) for name, predictions in baselines]
     tables = [_judgements(claims, *run, split) for run in runs for split in run[-1]]
     if not tables:
         return Results()

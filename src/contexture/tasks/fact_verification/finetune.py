@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.fact_verification.config import PAIRWISE, FactVerificationSettings
 from contexture.tasks.fact_verification.model import Verifier
 from contexture.tasks.fact_verification.splits import labels_of
@@ -14,10 +14,10 @@ NAME = "fact_verification"
 
 
 def finetune_claims(
-    settings: FactVerificationSettings, head: str, contestant: Contestant, claims: pd.DataFrame, folder: Path
+    settings: FactVerificationSettings, head: str, evaluated: EvaluatedEncoder, claims: pd.DataFrame, folder: Path
 ) -> float:
     """Fine-tune an encoder with a new head; return the best accuracy on dev. See `finetune`."""
-    encoder, layout = load_joint_start(NAME, settings, contestant, pairwise=head in PAIRWISE)
+    encoder, layout = load_joint_start(NAME, settings, evaluated, pairwise=head in PAIRWISE)
     classes = labels_of(claims)
     model = Verifier.new(encoder, head=head, head_style=settings.head_style, layout=layout, classes=classes)
     train, dev = (model.inputs(claims[claims["split"] == split]) for split in ("train", "dev"))
@@ -25,4 +25,4 @@ def finetune_claims(
     def accuracy() -> float:
         return float((model.probabilities(dev).argmax(1).numpy() == dev.labels).mean())
 
-    return finetune(Finetuning.of_model(model, NAME, train, "accuracy", accuracy), settings, contestant, folder)
+    return finetune(Finetuning.of_model(model, NAME, train, "accuracy", accuracy), settings, evaluated, folder)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from contexture.demo.config import DEMO
 from contexture.demo.write import CLAIMS
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.fact_verification.config import JOINT, PAIRWISE, FactVerificationSettings, VerificationConfig
 from contexture.tasks.fact_verification.files import read_claims
 from contexture.tasks.fact_verification.splits import SPLITS, claim_set
@@ -19,7 +19,7 @@ ROWS = "claims.parquet"
 class FactVerificationTask:
     """Does the evidence support a claim? Frozen encoders answer by a probe, fine-tuned ones by a head."""
 
-    def read(self, source: VerificationConfig, demo: Path, place: Path) -> None:
+    def read(self, source: VerificationConfig, demo: Path, output_dir: Path) -> None:
         """Write the claims of all splits as `claims.parquet`, see `splits.ClaimSet`; see `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in the format.
@@ -27,7 +27,7 @@ class FactVerificationTask:
         named = source.files or {split: str(demo / CLAIMS / f"{split}.jsonl") for split in SPLITS}
         files = {split: Path(named[split]) for split in SPLITS if split in named}
         name = "fever" if source.files else DEMO
-        with write_task(place, [name]) as (work, report), note_missing(report, name):
+        with write_task(output_dir, [name]) as (work, report), note_missing(report, name):
             rows, counts = claim_set({split: read_claims(file)[0] for split, file in files.items()}, source)
             rows.to_parquet(work / ROWS)
             report["counts"], report["files"] = counts, file_digests(files.values())
@@ -57,21 +57,21 @@ class FactVerificationTask:
         return [option for option in settings.heads if option in (PAIRWISE if head == "ie_1" else JOINT)]
 
     def finetune(
-        self, settings: FactVerificationSettings, option: str, contestant: Contestant, data: Path, folder: Path
+        self, settings: FactVerificationSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
         """See `finetune.finetune_claims`; writes nothing if the claims are missing."""
         from contexture.tasks.fact_verification.finetune import finetune_claims
 
         if (claims := _claims(data)) is not None:
-            finetune_claims(settings, option, contestant, claims, folder)
+            finetune_claims(settings, option, encoder, claims, folder)
 
     def evaluate(
         self,
         settings: FactVerificationSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_claims`; empty if the claims are missing."""
         from contexture.tasks.fact_verification.evaluation import evaluate_claims
@@ -79,7 +79,7 @@ class FactVerificationTask:
         if not (data / ROWS).exists():
             return Results()
         name = read_report(data)["name"]
-        return evaluate_claims(contestants, data / ROWS, name, settings.heads, place, each)
+        return evaluate_claims(encoders, data / ROWS, name, settings.heads, vectors_dir, parallel_map)
 
 
 def _claims(data: Path) -> pd.DataFrame | None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from contexture.metrics.graded import METRICS, RECALL_AT, graded_metrics
 from contexture.metrics.scores import to_records
 from contexture.retrieval.top import NOTHING, Rows
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import BEFORE
 from contexture.tasks.held_out.evidence import KINDS, Evidence, Question
 from contexture.tasks.held_out.spec import SPEC
@@ -25,7 +25,7 @@ LEAST, ENOUGH = 10, 20
 
 
 def evaluate_held_out(
-    contestants: Sequence[Contestant], evidence: Evidence, vectors_dir: Path, each: Each = one_by_one
+    encoders: Sequence[EvaluatedEncoder], evidence: Evidence, vectors_dir: Path, parallel_map: ParallelMap = serial_map
 ) -> Results:
     """Records of every search and kind of question; and facts: counts, intervals, and the recommended search.
 
@@ -34,7 +34,7 @@ def evaluate_held_out(
     recall of each question by each search, means over seeds.
     """
     questions = [question for kind in KINDS for question in _enough(evidence.questions, kind)]
-    facts: dict[str, Any] = {
+    details: dict[str, Any] = {
         "documents": evidence.documents,
         "passages": evidence.passages,
         "held_out": evidence.held_out,
@@ -44,12 +44,12 @@ def evaluate_held_out(
         "unknown": sorted(evidence.unknown),
     }
     if not questions:
-        return Results(facts=facts)
+        return Results(details=details)
     ranking = _Ranking(evidence, questions)
-    variants = list(dict.fromkeys(contestant.variant for contestant in contestants))
+    variants = list(dict.fromkeys(encoder.variant for encoder in encoders))
     rankings = rank_all(
-        contestants,
-        each,
+        encoders,
+        parallel_map,
         evidence.candidates,
         [question.text for question in questions],
         vectors_dir,
@@ -63,8 +63,8 @@ def evaluate_held_out(
     records = [row for kind in KINDS for row in to_records(table[table["kind"] == kind], METRICS, NAME, kind)]
     by_kind = {kind: intervals(rows) for kind, rows in table.groupby("kind", sort=False)}
     means = table.groupby(["variant", "kind", "query_id"], sort=False)[METRICS].mean().reset_index()
-    facts |= {"intervals": by_kind, "advice": advice(means, variants), "learned": learned(means, variants)}
-    return Results(records, facts, {"questions": means})
+    details |= {"intervals": by_kind, "advice": advice(means, variants), "learned": learned(means, variants)}
+    return Results(records, details, {"questions": means})
 
 
 def _enough(questions: Iterable[Question], kind: str) -> list[Question]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.held_out.config import HeldOutConfig, HeldOutSettings
 from contexture.tasks.held_out.questions import COLUMNS, read_questions, told_unknown
 from contexture.tasks.task_folder import write_task
@@ -17,7 +17,7 @@ QUESTIONS = "questions.parquet"
 class HeldOutTask(FrozenTask):
     """Are questions that held-out documents give away answered by a search in the whole corpus?"""
 
-    def read(self, source: HeldOutConfig, demo: Path, place: Path) -> None:
+    def read(self, source: HeldOutConfig, demo: Path, output_dir: Path) -> None:
         """Write `questions.parquet`, the user's own; see `Task.read`.
 
         Raises ValueError, naming file and line, for a file that is not in the format.
@@ -25,17 +25,17 @@ class HeldOutTask(FrozenTask):
         questions = pd.DataFrame(columns=COLUMNS)
         if source.input is not None:
             questions = read_questions(Path(source.input).expanduser())
-        with write_task(place, ["own_text"]) as (work, report):
+        with write_task(output_dir, ["own_text"]) as (work, report):
             questions.to_parquet(work / QUESTIONS)
             report["counts"] = {"questions": questions["question"].nunique()}
 
     def evaluate(
         self,
         settings: HeldOutSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
         *,
         passages: Path | None = None,
         paragraphs: Path | None = None,
@@ -50,16 +50,16 @@ class HeldOutTask(FrozenTask):
         if passages is None or paragraphs is None:
             raise ValueError("held_out reads the table of passages: give the system a stream of pairs")
         user_rows = pd.read_parquet(data / QUESTIONS)
-        evidence = gather(passages, paragraphs, user_rows, settings, place / "evidence")
+        evidence = gather(passages, paragraphs, user_rows, settings, vectors_dir / "evidence")
         if len(user_rows) and not any(question.kind == "questions" for question in evidence.questions):
             raise ValueError(told_unknown(evidence.unknown, "held_out.input"))
-        return evaluate_held_out(contestants, evidence, place, each)
+        return evaluate_held_out(encoders, evidence, vectors_dir, parallel_map)
 
-    def best_encoder(self, facts: Mapping[str, Any], variants: Sequence[str]) -> str:
+    def best_encoder(self, details: Mapping[str, Any], variants: Sequence[str]) -> str:
         """See `EncoderChooser`; published models, which are measured besides, are no choice."""
         from contexture.tasks.held_out.evaluation import best_encoder
 
-        return best_encoder(facts["advice"]["means"], variants) if "advice" in facts else variants[0]
+        return best_encoder(details["advice"]["means"], variants) if "advice" in details else variants[0]
 
     def card_section(self, records: Sequence[Mapping[str, Any]], variant: str) -> str:
         """See `evaluation.card_section`."""

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from contexture.retrieval.search_index import nearest
 from contexture.retrieval.vectors import Array, unit
-from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, make_record, measure_encoders
 from contexture.tasks.corpus_languages import PCR, PROTOCOLS, components, every_languages_sentences, known, without
 from contexture.tasks.language_bias.config import LanguageBiasSettings
 from contexture.tasks.sentences.vectors import VectorStore
@@ -28,13 +28,13 @@ Languages = NDArray[np.int64]
 
 def evaluate_bias(
     settings: LanguageBiasSettings,
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     files: Mapping[str, Path],
     paragraphs: Path,
     vectors_dir: Path,
-    each: Each,
+    parallel_map: ParallelMap,
 ) -> Results:
-    """Of each set and contestant, the share of neighbours in the sentence's own language: of each, and their mean.
+    """Of each set and encoder, the share of neighbours in the sentence's own language: of each, and their mean.
 
     As facts, of the first seed: `languages` of each set; `expected`, the share if language plays no part;
     `neighbours`, by set, variant and protocol, of each language (row) the share of each (column); and `points`, of the
@@ -42,43 +42,43 @@ def evaluate_bias(
     left out and named in `missing`.
     """
     records: list[dict[str, Any]] = []
-    facts: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
-    first_seed = [contestant for contestant in contestants if not contestant.seed]
-    drawn = {contestant.encoders for contestant in first_seed if contestant.variant in settings.drawn}
+    details: dict[str, Any] = {"languages": {}, "expected": {}, "neighbours": {}, "points": {}, "missing": {}}
+    first_seed = [encoder for encoder in encoders if not encoder.seed]
+    drawn = {encoder.models for encoder in first_seed if encoder.variant in settings.drawn}
     sentences = every_languages_sentences(paragraphs, settings.pcr_sentences) if files else {}
     for name, file in files.items():
         table = pd.read_parquet(file)
         languages = known(table["lang"], sentences)
         if without_text := sorted(set(table["lang"]) - set(languages)):
             reason = "the corpus has no text of them for PCR"
-            facts["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
+            details["missing"][f"language bias of {name} in {', '.join(without_text)}"] = reason
         if len(languages) < 2:
             continue
         sizes = table["lang"].value_counts()[[*languages]]
-        facts["languages"][name] = [*languages]
-        facts["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
-        measured = measure_encoders(measure, contestants, each, name, file, languages, sentences, vectors_dir, drawn)
-        for contestant in contestants:
-            for protocol, result in measured[contestant.encoders].items():
+        details["languages"][name] = [*languages]
+        details["expected"][name] = float(((sizes - 1) / (sizes.sum() - 1)).mean())
+        measured = measure_encoders(
+            measure, encoders, parallel_map, name, file, languages, sentences, vectors_dir, drawn
+        )
+        for encoder in encoders:
+            for protocol, result in measured[encoder.models].items():
                 shares = np.diag(result["neighbours"]).tolist()
                 values = {name: float(np.mean(shares))}
                 values |= {f"{name}/{lang}": share for lang, share in zip(languages, shares, strict=True)}
                 records += [
-                    make_record(contestant.variant, contestant.seed, NAME, data, value, protocol, metric="own_language")
+                    make_record(encoder.variant, encoder.seed, NAME, data, value, protocol, metric="own_language")
                     for data, value in values.items()
                 ]
         for fact, variants in (
-            ("neighbours", {contestant.variant for contestant in first_seed}),
+            ("neighbours", {encoder.variant for encoder in first_seed}),
             ("points", settings.drawn),
         ):
-            facts[fact][name] = {
-                contestant.variant: {
-                    protocol: result[fact] for protocol, result in measured[contestant.encoders].items()
-                }
-                for contestant in first_seed
-                if contestant.variant in variants
+            details[fact][name] = {
+                encoder.variant: {protocol: result[fact] for protocol, result in measured[encoder.models].items()}
+                for encoder in first_seed
+                if encoder.variant in variants
             }
-    return Results(records, facts)
+    return Results(records, details)
 
 
 def measure(

@@ -6,7 +6,7 @@ from pathlib import Path
 from contexture.demo.config import DEMO
 from contexture.demo.translations import PAWSX
 from contexture.demo.write import LANGUAGES
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.language_bias.config import LanguageBiasConfig, LanguageBiasSettings
 from contexture.tasks.language_bias.files import read_sentences
 from contexture.tasks.task_folder import note_missing, read_report, write_task
@@ -15,10 +15,10 @@ from contexture.tasks.task_folder import note_missing, read_report, write_task
 class LanguageBiasTask(FrozenTask):
     """Of which languages are a sentence's nearest neighbours? Before and after each language's component is removed."""
 
-    def read(self, source: LanguageBiasConfig, demo: Path, place: Path) -> None:
+    def read(self, source: LanguageBiasConfig, demo: Path, output_dir: Path) -> None:
         """Write `<set>.parquet` of every set, see `files.read_sentences`. See `Task.read`."""
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(demo / LANGUAGES / PAWSX)}
-        with write_task(place, sets) as (work, report):
+        with write_task(output_dir, sets) as (work, report):
             if not sets:
                 report["missing"]["language_bias"] = "language_bias.input names no files: see docs/cmlm-multilingual.md"
             for name, folder in sets.items():
@@ -31,10 +31,10 @@ class LanguageBiasTask(FrozenTask):
     def evaluate(
         self,
         settings: LanguageBiasSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
         *,
         paragraphs: Path,
     ) -> Results:
@@ -43,5 +43,5 @@ class LanguageBiasTask(FrozenTask):
 
         report = read_report(data)
         files = {name: data / f"{name}.parquet" for name in report["counts"]}
-        results = evaluate_bias(settings, contestants, files, paragraphs, place, each)
-        return Results(results.records, results.facts | {"missing": report["missing"] | results.facts["missing"]})
+        results = evaluate_bias(settings, encoders, files, paragraphs, vectors_dir, parallel_map)
+        return Results(results.records, results.details | {"missing": report["missing"] | results.details["missing"]})

@@ -13,7 +13,7 @@ from contexture.encoders.saved import encoder_checksum
 from contexture.metrics.scores import to_records
 from contexture.tasks.answer_selection.model import load_answer_model
 from contexture.tasks.answer_selection.scoring import score_candidates as pair_scores
-from contexture.tasks.base import Contestant, Each, Results, seeds_of
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds
 from contexture.tasks.examples import to_read
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopSettings
 from contexture.tasks.multi_hop.data import HopQuestions, Paragraphs, read_paragraphs, read_questions
@@ -52,7 +52,7 @@ class HopResults:
 
 
 def evaluate_multi_hop(
-    settings: MultiHopSettings, contestants: Sequence[Contestant], data: Path, place: Path, each: Each
+    settings: MultiHopSettings, encoders: Sequence[EvaluatedEncoder], data: Path, place: Path, parallel_map: ParallelMap
 ) -> Results:
     """Measure all variants, and BM25, by the paragraphs that they find, and by the answers that are read in them.
 
@@ -60,19 +60,19 @@ def evaluate_multi_hop(
     the encoder that finds: frozen or fine-tuned. The table `answers` has every question.
     """
     folder = data / DATA
-    if not folder.exists() or not contestants or not len(read_questions(folder, "test")):
+    if not folder.exists() or not encoders or not len(read_questions(folder, "test")):
         return Results()
-    seeds = seeds_of(contestants)
+    seeds = list_seeds(encoders)
     fixed: dict[int, Path] = {}
     if settings.reader is not None:
         fixed = {seed: place / READER / f"seed-{seed}" for seed in seeds}
-        each(train_fixed, [(settings, seed, data, into) for seed, into in fixed.items()])
+        parallel_map(train_fixed, [(settings, seed, data, into) for seed, into in fixed.items()])
     ranked = RankedSet(DATA, folder, all_needed=True)
-    models = [model for contestant in contestants for model in models_of(contestant, ranked, settings.retrieval)]
-    readers = [fixed.get(model.contestant.seed) or _reader_of(model.contestant) for model in models]
+    models = [model for encoder in encoders for model in models_of(encoder, ranked, settings.retrieval)]
+    readers = [fixed.get(model.evaluated.seed) or _reader_of(model.evaluated) for model in models]
     arguments = [(model, settings, reader, place) for model, reader in zip(models, readers, strict=True)]
-    results: list[HopResults] = each(_by_vectors, arguments)
-    results += each(_by_words, [(seed, folder, settings.paragraphs, fixed.get(seed)) for seed in seeds])
+    results: list[HopResults] = parallel_map(_by_vectors, arguments)
+    results += parallel_map(_by_words, [(seed, folder, settings.paragraphs, fixed.get(seed)) for seed in seeds])
 
     scores: dict[str, dict[str, str]] = {}
     for result in results:
@@ -93,8 +93,8 @@ def evaluate_multi_hop(
     ]
     read = [result for result in results if result.is_read]
     examples = [_example(max(read, key=lambda result: float(result.table["joint_f1"].mean())))] if read else []
-    facts = {"scores": scores, "notes": [*read_report(data)["notes"], *notes], "examples": examples}
-    return Results(records, facts, {"answers": pd.concat([result.table for result in results], ignore_index=True)})
+    details = {"scores": scores, "notes": [*read_report(data)["notes"], *notes], "examples": examples}
+    return Results(records, details, {"answers": pd.concat([result.table for result in results], ignore_index=True)})
 
 
 def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path) -> None:
@@ -108,19 +108,19 @@ def train_fixed(settings: MultiHopSettings, seed: int, data: Path, folder: Path)
         "start": encoder_checksum(start),
         "data": file_checksums(data),
     }
-    contestant, questions = Contestant(settings.reader, seed, (str(start),)), data / DATA
+    encoder, questions = EvaluatedEncoder(settings.reader, seed, (str(start),)), data / DATA
     reading = replace(settings.reading, devices=1)
     one_device = replace(settings, reranker=replace(settings.reranker, devices=1), reading=reading)
     for name, train in (
-        (RERANKER, lambda work: finetune_reranker(one_device, contestant, questions, work)),
-        (READER, lambda work: finetune_reader(reading, contestant, questions, work)),
+        (RERANKER, lambda work: finetune_reranker(one_device, encoder, questions, work)),
+        (READER, lambda work: finetune_reader(reading, encoder, questions, work)),
     ):
         launch(folder / name, lambda: identity, 1, train, None)
 
 
-def _reader_of(contestant: Contestant) -> Path | None:
+def _reader_of(encoder: EvaluatedEncoder) -> Path | None:
     """The folder of the models made of a variant's own Transformer; None without."""
-    folder = contestant.finetuned
+    folder = encoder.finetuned
     return folder if folder is not None and (folder / READER / ReaderModel.settings_file).exists() else None
 
 
@@ -130,7 +130,7 @@ def _by_vectors(model: SetModel, settings: MultiHopSettings, readers: Path | Non
     first = [
         rows[ordered(scores, np.isin(rows, right))[: settings.paragraphs]].tolist() for rows, right, scores in questions
     ]
-    variant, seed = model.contestant.variant, model.contestant.seed
+    variant, seed = model.evaluated.variant, model.evaluated.seed
     table = answer(first, model.data.folder, readers).assign(variant=variant, seed=seed)
     table = table.assign(split="test", protocol=model.protocol)
     return HopResults(variant, model.protocol, table, SCORE_NAMES[scored.default], scored.fell_back)

@@ -17,7 +17,7 @@ from contexture.encoders.layout import Batch
 from contexture.encoders.named import model_places
 from contexture.encoders.saved import is_encoder, of_seed
 from contexture.tasks.answer_selection.finetune import finetune_answers
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.multi_hop.config import MultiHopSettings, ReaderSettings
@@ -37,10 +37,10 @@ MAX_PARAGRAPHS = 2
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
-def finetune_reranker(settings: MultiHopSettings, contestant: Contestant, data: Path, folder: Path) -> float:
+def finetune_reranker(settings: MultiHopSettings, encoder: EvaluatedEncoder, data: Path, folder: Path) -> float:
     """Fine-tune a pairwise model of answer selection on the `candidates`; see `finetune_answers`."""
     train, dev = (candidates(data, split, settings.paragraphs) for split in SPLITS)
-    return finetune_answers(settings.reranker, replace(contestant, head="ie_1"), [train], dev, folder)
+    return finetune_answers(settings.reranker, replace(encoder, head="ie_1"), [train], dev, folder)
 
 
 def candidates(data: Path, split: Split, count: int) -> pd.DataFrame:
@@ -82,13 +82,13 @@ class ReaderExamples(Examples):
         return self.inputs.batch(inputs) | columns | {"support": support}
 
 
-def finetune_reader(settings: ReaderSettings, contestant: Contestant, data: Path, folder: Path) -> float:
+def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data: Path, folder: Path) -> float:
     """Fine-tune an encoder to read gold paragraphs; return the best joint F1 on dev. See `finetune`.
 
     The probability from which a sentence is a fact is chosen on dev, too. ValueError for an encoder without states of
     tokens.
     """
-    encoder = load_start(contestant)
+    encoder = load_start(evaluated)
     encoder.make_room(settings.tokens, 2)
     model = ReaderModel(encoder, ReaderModelSettings(settings.tokens))
     paragraphs = read_paragraphs(data)
@@ -106,7 +106,7 @@ def finetune_reader(settings: ReaderSettings, contestant: Contestant, data: Path
     task = Finetuning(
         "reader", encoder, model.task, ReaderExamples(train, inputs), "joint_f1", lambda: joint_f1(dev, *read()), save
     )
-    return finetune(task, settings, contestant, folder)
+    return finetune(task, settings, evaluated, folder)
 
 
 def gold_rows(questions: HopQuestions) -> list[list[int]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from contexture.encoders.saved import is_encoder, of_seed
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.multi_hop.config import DATA, READER, RERANKER, MultiHopConfig, MultiHopSettings
 from contexture.tasks.task_folder import leave_out, note_missing, write_task
 
@@ -18,7 +18,7 @@ NO_FILES = "HotpotQA is not here: multi_hop.input names no files (https://hotpot
 class MultiHopTask:
     """What is the answer, and which sentences say so? By paragraphs that an encoder's vectors find."""
 
-    def read(self, source: MultiHopConfig, demo: Path, place: Path) -> None:
+    def read(self, source: MultiHopConfig, demo: Path, output_dir: Path) -> None:
         """Write the questions as answer ranking does, with answers and sentences; see `Task.read`.
 
         Raises ValueError, naming the file, for files that are not in the format.
@@ -27,7 +27,7 @@ class MultiHopTask:
         from contexture.tasks.ranking.data import write_set
 
         questions = source.ranking_set
-        with write_task(place, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
+        with write_task(output_dir, [DATA], notes=[]) as (work, report), note_missing(report, "multi_hop"):
             if questions is None:
                 leave_out(report, "multi_hop", NO_FILES)
                 return
@@ -63,7 +63,7 @@ class MultiHopTask:
         return [*settings.retrieval.finetune, *([] if settings.reader else [RERANKER, READER])]
 
     def finetune(
-        self, settings: MultiHopSettings, option: str, contestant: Contestant, data: Path, folder: Path
+        self, settings: MultiHopSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
         """See `finetune`; nothing is written if the questions are missing, or an encoder has no states to read."""
         from contexture.encoders.saved import saved
@@ -74,23 +74,23 @@ class MultiHopTask:
         if not questions.exists():
             return
         if option == DATA:
-            finetune_ranking(settings.retrieval, contestant, questions, folder)
-        elif not saved(Path(contestant.encoders[0])).config.has_states:
-            LOG.warning("%s has no states of tokens: it is no %s", contestant.variant, option)
+            finetune_ranking(settings.retrieval, encoder, questions, folder)
+        elif not saved(Path(encoder.models[0])).config.has_states:
+            LOG.warning("%s has no states of tokens: it is no %s", encoder.variant, option)
         elif option == RERANKER:
-            finetune_reranker(settings, contestant, questions, folder)
+            finetune_reranker(settings, encoder, questions, folder)
         else:
-            finetune_reader(settings.reading, contestant, questions, folder)
+            finetune_reader(settings.reading, encoder, questions, folder)
 
     def evaluate(
         self,
         settings: MultiHopSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_multi_hop`; nothing if the questions are missing."""
         from contexture.tasks.multi_hop.evaluation import evaluate_multi_hop
 
-        return evaluate_multi_hop(settings, contestants, data, place, each)
+        return evaluate_multi_hop(settings, encoders, data, vectors_dir, parallel_map)

@@ -1,4 +1,4 @@
-"""Every contestant on the test pairs of every set: frozen, fine-tuned, and baselines that train no encoder."""
+"""Every encoder on the test pairs of every set: frozen, fine-tuned, and baselines that train no encoder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,15 @@ import torch
 
 from contexture.encoders.base import Encoder
 from contexture.tasks.answer_selection.baselines import words
-from contexture.tasks.base import Contestant, Each, Results, make_record, measure_encoders, one_by_one, seeds_of
+from contexture.tasks.base import (
+    EvaluatedEncoder,
+    ParallelMap,
+    Results,
+    list_seeds,
+    make_record,
+    measure_encoders,
+    serial_map,
+)
 from contexture.tasks.pairs.config import FeatureKind, PairSettings
 from contexture.tasks.pairs.features import Labels, classify, coded, frozen_features, select_cross_layers
 from contexture.tasks.pairs.model import PairInputs, PairModel
@@ -29,29 +37,29 @@ Accuracies = dict[str, float]
 
 def evaluate_pairs(
     settings: PairSettings,
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     files: dict[str, Path],
     vectors_dir: Path,
-    each: Each = one_by_one,
+    parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """The accuracy of all contestants and of the baselines on the test part of every set.
+    """The accuracy of all encoders and of the baselines on the test part of every set.
 
     `files` has the table of each set, see `splits.PairSet.rows`. Fine-tuned models remember their features. The
-    seeds of the baselines are the contestants'. The fact `notes` names the features.
+    seeds of the baselines are the encoders'. The fact `notes` names the features.
     """
     accuracies: list[tuple[str, str, int, str, Accuracies]] = []
     for name, file in files.items():
-        frozen = measure_encoders(measure_frozen, contestants, each, name, file, settings, vectors_dir)
-        folders = [contestant.finetuned / name if contestant.finetuned else None for contestant in contestants]
+        frozen = measure_encoders(measure_frozen, encoders, parallel_map, name, file, settings, vectors_dir)
+        folders = [encoder.finetuned / name if encoder.finetuned else None for encoder in encoders]
         tuned = [folder for folder in folders if folder and folder.exists()]
-        finetuned = dict(zip(tuned, each(measure_finetuned, [(folder, file) for folder in tuned]), strict=True))
-        for contestant in contestants:
-            accuracies.append((name, contestant.variant, contestant.seed, "frozen", frozen[contestant.encoders]))
-        for contestant, folder in zip(contestants, folders, strict=True):
+        finetuned = dict(zip(tuned, parallel_map(measure_finetuned, [(folder, file) for folder in tuned]), strict=True))
+        for encoder in encoders:
+            accuracies.append((name, encoder.variant, encoder.seed, "frozen", frozen[encoder.models]))
+        for encoder, folder in zip(encoders, folders, strict=True):
             if folder and folder in finetuned:
-                accuracies.append((name, contestant.variant, contestant.seed, "finetuned", finetuned[folder]))
+                accuracies.append((name, encoder.variant, encoder.seed, "finetuned", finetuned[folder]))
         for variant, by_genres in measure_baselines(file, settings.train_rows).items():
-            accuracies += [(name, variant, seed, "frozen", by_genres) for seed in seeds_of(contestants)]
+            accuracies += [(name, variant, seed, "frozen", by_genres) for seed in list_seeds(encoders)]
     records = [
         make_record(variant, seed, NAME, f"{name}_{genres}" if genres else name, value, protocol)
         for name, variant, seed, protocol, by_genres in accuracies

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.pairs.config import PairSettings
 from contexture.tasks.pairs.model import PairInputs, PairModel, PairModelSettings
 from contexture.tasks.pairs.splits import first_rows
 
 
-def finetune_pairs(settings: PairSettings, contestant: Contestant, rows: pd.DataFrame, folder: Path) -> float:
+def finetune_pairs(settings: PairSettings, evaluated: EvaluatedEncoder, rows: pd.DataFrame, folder: Path) -> float:
     """Fine-tune an encoder with a new linear layer; return the best accuracy on dev. See `finetune`."""
-    encoder = load_start(contestant)
+    encoder = load_start(evaluated)
     train, dev = (rows[rows["part"] == part] for part in ("train", "dev"))
     classes = sorted(train["label"].unique())
     model = PairModel(encoder, PairModelSettings(classes, settings.features))
@@ -24,4 +24,4 @@ def finetune_pairs(settings: PairSettings, contestant: Contestant, rows: pd.Data
         return float(held_out.is_right(model).mean())
 
     task = Finetuning("pairs", encoder, model.task, examples, "accuracy", accuracy, model.save)
-    return finetune(task, settings, contestant, folder)
+    return finetune(task, settings, evaluated, folder)

@@ -10,7 +10,7 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.demo.translations import XNLI
 from contexture.demo.write import LANGUAGES, PAIRS
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.pairs.config import PairsConfig, PairSettings, SetInLanguages
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.languages import language_files, read_languages
@@ -23,13 +23,13 @@ LOG = logging.getLogger(__name__)
 class PairsTask:
     """Which relation do two sentences have? By a linear layer on their vectors, frozen and fine-tuned."""
 
-    def read(self, source: PairsConfig, demo: Path, place: Path) -> None:
+    def read(self, source: PairsConfig, demo: Path, output_dir: Path) -> None:
         """Write `<set>.parquet` of every set, see `splits.PairSet`; its counts say how it is split. See `Task.read`.
 
         Raises ValueError, naming file and line, for files that are not in a format.
         """
         sets = source.input if isinstance(source.input, dict) else {DEMO: str(_made_up(demo))}
-        with write_task(place, sets, sets=[]) as (work, report):
+        with write_task(output_dir, sets, sets=[]) as (work, report):
             for name, files in sets.items():
                 with note_missing(report, name):
                     pairs = _read(name, files)
@@ -47,26 +47,28 @@ class PairsTask:
         """One model a set."""
         return settings.finetune
 
-    def finetune(self, settings: PairSettings, option: str, contestant: Contestant, data: Path, folder: Path) -> None:
+    def finetune(
+        self, settings: PairSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+    ) -> None:
         """See `finetune.finetune_pairs`; nothing is written if the set is missing."""
         from contexture.tasks.pairs.finetune import finetune_pairs
 
         if (file := data / f"{option}.parquet").exists():
-            finetune_pairs(settings, contestant, pd.read_parquet(file), folder)
+            finetune_pairs(settings, encoder, pd.read_parquet(file), folder)
 
     def evaluate(
         self,
         settings: PairSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_pairs`; sets that are missing are left out."""
         from contexture.tasks.pairs.evaluation import evaluate_pairs
 
         files = {name: data / f"{name}.parquet" for name in read_report(data)["counts"]}
-        return evaluate_pairs(settings, contestants, files, place, each)
+        return evaluate_pairs(settings, encoders, files, vectors_dir, parallel_map)
 
 
 def _read(name: str, files: str | list[str] | SetInLanguages) -> PairSet:

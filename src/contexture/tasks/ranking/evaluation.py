@@ -19,7 +19,7 @@ from contexture.encoders.models import load_models
 from contexture.metrics.scores import RUN, to_records
 from contexture.retrieval.bm25 import Bm25
 from contexture.retrieval.vectors import Vectors, unit, write_vectors
-from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
 from contexture.tasks.examples import to_read
 from contexture.tasks.ranking.config import Protocol, RankingSettings, Score
 from contexture.tasks.ranking.data import PROTOCOLS, WORDS, Questions, read_pools, read_split, read_texts
@@ -60,7 +60,7 @@ class RankedSet:
 class SetModel:
     """One model of a variant on one set."""
 
-    contestant: Contestant
+    evaluated: EvaluatedEncoder
     data: RankedSet
     #: Whether it was fine-tuned on this set.
     tuned: bool
@@ -69,9 +69,9 @@ class SetModel:
     def encoders(self) -> tuple[str, ...]:
         """Folders or names."""
         if not self.tuned:
-            return self.contestant.encoders
-        assert self.contestant.finetuned is not None
-        return (str(self.contestant.finetuned / self.data.name),)
+            return self.evaluated.models
+        assert self.evaluated.finetuned is not None
+        return (str(self.evaluated.finetuned / self.data.name),)
 
     @property
     def protocol(self) -> Protocol:
@@ -106,10 +106,10 @@ class SetResults:
 
 def evaluate_ranking(
     settings: RankingSettings,
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     sets: Sequence[RankedSet],
     vectors: Path,
-    each: Each = one_by_one,
+    parallel_map: ParallelMap = serial_map,
 ) -> Results:
     """R@1, R@20 and MRR of all variants, and of BM25 and chance for each of their seeds, on all sets.
 
@@ -125,39 +125,39 @@ def evaluate_ranking(
     empty = [data for data in sets if not any(map(len, read_split(data.folder, "test").candidates))]
     notes = [f"{data.name}: nothing is measured, as no test question has candidates" for data in empty]
     sets = [data for data in sets if data not in empty]
-    if not contestants or not sets:
-        return Results(facts={"notes": notes})
-    models = [model for data in sets for contestant in contestants for model in models_of(contestant, data, settings)]
-    results: list[SetResults] = each(_measure, [(model, settings, vectors) for model in models])
+    if not encoders or not sets:
+        return Results(details={"notes": notes})
+    models = [model for data in sets for encoder in encoders for model in models_of(encoder, data, settings)]
+    results: list[SetResults] = parallel_map(_measure, [(model, settings, vectors) for model in models])
     baselines = [
         table
         for data in sets
         for protocol in _baseline_protocols(data, models)
-        for table in _baselines(data, seeds_of(contestants), protocol)
+        for table in _baselines(data, list_seeds(encoders), protocol)
     ]
     ranks = pd.concat([*(result.table for result in results), *baselines], ignore_index=True)[COLUMNS]
     tables = {data.name: ranks[ranks["data"] == data.name] for data in sets}
     scores: dict[str, dict[str, str]] = {}
     for result in results:
-        scores.setdefault(result.model.protocol, {})[result.model.contestant.variant] = SCORE_NAMES[result.score]
+        scores.setdefault(result.model.protocol, {})[result.model.evaluated.variant] = SCORE_NAMES[result.score]
     notes += dict.fromkeys(result.fell_back for result in results if result.fell_back)
     for note in notes:
         LOG.warning("%s", note)
-    facts = {
+    details = {
         "scores": scores,
         "notes": notes,
         "examples": [_best([result for result in results if result.model.data == data]).example for data in sets],
         "confidence": {data.name: _confidence(data, tables[data.name]) for data in sets},
     }
     records = [record for name, table in tables.items() for record in to_records(table, METRICS, NAME, name)]
-    return Results(records, facts, {"ranks": ranks})
+    return Results(records, details, {"ranks": ranks})
 
 
-def models_of(contestant: Contestant, data: RankedSet, settings: RankingSettings) -> Iterator[SetModel]:
+def models_of(encoder: EvaluatedEncoder, data: RankedSet, settings: RankingSettings) -> Iterator[SetModel]:
     """Yield the frozen model of a variant on a set, and the fine-tuned one if there is one."""
-    yield SetModel(contestant, data, tuned=False)
-    if contestant.finetuned is not None and data.name in settings.finetune:
-        yield SetModel(contestant, data, tuned=True)
+    yield SetModel(encoder, data, tuned=False)
+    if encoder.finetuned is not None and data.name in settings.finetune:
+        yield SetModel(encoder, data, tuned=True)
 
 
 def score_of(model: TextEncoder, variant: str, tuned: bool, settings: RankingSettings) -> tuple[Score, str]:
@@ -214,13 +214,13 @@ def score_candidates(
 
     `all_scores`: by each score that the model can have; otherwise by its default alone.
     """
-    contestant, data, model = measured.contestant, measured.data, load_models(measured.encoders)
+    encoder, data, model = measured.evaluated, measured.data, load_models(measured.encoders)
     questions, texts = read_split(data.folder, "test", measured.protocol), read_texts(data.folder)
     rows = np.unique(np.concatenate(questions.candidates))
-    folder = vectors_dir / data.name / contestant.variant / measured.protocol / f"seed-{contestant.seed}"
+    folder = vectors_dir / data.name / encoder.variant / measured.protocol / f"seed-{encoder.seed}"
     vectors = _vectors(model, [texts[row] for row in rows], folder)
     queries = model.embed(questions.texts, "query")
-    default, fell_back = score_of(model, contestant.variant, measured.tuned, settings)
+    default, fell_back = score_of(model, encoder.variant, measured.tuned, settings)
     kinds: list[Score] = [default]
     if all_scores:
         kinds = ["cosine", "dot"] if _cross(model) is None else ["alpha", "cosine", "dot"]
@@ -261,7 +261,7 @@ def _measure(model: SetModel, settings: RankingSettings, vectors_dir: Path) -> S
     if not model.tuned:
         tables += [table.assign(protocol=SCORE_PROTOCOLS[score]) for score, table in ranked.items()]
     table = pd.concat(tables, ignore_index=True)
-    table = table.assign(variant=model.contestant.variant, seed=model.contestant.seed, split="test")
+    table = table.assign(variant=model.evaluated.variant, seed=model.evaluated.seed, split="test")
     return SetResults(model, table, scored.default, scored.fell_back, _example(model, scored))
 
 
@@ -318,7 +318,7 @@ def _example(model: SetModel, scored: Scored) -> dict[str, Any]:
         texts = {"found": describe(number, first[position]), "right": describe(number, answer)}
         return {"question": questions.texts[number]} | texts
 
-    return to_read(model.contestant.variant, model.protocol, right, row)
+    return to_read(model.evaluated.variant, model.protocol, right, row)
 
 
 def _best(results: Sequence[SetResults]) -> SetResults:

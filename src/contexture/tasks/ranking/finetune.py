@@ -16,7 +16,7 @@ from contexture.encoders.layout import select
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.seeding import mix
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.ranking.config import RankingSettings
@@ -138,15 +138,15 @@ class HeldOut:
         return total / len(queries)
 
 
-def finetune_ranking(settings: RankingSettings, contestant: Contestant, data: Path, folder: Path) -> float:
+def finetune_ranking(settings: RankingSettings, evaluated: EvaluatedEncoder, data: Path, folder: Path) -> float:
     """Fine-tune an encoder on the training questions of the set `data`; return the lowest loss on dev. See `finetune`.
 
     ValueError for a set without questions to train or to develop on.
     """
     check_set(data)
-    texts, encoder = read_texts(data), load_start(contestant)
+    texts, encoder = read_texts(data), load_start(evaluated)
     encoder.recompute = settings.recompute
-    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(contestant.seed, 6))
+    held_out = HeldOut(read_split(data, "dev", "finetuned"), texts, settings.negatives, mix(evaluated.seed, 6))
     task = Finetuning(
         label="ranking",
         encoder=encoder,
@@ -158,4 +158,4 @@ def finetune_ranking(settings: RankingSettings, contestant: Contestant, data: Pa
         lower_is_better=True,
         from_start=True,
     )
-    return finetune(task, settings, contestant, folder)
+    return finetune(task, settings, evaluated, folder)

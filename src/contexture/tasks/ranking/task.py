@@ -8,7 +8,7 @@ import pandas as pd
 
 from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.ranking.config import RankingConfig, RankingSet, RankingSettings
 from contexture.tasks.task_folder import check_sets, note_missing, read_report, write_task
 
@@ -16,7 +16,7 @@ from contexture.tasks.task_folder import check_sets, note_missing, read_report, 
 class AnswerRankingTask:
     """Which candidate is right? By cross-sequence attention where an encoder has it, else by cosine or product."""
 
-    def read(self, source: RankingConfig, demo: Path, place: Path) -> None:
+    def read(self, source: RankingConfig, demo: Path, output_dir: Path) -> None:
         """Write one folder for each set; see `Task.read` and `data.write_set`.
 
         Raises ValueError, naming the file, for files that are not in the format.
@@ -25,7 +25,7 @@ class AnswerRankingTask:
         from contexture.tasks.ranking.files import ALL_NEEDED
 
         sets = {DEMO: RankingSet("squad", str(demo / RETRIEVAL))} if isinstance(source.input, str) else source.input
-        with write_task(place, sets, notes=[], all_needed={}) as (work, report):
+        with write_task(output_dir, sets, notes=[], all_needed={}) as (work, report):
             for name, ranking_set in sets.items():
                 with note_missing(report, name):
                     report["counts"][name], notes = write_set(ranking_set, work / name)
@@ -54,26 +54,26 @@ class AnswerRankingTask:
         return list(settings.finetune)
 
     def finetune(
-        self, settings: RankingSettings, option: str, contestant: Contestant, data: Path, folder: Path
+        self, settings: RankingSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
         """See `finetune.finetune_ranking`; nothing is written if the questions are missing."""
         from contexture.tasks.ranking.finetune import finetune_ranking
 
         if (data / option).exists():
-            finetune_ranking(settings, contestant, data / option, folder)
+            finetune_ranking(settings, encoder, data / option, folder)
 
     def evaluate(
         self,
         settings: RankingSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.evaluate_ranking`; sets that are missing are left out."""
         from contexture.tasks.ranking.evaluation import RankedSet, evaluate_ranking
 
         report = read_report(data)
         sets = [RankedSet(name, data / name, needed) for name, needed in report["all_needed"].items()]
-        results = evaluate_ranking(settings, contestants, sets, place, each)
-        return replace(results, facts=results.facts | {"notes": [*report["notes"], *results.facts["notes"]]})
+        results = evaluate_ranking(settings, encoders, sets, vectors_dir, parallel_map)
+        return replace(results, details=results.details | {"notes": [*report["notes"], *results.details["notes"]]})

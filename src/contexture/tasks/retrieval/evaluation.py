@@ -1,4 +1,4 @@
-"""Rankings of all contestants and of BM25: frozen, fine-tuned on shares of the questions, and in the open domain."""
+"""Rankings of all encoders and of BM25: frozen, fine-tuned on shares of the questions, and in the open domain."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from contexture.retrieval.parquet_rows import ParquetRows
 from contexture.retrieval.search_index import compare_indexes, search_exact
 from contexture.retrieval.top import EVEN, Rows, fuse
 from contexture.retrieval.vectors import Vectors
-from contexture.tasks.base import Contestant, Each, Results, one_by_one, seeds_of
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, list_seeds, serial_map
 from contexture.tasks.examples import to_read
 from contexture.tasks.passage_ranking import BM25, FROZEN, HYBRID
 from contexture.tasks.retrieval.config import RECALL_AT, RetrievalSettings, option_name, share_name
@@ -60,9 +60,9 @@ class Pool:
 
 @dataclass(frozen=True)
 class Measured:
-    """One model of a contestant."""
+    """One model of a encoder."""
 
-    contestant: Contestant
+    evaluated: EvaluatedEncoder
     encoders: tuple[str, ...]
     #: Percent of the questions that it was fine-tuned on; None: frozen.
     share: float | None = None
@@ -71,53 +71,53 @@ class Measured:
     def folder(self) -> Path:
         """The folder of its vectors in that of a pool."""
         option = FROZEN if self.share is None else option_name(self.share)
-        return Path(self.contestant.variant, option, f"seed-{self.contestant.seed}")
+        return Path(self.evaluated.variant, option, f"seed-{self.evaluated.seed}")
 
 
 def evaluate_retrieval(
     settings: RetrievalSettings,
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     questions: pd.DataFrame,
     pools: Sequence[Pool],
     data: str,
-    each: Each = one_by_one,
+    parallel_map: ParallelMap = serial_map,
 ) -> Results:
-    """Recalls of all contestants and of BM25, which has their seeds, in all pools, the first of which is closed.
+    """Recalls of all encoders and of BM25, which has their seeds, in all pools, the first of which is closed.
 
     The table `ranks` has the rank of each question's answer. The fact `indexes` compares approximate indexes with
     exact search, `speeds` has the speed of BM25's search, and `examples` a few questions to read, of the best of the
     models that were fine-tuned on most.
     """
-    if not contestants:
+    if not encoders:
         return Results()
-    models = [model for contestant in contestants for model in models_of(contestant, settings)]
+    models = [model for encoder in encoders for model in models_of(encoder, settings)]
     # Indexes are compared on the model of the first seed that was fine-tuned on most.
-    named = [model for model in models if model.contestant.variant == settings.indexed and settings.indexes]
-    indexed = max(named, key=lambda model: (-model.contestant.seed, model.share or 0.0), default=None)
+    named = [model for model in models if model.evaluated.variant == settings.indexed and settings.indexes]
+    indexed = max(named, key=lambda model: (-model.evaluated.seed, model.share or 0.0), default=None)
     searches = [_search_words(questions, pool, settings) for pool in pools]
     arguments = []
     for model in models:
-        variant = model.contestant.variant
+        variant = model.evaluated.variant
         searched = [pool for pool in pools if not pool.is_open or variant in settings.open_domain]
         words = searches[0][0] if variant in settings.hybrid else None
         arguments.append((model, settings, questions, searched, model == indexed, words))
-    measured = each(_measure, arguments)
+    measured = parallel_map(_measure, arguments)
     tables = [table for model_tables, _, _ in measured for table in model_tables]
     indexes = [row for _, rows, _ in measured for row in rows]
     best = max(range(len(models)), key=lambda i: (models[i].share or 0.0, _recall_at_10(measured[i][0][0])))
-    shares = settings.shares if any(contestant.finetuned for contestant in contestants) else []
+    shares = settings.shares if any(encoder.finetuned for encoder in encoders) else []
     for pool, (rows, _) in zip(pools, searches, strict=True):
         ranks = pool.ranks(questions, rows)
         tables += [
             _run(ranks[unseen(questions, share, seed)], BM25, seed, share, pool)
             for share in (None, *shares)
-            for seed in seeds_of(contestants)
+            for seed in list_seeds(encoders)
         ]
     speed = {"what": "BM25 search", "unit": "queries", "per_second": len(questions) / searches[0][1]}
     table = pd.concat(tables, ignore_index=True)[COLUMNS]
     records = to_records(pd.concat([table[RUN], recalls(table)], axis=1), METRICS, NAME, data)
-    facts = {"indexes": indexes, "speeds": [speed], "examples": [measured[best][2]]}
-    return Results(records, facts, {"ranks": table})
+    details = {"indexes": indexes, "speeds": [speed], "examples": [measured[best][2]]}
+    return Results(records, details, {"ranks": table})
 
 
 def _measure(
@@ -132,7 +132,7 @@ def _measure(
 
     `words`: BM25's ranking of the closed pool for each question, if both shall be fused.
     """
-    variant, seed = model.contestant.variant, model.contestant.seed
+    variant, seed = model.evaluated.variant, model.evaluated.seed
     tables, indexes, examples = [], list[dict[str, Any]](), dict[str, Any]()
     retriever = Retriever(model.encoders)
     is_tested = unseen(questions, model.share, seed)
@@ -170,7 +170,7 @@ def _examples(model: Measured, questions: pd.DataFrame, pool: Pool, rows: Rows) 
             "right": f"{answer['title']}: {answer['sentence']}",
         }
 
-    return to_read(model.contestant.variant, _protocol(model.share), right, row)
+    return to_read(model.evaluated.variant, _protocol(model.share), right, row)
 
 
 def _weight(
@@ -179,7 +179,7 @@ def _weight(
     """The weight of the encoder's ranking with the best R@10 on the questions held out from its fine-tuning."""
     is_dev = np.zeros(len(questions), np.bool_)
     if model.share is not None:
-        is_dev = _split(questions, model.share, model.contestant.seed) == "dev"
+        is_dev = _split(questions, model.share, model.evaluated.seed) == "dev"
     if is_dev.sum() < ENOUGH:
         return EVEN
     dev = questions[is_dev]
@@ -194,12 +194,12 @@ def _recall_at_10(ranks: pd.DataFrame) -> float:
     return float(recalls(ranks)["recall_at_10"].mean())
 
 
-def models_of(contestant: Contestant, settings: RetrievalSettings) -> Iterator[Measured]:
+def models_of(encoder: EvaluatedEncoder, settings: RetrievalSettings) -> Iterator[Measured]:
     """The frozen encoders, and the models fine-tuned from them."""
-    yield Measured(contestant, contestant.encoders)
-    if contestant.finetuned is not None:
+    yield Measured(encoder, encoder.models)
+    if encoder.finetuned is not None:
         for share in settings.shares:
-            yield Measured(contestant, (str(contestant.finetuned / option_name(share)),), share)
+            yield Measured(encoder, (str(encoder.finetuned / option_name(share)),), share)
 
 
 def unseen(questions: pd.DataFrame, share: float | None, seed: int) -> npt.NDArray[np.bool_]:

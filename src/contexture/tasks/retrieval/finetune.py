@@ -21,7 +21,7 @@ from contexture.objectives.settings import InBatchNegativesConfig
 from contexture.retrieval.candidates import texts_of
 from contexture.seeding import mix
 from contexture.streams.base import dealt
-from contexture.tasks.base import Contestant
+from contexture.tasks.base import EvaluatedEncoder
 from contexture.tasks.finetuned import Examples, Step
 from contexture.tasks.finetuning import Finetuning, finetune, load_start
 from contexture.tasks.retrieval.config import RetrievalSettings
@@ -93,7 +93,7 @@ class HeldOut:
 def finetune_retrieval(
     settings: RetrievalSettings,
     share: float,
-    contestant: Contestant,
+    evaluated: EvaluatedEncoder,
     questions: pd.DataFrame,
     candidates: pd.DataFrame,
     folder: Path,
@@ -102,7 +102,7 @@ def finetune_retrieval(
 
     See `finetune`. ValueError if the questions are too few for the share.
     """
-    seed, encoder = contestant.seed, load_start(contestant)
+    seed, encoder = evaluated.seed, load_start(evaluated)
     encoder.recompute = settings.recompute
     splits = split_questions(questions["question_id"].tolist(), share / 100, seed).to_numpy()
     train, dev = (answered(questions, candidates, splits == split) for split in ("train", "dev"))
@@ -120,7 +120,7 @@ def finetune_retrieval(
         lower_is_better=True,
         from_start=True,
     )
-    return finetune(task, settings, contestant, folder)
+    return finetune(task, settings, evaluated, folder)
 
 
 def answered(questions: pd.DataFrame, candidates: pd.DataFrame, chosen: npt.NDArray[np.bool_]) -> Ints:

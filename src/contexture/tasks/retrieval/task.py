@@ -8,7 +8,7 @@ import pandas as pd
 from contexture.demo.config import DEMO
 from contexture.demo.write import RETRIEVAL
 from contexture.retrieval.parquet_rows import ROWS_A_GROUP
-from contexture.tasks.base import Contestant, Each, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, Results, serial_map
 from contexture.tasks.retrieval.config import RetrievalConfig, RetrievalSettings, option_name
 from contexture.tasks.retrieval.natural_questions import read_natural_questions
 from contexture.tasks.retrieval.reqa import reqa_counts, reqa_tables, split_questions
@@ -24,7 +24,7 @@ OPEN_SEED = 0
 class RetrievalTask:
     """Which sentence of which passage answers the question? By inner products, frozen and fine-tuned."""
 
-    def read(self, source: RetrievalConfig, demo: Path, place: Path) -> None:
+    def read(self, source: RetrievalConfig, demo: Path, output_dir: Path) -> None:
         """Write `questions.parquet` and `candidates.parquet`; see `Task.read` and `reqa.reqa_tables`.
 
         `task.json` also has `lang`, the language of the passages. Raises ValueError, naming file and position, for
@@ -34,7 +34,7 @@ class RetrievalTask:
         files: Path | list[Path] = demo / RETRIEVAL
         if source.input != DEMO:
             files = Path(source.input) if isinstance(source.input, str) else [Path(path) for path in source.input]
-        with write_task(place, [name], lang=source.lang) as (work, report), note_missing(report, name):
+        with write_task(output_dir, [name], lang=source.lang) as (work, report), note_missing(report, name):
             questions, candidates = reqa_tables(READERS[source.format](files), source.lang)
             questions.to_parquet(work / QUESTIONS)
             candidates.to_parquet(work / CANDIDATES, row_group_size=ROWS_A_GROUP)
@@ -64,7 +64,7 @@ class RetrievalTask:
         return [option_name(share) for share in settings.shares]
 
     def finetune(
-        self, settings: RetrievalSettings, option: str, contestant: Contestant, data: Path, folder: Path
+        self, settings: RetrievalSettings, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
     ) -> None:
         """See `finetune.finetune_retrieval`; nothing is written if the questions are missing."""
         from contexture.tasks.retrieval.finetune import finetune_retrieval
@@ -72,15 +72,15 @@ class RetrievalTask:
         if (data / QUESTIONS).exists():
             questions, candidates = pd.read_parquet(data / QUESTIONS), pd.read_parquet(data / CANDIDATES)
             shares = {option_name(share): share for share in settings.shares}
-            finetune_retrieval(settings, shares[option], contestant, questions, candidates, folder)
+            finetune_retrieval(settings, shares[option], encoder, questions, candidates, folder)
 
     def evaluate(
         self,
         settings: RetrievalSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
         *,
         passages: Path | None = None,
     ) -> Results:
@@ -95,8 +95,8 @@ class RetrievalTask:
             return Results()
         questions, report = pd.read_parquet(data / QUESTIONS), read_report(data)
         closed = data / CANDIDATES
-        pools = [Pool(closed, place / "closed")]
+        pools = [Pool(closed, vectors_dir / "closed")]
         if passages is not None and (count := settings.open_domain_pairs):
-            grown = grow(closed, passages, count, OPEN_SEED, report["lang"], place / "open_domain")
-            pools.append(Pool(grown, place / "open", is_open=True))
-        return evaluate_retrieval(settings, contestants, questions, pools, report["name"], each)
+            grown = grow(closed, passages, count, OPEN_SEED, report["lang"], vectors_dir / "open_domain")
+            pools.append(Pool(grown, vectors_dir / "open", is_open=True))
+        return evaluate_retrieval(settings, encoders, questions, pools, report["name"], parallel_map)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, measure_rows, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, measure_rows, serial_map
 from contexture.tasks.reviews.config import ReviewsConfig, ReviewSettings
 from contexture.tasks.reviews.files import AMAZON, read_reviews
 from contexture.tasks.task_folder import leave_out, note_missing, read_report, write_task
@@ -20,9 +20,9 @@ TABLE = "reviews.parquet"
 class ReviewsTask(FrozenTask):
     """Is a review praise or blame? Learned in English, tested in every language."""
 
-    def read(self, source: ReviewsConfig, demo: Path, place: Path) -> None:
+    def read(self, source: ReviewsConfig, demo: Path, output_dir: Path) -> None:
         """Write `TABLE`, see `files.read_reviews`, and count the reviews by part, language and category."""
-        with write_task(place, [AMAZON]) as (work, report):
+        with write_task(output_dir, [AMAZON]) as (work, report):
             if source.input is None:
                 leave_out(report, AMAZON, "reviews.input names no folder: see docs/reviews.md")
                 return
@@ -36,17 +36,17 @@ class ReviewsTask(FrozenTask):
     def evaluate(
         self,
         settings: ReviewSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """See `evaluation.measure`; no records if the files were missing."""
         from contexture.tasks.reviews.evaluation import measure
 
         if not read_report(data)["counts"].get("test"):
             return Results()
-        return Results(measure_rows(measure, contestants, each, data / TABLE, place))
+        return Results(measure_rows(measure, encoders, parallel_map, data / TABLE, vectors_dir))
 
 
 def _counts(rows: pd.DataFrame) -> dict[str, Any]:

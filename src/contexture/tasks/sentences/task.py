@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from contexture.demo.config import DEMO
 from contexture.demo.sentence_tasks import ANALOGIES
 from contexture.demo.write import LANGUAGES, SENTENCES
-from contexture.tasks.base import WORD_AVERAGE, Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import WORD_AVERAGE, EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.sentences.config import SentenceSettings, SentenceTasksConfig
 from contexture.tasks.task_folder import read_report, write_task
@@ -23,7 +23,7 @@ SENTEVAL = "senteval"
 class Sentences(FrozenTask):
     """The task of encoders of sentences, which are measured as they are."""
 
-    def read(self, source: SentenceTasksConfig, demo: Path, place: Path) -> None:
+    def read(self, source: SentenceTasksConfig, demo: Path, output_dir: Path) -> None:
         """See `Task.read`. A file that is not as published is a ValueError here, before hours are spent.
 
         `TASK_FILE` also says in which `folder` the files are and by which `row_counts` they are read, how many lines
@@ -53,16 +53,16 @@ class Sentences(FrozenTask):
             # The made-up world never has them all: nobody need do anything about it.
             LOG.log(logging.INFO if is_demo else logging.WARNING, "%s is left out: %s", key, reason)
         report = {"row_counts": counts, **_counts(folder, tasks), "languages": languages, "missing": missing}
-        with write_task(place, [name], **report, **more_sets):
+        with write_task(output_dir, [name], **report, **more_sets):
             pass
 
     def evaluate(
         self,
         settings: SentenceSettings,
-        contestants: Sequence[Contestant],
+        encoders: Sequence[EvaluatedEncoder],
         data: Path,
-        place: Path,
-        each: Each = one_by_one,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
         *,
         paragraphs: Path | None = None,
         words: Path | None = None,
@@ -76,25 +76,27 @@ class Sentences(FrozenTask):
         tasks and why, the strengths that were `chosen`, `zero_vectors` by variant (neither of other languages),
         `neighbours`, and `quality_over_time`. ValueError if a variant or an input that the settings need is missing.
         """
-        from contexture.tasks.sentences.contestants import (
+        from contexture.tasks.sentences.downstream import SentenceTasks
+        from contexture.tasks.sentences.encoders import (
             measure_over_time,
             measure_tasks,
             rank_captions,
             search_corpus,
         )
-        from contexture.tasks.sentences.downstream import SentenceTasks
         from contexture.tasks.sentences.vectors import VectorStore
 
-        _check(settings, contestants, paragraphs, words)
+        _check(settings, encoders, paragraphs, words)
         report = read_report(data)
-        store = VectorStore(place, words if settings.expansion else None)
-        averages = [] if words is None else [Contestant(WORD_AVERAGE, 0, (str(words),))]
-        with_average = [*contestants, *averages]
+        store = VectorStore(vectors_dir, words if settings.expansion else None)
+        averages = [] if words is None else [EvaluatedEncoder(WORD_AVERAGE, 0, (str(words),))]
+        with_average = [*encoders, *averages]
         languages: dict[str, Any] = report["languages"]
-        results = Results(facts={"missing": report["missing"]})
+        results = Results(details={"missing": report["missing"]})
         for key in ("counts", "dropped"):
-            results.facts[key] = report[key] | {code: counts[key] for code, counts in languages.items() if counts[key]}
-        results.facts.update(chosen=[], zero_vectors={}, neighbours=[], quality_over_time=[])
+            results.details[key] = report[key] | {
+                code: counts[key] for code, counts in languages.items() if counts[key]
+            }
+        results.details.update(chosen=[], zero_vectors={}, neighbours=[], quality_over_time=[])
 
         def read_tasks(folder: str, names: Sequence[str]) -> SentenceTasks:
             return SentenceTasks.read(Path(folder), report["row_counts"], names)
@@ -103,23 +105,23 @@ class Sentences(FrozenTask):
         for name, tasks_of_set in sets.items():
             if tasks_of_set["counts"]:
                 tasks = read_tasks(tasks_of_set["folder"], [*tasks_of_set["counts"]])
-                records, chosen, zeros = measure_tasks(settings, with_average, tasks, name, store, each)
+                records, chosen, zeros = measure_tasks(settings, with_average, tasks, name, store, parallel_map)
                 results.records.extend(records)
                 if tasks_of_set is report:
-                    results.facts.update(chosen=chosen, zero_vectors=zeros)
+                    results.details.update(chosen=chosen, zero_vectors=zeros)
         if settings.neighbours and paragraphs:
             records, neighbours = search_corpus(
                 settings.neighbours, with_average, paragraphs, report["analogies"], store
             )
             results.records.extend(records)
-            results.facts["neighbours"] = neighbours
+            results.details["neighbours"] = neighbours
         if report["image_captions"]:
-            results.records.extend(rank_captions(contestants, report["image_captions"], store))
+            results.records.extend(rank_captions(encoders, report["image_captions"], store))
         over_time = settings.over_time
         if over_time and (names := [name for name in over_time.tasks if name in report["counts"]]):
-            followed = [contestant for contestant in contestants if contestant.variant in over_time.variants]
+            followed = [encoder for encoder in encoders if encoder.variant in over_time.variants]
             tasks = read_tasks(report["folder"], names)
-            results.facts["quality_over_time"] = measure_over_time(settings.protocol, followed, tasks, store)
+            results.details["quality_over_time"] = measure_over_time(settings.protocol, followed, tasks, store)
         return results
 
 
@@ -165,17 +167,15 @@ def _image_captions(source: SentenceTasksConfig, demo: Path) -> dict[str, str] |
 
 
 def _check(
-    settings: SentenceSettings, contestants: Sequence[Contestant], paragraphs: Path | None, words: Path | None
+    settings: SentenceSettings, encoders: Sequence[EvaluatedEncoder], paragraphs: Path | None, words: Path | None
 ) -> None:
-    settings.check_variants({contestant.variant for contestant in contestants})
+    settings.check_variants({encoder.variant for encoder in encoders})
     searched = settings.neighbours.variants if settings.neighbours else []
     if words is None and (settings.expansion or WORD_AVERAGE in [*settings.ensemble, *searched]):
         raise ValueError(f"expansion and {WORD_AVERAGE} need word vectors: give the folder of words")
     if settings.neighbours and paragraphs is None:
         raise ValueError("neighbours are looked for in the corpus: give the folder of its paragraphs")
     followed = settings.over_time.variants if settings.over_time else []
-    for contestant in contestants:
-        if contestant.variant in followed and len(contestant.encoders) > 1:
-            raise ValueError(
-                f"over_time: {contestant.variant} is of {len(contestant.encoders)} encoders; name variants of one"
-            )
+    for encoder in encoders:
+        if encoder.variant in followed and len(encoder.models) > 1:
+            raise ValueError(f"over_time: {encoder.variant} is of {len(encoder.models)} encoders; name variants of one")

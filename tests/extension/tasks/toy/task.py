@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contexture.tasks.base import Contestant, Each, FrozenTask, Results, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, FrozenTask, ParallelMap, Results, serial_map
 from contexture.tasks.task_folder import write_task
 
 TEXTS = ["salt is traded", "the sea is deep", "who met Ash?"]
@@ -13,18 +13,23 @@ TEXTS = ["salt is traded", "the sea is deep", "who met Ash?"]
 class ToyTask(FrozenTask):
     """Of three sentences, each should be nearest to itself."""
 
-    def read(self, source: Any, demo: Path, place: Path) -> None:
+    def read(self, source: Any, demo: Path, output_dir: Path) -> None:
         """There are no files."""
-        with write_task(place, ["toy_box"]) as (_, report):
+        with write_task(output_dir, ["toy_box"]) as (_, report):
             report["counts"] = {"sentences": len(TEXTS)}
 
     def evaluate(
-        self, settings: Any, contestants: Sequence[Contestant], data: Path, place: Path, each: Each = one_by_one
+        self,
+        settings: Any,
+        encoders: Sequence[EvaluatedEncoder],
+        data: Path,
+        vectors_dir: Path,
+        parallel_map: ParallelMap = serial_map,
     ) -> Results:
         """The share of sentences whose nearest one is itself."""
-        scores = each(score, [(encoder.encoders,) for encoder in contestants])
+        scores = parallel_map(score, [(encoder.encoders,) for encoder in encoders])
         measured = {"task": "toy", "data": "toy_box", "protocol": "frozen", "split": "test", "metric": "toy_score"}
-        rows = zip(contestants, scores, strict=True)
+        rows = zip(encoders, scores, strict=True)
         return Results([measured | {"variant": row.variant, "seed": row.seed, "value": value} for row, value in rows])
 
 

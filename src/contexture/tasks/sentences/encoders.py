@@ -1,6 +1,6 @@
-"""All contestants on everything that is measured of encoders of sentences.
+"""All encoders on everything that is measured of encoders of sentences.
 
-A sentence is embedded once by each encoder, whatever the contestants that it is part of.
+A sentence is embedded once by each encoder, whatever the encoders that it is part of.
 """
 
 import logging
@@ -14,7 +14,7 @@ import numpy as np
 from contexture.encoders.base import Array, Encoder, Text
 from contexture.encoders.config import Role
 from contexture.retrieval.vectors import unit
-from contexture.tasks.base import Contestant, Each, make_record, one_by_one
+from contexture.tasks.base import EvaluatedEncoder, ParallelMap, make_record, serial_map
 from contexture.tasks.sentences.analogies import ALL, analogies, read_analogies
 from contexture.tasks.sentences.config import ENSEMBLE, Neighbours, SentenceSettings
 from contexture.tasks.sentences.downstream import SentenceTasks
@@ -44,27 +44,27 @@ Records = list[dict[str, Any]]
 
 def measure_tasks(
     settings: SentenceSettings,
-    contestants: Sequence[Contestant],
+    evaluated: Sequence[EvaluatedEncoder],
     tasks: SentenceTasks,
     data: str,
     store: VectorStore,
-    each: Each = one_by_one,
+    parallel_map: ParallelMap = serial_map,
 ) -> tuple[Records, Records, dict[str, int]]:
-    """Probes, relatedness and similarity of every contestant, and of the ensemble of each seed.
+    """Probes, relatedness and similarity of every encoder, and of the ensemble of each seed.
 
     Returns records; the strengths C that were chosen, with variant, seed, task and protocol; and by variant how many
     sentences have the zero vector.
     """
     protocol = PROTOCOLS[settings.protocol]
-    encoders = dict.fromkeys(encoder for contestant in contestants for encoder in contestant.encoders)
-    # First, as some are parts of several contestants.
-    each(_embed, [(encoder, tasks, data, store) for encoder in encoders])
-    measured = each(_measure, [(contestant, tasks, data, protocol, store) for contestant in contestants])
+    encoders = dict.fromkeys(encoder for evaluated in evaluated for encoder in evaluated.models)
+    # First, as some are parts of several encoders.
+    parallel_map(_embed, [(encoder, tasks, data, store) for encoder in encoders])
+    measured = parallel_map(_measure, [(encoder, tasks, data, protocol, store) for encoder in evaluated])
     evaluations: dict[tuple[str, int], Evaluation] = {}
     zeros: dict[str, int] = {}
-    for contestant, (evaluation, count) in zip(contestants, measured, strict=True):
-        evaluations[contestant.variant, contestant.seed] = evaluation
-        zeros[contestant.variant] = count
+    for encoder, (evaluation, count) in zip(evaluated, measured, strict=True):
+        evaluations[encoder.variant, encoder.seed] = evaluation
+        zeros[encoder.variant] = count
     evaluations |= _ensembles(settings.ensemble, evaluations)
     records, chosen = [], []
     for (variant, seed), evaluation in evaluations.items():
@@ -80,10 +80,10 @@ def _embed(encoder: str, tasks: SentenceTasks, data: str, store: VectorStore) ->
 
 
 def _measure(
-    contestant: Contestant, tasks: SentenceTasks, data: str, protocol: Protocol, store: VectorStore
+    encoder: EvaluatedEncoder, tasks: SentenceTasks, data: str, protocol: Protocol, store: VectorStore
 ) -> tuple[Evaluation, int]:
-    vectors = store(contestant.encoders, tasks.sentences(), f"tasks/{data}")
-    LOG.info("%s, seed %d: %d tasks of %s", contestant.variant, contestant.seed, len(tasks), data)
+    vectors = store(encoder.models, tasks.sentences(), f"tasks/{data}")
+    LOG.info("%s, seed %d: %d tasks of %s", encoder.variant, encoder.seed, len(tasks), data)
     return evaluate_sentences(vectors, tasks, protocol), vectors.zeros()
 
 
@@ -103,7 +103,7 @@ def _ensembles(
 
 def search_corpus(
     settings: Neighbours,
-    contestants: Sequence[Contestant],
+    encoders: Sequence[EvaluatedEncoder],
     corpus: Path,
     analogy_set: Mapping[str, str] | None,
     store: VectorStore,
@@ -121,9 +121,9 @@ def search_corpus(
     neighbours: Records = []
     for variant in settings.variants:
         LOG.info("%s: neighbours of %d sentences among %d", variant, len(queries), len(pool))
-        candidates = [contestant for contestant in contestants if contestant.variant == variant]
-        contestant = min(candidates, key=lambda candidate: candidate.seed)
-        vectors = store(contestant.encoders, sentences, "corpus")
+        candidates = [encoder for encoder in encoders if encoder.variant == variant]
+        encoder = min(candidates, key=lambda candidate: candidate.seed)
+        vectors = store(encoder.models, sentences, "corpus")
         table = nearest_neighbours(queries, vectors(queries), embedded(pool, vectors))
         neighbours += [
             {"model": variant, "query": query, "neighbour": neighbour, "cosine": cosine}
@@ -134,7 +134,7 @@ def search_corpus(
         for row in analogies(tuples, vectors, embedded(pool, vectors)).to_dict("records"):
             data = analogy_set["name"] if row["category"] == ALL else f"{analogy_set['name']}/{row['category']}"
             records += [
-                make_record(variant, contestant.seed, "analogies", data, row[metric], "nearest", metric=metric)
+                make_record(variant, encoder.seed, "analogies", data, row[metric], "nearest", metric=metric)
                 for metric in ("accuracy", "accuracy_excluding")
             ]
     return records, neighbours
@@ -147,15 +147,15 @@ def draw_queries(pool: Iterable[str], count: int) -> list[str]:
     return [suitable[row] for row in sorted(rows)]
 
 
-def rank_captions(contestants: Sequence[Contestant], caption_set: Mapping[str, str], store: VectorStore) -> Records:
+def rank_captions(encoders: Sequence[EvaluatedEncoder], caption_set: Mapping[str, str], store: VectorStore) -> Records:
     """Images and captions, a set with `name` and `path`, ranked by one another (section 4.4.3)."""
     parts = [read_image_captions(Path(caption_set["path"]), split) for split in SPLITS]
     captions = distinct(part.captions for part in parts)
     records: Records = []
-    for contestant in contestants:
-        variant, seed = contestant.variant, contestant.seed
+    for encoder in encoders:
+        variant, seed = encoder.variant, encoder.seed
         LOG.info("%s, seed %d: images and captions", variant, seed)
-        vectors = store(contestant.encoders, captions, "captions")
+        vectors = store(encoder.models, captions, "captions")
         train, dev, test = (CaptionedImages(part.images, vectors(part.captions)) for part in parts)
         metrics = rank_image_captions(train, dev, test, ImageCaptionConfig(), seed)
         records += [
@@ -181,21 +181,21 @@ class QueryAlone:
 
 
 def measure_over_time(
-    protocol: str, contestants: Sequence[Contestant], tasks: SentenceTasks, store: VectorStore
+    protocol: str, encoders: Sequence[EvaluatedEncoder], tasks: SentenceTasks, store: VectorStore
 ) -> Records:
-    """Figures of the snapshots of contestants of one encoder, f alone (appendix C, Figure 2).
+    """Figures of the snapshots of encoders of one encoder, f alone (appendix C, Figure 2).
 
     Returns run (the variant), seed, step, seconds of training, task, metric and value.
     """
     records: Records = []
     sentences = tasks.sentences()
-    for contestant in contestants:
-        for snapshot in snapshots(Path(contestant.encoders[0])):
-            LOG.info("%s, seed %d, step %s", contestant.variant, contestant.seed, snapshot.name)
+    for encoder in encoders:
+        for snapshot in snapshots(Path(encoder.models[0])):
+            LOG.info("%s, seed %d, step %s", encoder.variant, encoder.seed, snapshot.name)
             model = store.load(str(snapshot))
             assert isinstance(model, Encoder)
             vectors = store.embed(QueryAlone(model), str(snapshot), sentences, "over_time")
-            key = {"run": contestant.variant, "seed": contestant.seed} | time_of(snapshot)
+            key = {"run": encoder.variant, "seed": encoder.seed} | time_of(snapshot)
             rows = evaluate_sentences(vectors, tasks, PROTOCOLS[protocol]).rows("")
             records += [key | {name: row[name] for name in ("task", "metric", "value")} for row in rows]
     return records
