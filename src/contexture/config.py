@@ -20,7 +20,7 @@ from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
-from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, placed
+from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, with_key_prefix
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
@@ -145,7 +145,9 @@ class Parameters:
                 try:
                     tasks[task] = settings.given(self.sources[task])
                 except ValidationError as error:
-                    raise placed(error, place, name, *(["system"] if place == "tour" else []), "tasks", task) from None
+                    raise with_key_prefix(
+                        error, place, name, *(["system"] if place == "tour" else []), "tasks", task
+                    ) from None
             found[name] = replace(system, tasks=tasks)
         return found
 
@@ -286,7 +288,7 @@ def check_ablation(name: str, system: SystemConfig) -> None:
     try:
         ablated(system)
     except ValidationError as error:
-        raise placed(error, "systems", name) from None
+        raise with_key_prefix(error, "systems", name) from None
     except ValueError as error:
         raise ValueError(f"{name}.{error}") from None
 

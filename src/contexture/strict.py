@@ -23,23 +23,21 @@ def drop_null(values: Any) -> Any:
 DropNull = BeforeValidator(drop_null)
 
 
-def checked(kind: Any, values: Any, *place: str) -> Any:
-    """The values as their kind; ValidationError with every fault, each by its key below `place`.
+def checked(kind: Any, values: Any, *key: str) -> Any:
+    """The values as their kind; ValidationError with every fault, each by its key below `key`.
 
     Raised while something larger is checked, the faults join those of the whole.
     """
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        raise placed(error, *place) from None
+        raise with_key_prefix(error, *key) from None
 
 
-def placed(error: ValidationError, *place: str) -> ValidationError:
-    """The same faults, by their keys below `place`."""
+def with_key_prefix(error: ValidationError, *key: str) -> ValidationError:
+    """The same faults, by their keys below `key`."""
     faults = [
-        InitErrorDetails(
-            type=fault["type"], loc=(*place, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {})
-        )
+        InitErrorDetails(type=fault["type"], loc=(*key, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {}))
         for fault in error.errors(include_url=False)
     ]
     return ValidationError.from_exception_data(error.title, faults)

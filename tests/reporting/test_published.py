@@ -49,7 +49,7 @@ def test_files_name_what_there_is(system: str) -> None:
     named |= {name for claim in published.claims for name in (claim.variant, claim.baseline)}
     assert named <= set(published.labels)
     for table in published.tables.values():
-        places = [column.place("") for column in table.columns if column.metric]
+        places = [column.score_key("") for column in table.columns if column.metric]
         assert len(set(places)) == len(places)
         assert table.rows and {place.metric for place in places} <= set(METRICS)
 

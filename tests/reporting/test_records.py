@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from contexture.reporting.records import Place, by_seed, check_records, data_of, place_of
+from contexture.reporting.records import ScoreKey, by_seed, check_records, data_of, score_key
 from tests.reporting.make import COST, measured
 
 GOOD = measured("mlm", [0.5], "answer_selection", "demo", "grouped", "map")[0]
@@ -20,14 +20,14 @@ def test_recalls_are_metrics(metric: str) -> None:
 
 
 def test_where_numbers_stand() -> None:
-    place = Place("sick_r", "senteval", "cosine", "spearman_mean")
+    place = ScoreKey("sick_r", "senteval", "cosine", "spearman_mean")
     records = measured("mlm", [0.5, 0.25], "sick_r", "senteval", "cosine", "spearman_mean")
     records += measured("mlm", [0.9], "sick_r", "senteval/test", "cosine", "spearman")
     records += measured("ict", [0.1], "mr", "demo")
     records += measured("mlm", [0.9], "sick_r", "senteval", "cosine", "spearman_mean", split="dev")
-    assert [place_of(record) == place for record in records] == [True, True, False, False, False]
+    assert [score_key(record) == place for record in records] == [True, True, False, False, False]
     assert by_seed(records, "mlm", place) == {0: 0.5, 1: 0.25}
-    assert by_seed(records, "ict", Place("mr", "demo", "senteval", "accuracy")) == {0: 10.0}  # in percent
+    assert by_seed(records, "ict", ScoreKey("mr", "demo", "senteval", "accuracy")) == {0: 10.0}  # in percent
     assert data_of(records) == ["senteval", "demo"]
 
 

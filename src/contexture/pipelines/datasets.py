@@ -142,7 +142,7 @@ def _name_by_number(folder: Path) -> None:
         file.rename(file.with_name(f"{file.name.split('-')[0]}-{file.name.split('-')[1]}.parquet"))
 
 
-class Place(_LocalPath):
+class OutputPath(_LocalPath):
     """Where a node shall write the folder that it makes."""
 
     def load(self) -> Path:
@@ -155,8 +155,8 @@ class Place(_LocalPath):
         raise DatasetError(f"{self._path} is a place to write to, not a dataset to save")
 
 
-class MadePath(_LocalPath):
-    """A file or folder that a node made at the place that `Place` told it."""
+class CreatedPath(_LocalPath):
+    """A file or folder that a node made at the place that `OutputPath` told it."""
 
     def load(self) -> Path:
         """The path; DatasetError where nothing is there."""
@@ -170,7 +170,7 @@ class MadePath(_LocalPath):
             raise DatasetError(f"{self._path} was not written: the node returned {data}")
 
 
-class TableFolders(MadePath):
+class TableFolders(CreatedPath):
     """A folder that is a table of Spark, or of tables, for readers without Spark."""
 
     def load(self) -> Path:

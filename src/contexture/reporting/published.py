@@ -12,7 +12,7 @@ from pydantic import StrictFloat, StrictInt
 from pydantic.dataclasses import dataclass
 
 from contexture.reporting.names import DATA, REFERENCES
-from contexture.reporting.records import METRICS, Place
+from contexture.reporting.records import METRICS, ScoreKey
 from contexture.strict import STRICT, checked
 
 try:
@@ -50,11 +50,11 @@ class ScoreColumn:
     unit: str = PERCENT
     key: str = ""  # its name in the rows of the paper
 
-    def place(self, data: str, protocol: str = "") -> Place:
+    def score_key(self, data: str, protocol: str = "") -> ScoreKey:
         """Where our records of `data` have the scores, by this protocol or its own."""
         whole = self.data or data
         name = f"{whole}/{self.subset}" if self.subset else whole
-        return Place(self.task, name, protocol or self.protocol, self.metric, self.split)
+        return ScoreKey(self.task, name, protocol or self.protocol, self.metric, self.split)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -48,7 +48,7 @@ _RECORD = TypeAdapter(Record)
 
 
 @dataclass(frozen=True)
-class Place:
+class ScoreKey:
     """Where numbers of all variants and seeds stand."""
 
     task: str
@@ -58,15 +58,15 @@ class Place:
     split: str = "test"
 
 
-def place_of(record: Record) -> Place:
+def score_key(record: Record) -> ScoreKey:
     """Where a record's number stands."""
-    return Place(record["task"], record["data"], record["protocol"], record["metric"], record["split"])
+    return ScoreKey(record["task"], record["data"], record["protocol"], record["metric"], record["split"])
 
 
-def by_seed(records: Iterable[Record], variant: str, place: Place) -> dict[int, float]:
+def by_seed(records: Iterable[Record], variant: str, place: ScoreKey) -> dict[int, float]:
     """Seed → value, as it is shown: in percent, where the metric is."""
     scale = METRICS[place.metric].scale
-    return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and place_of(r) == place}
+    return {r["seed"]: scale * r["value"] for r in records if r["variant"] == variant and score_key(r) == place}
 
 
 def data_of(records: Iterable[Record]) -> list[str]:
@@ -86,7 +86,7 @@ def check_records(records: object) -> list[Record]:
     positions: dict[tuple[Any, ...], int] = {}
     for position, record in enumerate(records):
         if not (problem := _problem(record)):
-            key = (record["system"], record["variant"], record["seed"], place_of(record))
+            key = (record["system"], record["variant"], record["seed"], score_key(record))
             if key in positions:
                 problem = f"the same measurement as record {positions[key]}"
             positions[key] = position

@@ -11,7 +11,7 @@ from scipy import stats
 
 from contexture.reporting.phrases import within_sentence
 from contexture.reporting.published import Score, ScoreRow, ScoreTable
-from contexture.reporting.records import METRICS, Record, by_seed, data_of, place_of
+from contexture.reporting.records import METRICS, Record, by_seed, data_of, score_key
 
 NOTHING = "–"
 #: Differences between seeds below this many points are rounding, not variance.
@@ -273,8 +273,8 @@ def required(name: str, row: Mapping[str, Any], keys: Iterable[str]) -> list[Any
 
 def variants_of(records: Sequence[Record], table: ScoreTable, data: str, protocol: str = "") -> list[str]:
     """Our variants that have a number in the table: those with labels in their order, then others by name."""
-    places = {column.place(data, protocol) for column in table.columns}
-    return by_label(sorted({r["variant"] for r in records if place_of(r) in places}), table.labels)
+    places = {column.score_key(data, protocol) for column in table.columns}
+    return by_label(sorted({r["variant"] for r in records if score_key(r) in places}), table.labels)
 
 
 def measured_cells(
@@ -282,7 +282,7 @@ def measured_cells(
 ) -> tuple[int, list[str]]:
     """How many seeds of a variant were measured, and its mean and deviation in each column of a table."""
     own = [r for r in records if r["variant"] == variant]
-    values = [by_seed(own, variant, column.place(data, protocol)) for column in table.columns]
+    values = [by_seed(own, variant, column.score_key(data, protocol)) for column in table.columns]
     cells = [
         mean_std([*of_seed.values()], decimals=METRICS[column.metric].decimals)
         for column, of_seed in zip(table.columns, values, strict=True)

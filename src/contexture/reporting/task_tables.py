@@ -108,7 +108,7 @@ def compare_means(
     """
     comparisons = []
     for variant, baseline in pairs:
-        shared = [c for c in shown if all(by_seed(records, v, c.place(data)) for v in (variant, baseline))]
+        shared = [c for c in shown if all(by_seed(records, v, c.score_key(data)) for v in (variant, baseline))]
         above, below = (_means(records, name, shared, data) for name in (variant, baseline))
         if differences := paired(above, below, baseline in unseeded):
             paper = [_published_mean(published, name, shared) for name in (variant, baseline)]
@@ -139,7 +139,7 @@ def compare_every(
 
 def _means(records: Sequence[Record], variant: str, shown: Sequence[ScoreColumn], data: str) -> dict[int, float]:
     """Seed → mean over the columns in hundredths, of the seeds that have them all."""
-    every = [by_seed(records, variant, column.place(data)) for column in shown]
+    every = [by_seed(records, variant, column.score_key(data)) for column in shown]
     seeds = set.intersection(*map(set, every)) if every else set()
     return {
         seed: mean(100 / METRICS[c.metric].scale * values[seed] for c, values in zip(shown, every, strict=True))

@@ -8,7 +8,7 @@ from statistics import mean
 from typing import overload
 
 from contexture.reporting.names import DATA, REFERENCES, in_order
-from contexture.reporting.records import COST_KEYS, Place, Record, data_of, place_of
+from contexture.reporting.records import COST_KEYS, Record, ScoreKey, data_of, score_key
 from contexture.reporting.tables import Comparison, Estimate, estimate, paired
 from contexture.tasks.registry import TASKS
 from contexture.tasks.spec import LeagueUse
@@ -33,7 +33,7 @@ class LeagueColumn:
     use: LeagueUse
     how: str  # FROZEN, or how it was fine-tuned
     data: str
-    places: tuple[Place, ...]
+    places: tuple[ScoreKey, ...]
 
     @property
     def frozen(self) -> bool:
@@ -53,10 +53,10 @@ class League:
         self.labels = REFERENCES | dict(labels or {})
         self.variants = list(dict.fromkeys(r["variant"] for r in records))
         self.costs = {r["variant"]: {key: r[key] for key in COST_KEYS} for r in records if "flops" in r}  # type: ignore[literal-required]
-        self._values: dict[tuple[str, Place], dict[int, float]] = {}
+        self._values: dict[tuple[str, ScoreKey], dict[int, float]] = {}
         seeds: dict[str, set[int]] = {}
         for record in records:
-            self._values.setdefault((record["variant"], place_of(record)), {})[record["seed"]] = 100 * record["value"]
+            self._values.setdefault((record["variant"], score_key(record)), {})[record["seed"]] = 100 * record["value"]
             seeds.setdefault(record["variant"], set()).add(record["seed"])
         #: Variants that no seed changes: their one measurement stands for every seed.
         self.unseeded = {name for name, own in seeds.items() if len(own) == 1 and name not in self.costs}
@@ -172,12 +172,12 @@ def _columns(records: Iterable[Record]) -> list[LeagueColumn]:
             protocols = {r["protocol"] for r in own if r["data"] == data}
             if use.task:
                 columns += [
-                    LeagueColumn(use, how, data, (Place(use.task, data, protocol, use.metric),))
+                    LeagueColumn(use, how, data, (ScoreKey(use.task, data, protocol, use.metric),))
                     for protocol, how in _frozen_and_tuned(use, protocols).items()
                 ]
             elif ran := [protocol for protocol in use.protocols if protocol in protocols]:
                 tasks = in_order(r["task"] for r in own if (r["data"], r["protocol"]) == (data, ran[0]))
-                places = tuple(Place(task, data, ran[0], use.metric) for task in tasks)
+                places = tuple(ScoreKey(task, data, ran[0], use.metric) for task in tasks)
                 columns.append(LeagueColumn(use, FROZEN, data, places))
     return columns
 

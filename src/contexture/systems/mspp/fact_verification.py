@@ -5,7 +5,7 @@ from statistics import mean
 
 from contexture.reporting.phrases import within_sentence
 from contexture.reporting.published import read_published
-from contexture.reporting.records import Place, Record, by_seed, data_of
+from contexture.reporting.records import Record, ScoreKey, by_seed, data_of
 from contexture.reporting.tables import Comparison, Table, results_tables
 from contexture.reporting.task_tables import compare
 
@@ -67,7 +67,7 @@ def _findings(records: Sequence[Record], data: str, split: str) -> Iterator[str]
     best: dict[str, tuple[float, str]] = {}  # accuracy and protocol
     for variant, protocols in PROTOCOLS.items():
         by_protocol = {
-            name: by_seed(records, variant, Place(TASK, data, name, "accuracy", split)) for name in protocols
+            name: by_seed(records, variant, ScoreKey(TASK, data, name, "accuracy", split)) for name in protocols
         }
         if means := [(mean(values.values()), name) for name, values in by_protocol.items() if values]:
             best[variant] = max(means)

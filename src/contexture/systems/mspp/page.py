@@ -8,7 +8,7 @@ from contexture.reporting.default_page import further
 from contexture.reporting.names import AFTER, protocol_name
 from contexture.reporting.page import Page, ReportContext, sections
 from contexture.reporting.published import ScoreTable, read_published
-from contexture.reporting.records import Place, Record, by_seed, data_of
+from contexture.reporting.records import Record, ScoreKey, by_seed, data_of
 from contexture.reporting.tables import Table, comparison_table, results_table
 from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
@@ -84,7 +84,7 @@ def _frozen(records: Sequence[Record], data: str) -> Table:
     table = results_table(records, published.by_protocol("frozen"), data)
     better = []
     for variant, label in LABELS.items():
-        frozen, tuned = (by_seed(records, variant, Place(TASK, data, name, "map")) for name in ("frozen", "grouped"))
+        frozen, tuned = (by_seed(records, variant, ScoreKey(TASK, data, name, "map")) for name in ("frozen", "grouped"))
         if frozen and tuned and mean(frozen.values()) > mean(tuned.values()):
             better.append(f"{label} (frozen {mean(frozen.values()):.1f}, fine-tuned {mean(tuned.values()):.1f})")
     if not better:

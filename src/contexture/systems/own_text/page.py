@@ -5,7 +5,7 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Bar, Card, Page, ReportContext, sections
-from contexture.reporting.records import METRICS, Record, by_seed, place_of
+from contexture.reporting.records import METRICS, Record, by_seed, score_key
 from contexture.reporting.tables import Table, columns, mean_std
 from contexture.reporting.training_tables import trainings_table
 from contexture.tasks.held_out.config import BEFORE
@@ -194,7 +194,7 @@ def evidence_table(records: Sequence[Record], labels: Mapping[str, str], metric:
     """A row a search, a column a kind of question; the best of each column in bold."""
     own = [record for record in records if record["task"] == TASK and record["metric"] == metric]
     # On a phone the first columns are seen, so those come first that decide.
-    places = sorted(dict.fromkeys(map(place_of, own)), key=lambda place: place.data != "questions")
+    places = sorted(dict.fromkeys(map(score_key, own)), key=lambda place: place.data != "questions")
     variants = list(dict.fromkeys(record["variant"] for record in own))
     values = [[[*by_seed(own, variant, place).values()] for place in places] for variant in variants]
     rows = tuple((labels[variant], *map(mean_std, cells)) for variant, cells in zip(variants, values, strict=True))

@@ -8,7 +8,7 @@ from contexture.reporting.default_page import further
 from contexture.reporting.names import DATA
 from contexture.reporting.page import Page, ReportContext, Section, sections
 from contexture.reporting.published import ScoreTable, read_published
-from contexture.reporting.records import Place, Record, by_seed, data_of
+from contexture.reporting.records import Record, ScoreKey, by_seed, data_of
 from contexture.reporting.tables import Table, comparison_table, results_table, results_tables
 from contexture.reporting.task_tables import compare
 from contexture.reporting.training_tables import trainings_table
@@ -127,7 +127,7 @@ def _panels(records: Sequence[Record], data: str, headings: Mapping[str, str]) -
     panels: dict[str, dict[str, dict[int, list[float]]]] = {}
     for share, title in headings.items():
         for variant in dict.fromkeys(r["variant"] for r in records if (r["data"], r["protocol"]) == (data, share)):
-            places = {k: Place(TASK, data, share, f"recall_at_{k}") for k in RECALL_AT}
+            places = {k: ScoreKey(TASK, data, share, f"recall_at_{k}") for k in RECALL_AT}
             recalls = {k: [*by_seed(records, variant, place).values()] for k, place in places.items()}
             if any(recalls.values()):
                 panels.setdefault(title, {})[variant] = {k: values for k, values in recalls.items() if values}

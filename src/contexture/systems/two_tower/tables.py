@@ -7,7 +7,7 @@ from typing import Any
 
 from contexture.reporting.names import DATA
 from contexture.reporting.published import Published
-from contexture.reporting.records import Place, Record, by_seed
+from contexture.reporting.records import Record, ScoreKey, by_seed
 from contexture.reporting.tables import NOTHING, Column, Table, best, columns, mean_std, published_cell, required
 
 TASK = "retrieval"
@@ -73,7 +73,7 @@ def ablation_table(records: Sequence[Record], data: str, published: Published) -
     ]
     ran = {r["protocol"].removesuffix(ABLATED) for r in own}
     shares = sorted(ran | {column.key for column in table.columns}, key=lambda share: float(share.rstrip("%")))
-    places = [Place(TASK, data, share + ABLATED, "recall_at_100") for share in shares]
+    places = [ScoreKey(TASK, data, share + ABLATED, "recall_at_100") for share in shares]
     ours = {
         _configuration(variant): [mean_std([*by_seed(own, variant, place).values()]) for place in places]
         for variant in sorted({r["variant"] for r in own}, key=_rank)
