@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contexture.pipelines.adopt import create_pipeline
 from contexture.pipelines.adopt.nodes import adopt
+from contexture.pipelines.adopt.pipeline import create_pipeline
 from contexture.pipelines.named import name_group
 from contexture.systems.resolved import ResolvedSystem
 from tests.training.toys import PRETRAIN, STREAMS, configured, schedule, transformer

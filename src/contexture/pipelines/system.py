@@ -3,21 +3,19 @@
 from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
-from contexture.pipelines import (
-    adopt,
-    bitext,
-    corpus,
-    evaluate,
-    examples,
-    finetune,
-    nli,
-    pretrain,
-    report,
-    search,
-    sources,
-    tasks,
-    vocabulary,
-)
+from contexture.pipelines.adopt import pipeline as adopt
+from contexture.pipelines.bitext import pipeline as bitext
+from contexture.pipelines.corpus import pipeline as corpus
+from contexture.pipelines.evaluate import pipeline as evaluate
+from contexture.pipelines.examples import pipeline as examples
+from contexture.pipelines.finetune import pipeline as finetune
+from contexture.pipelines.nli import pipeline as nli
+from contexture.pipelines.pretrain import pipeline as pretrain
+from contexture.pipelines.report import pipeline as report
+from contexture.pipelines.search import pipeline as search
+from contexture.pipelines.sources import pipeline as sources
+from contexture.pipelines.tasks import pipeline as tasks
+from contexture.pipelines.vocabulary import pipeline as vocabulary
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem, resolve_ablation, resolve_systems
 
