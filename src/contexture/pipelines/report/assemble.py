@@ -39,14 +39,9 @@ COST = ("steps", "tokens", "seconds", "flops", "parameters")
 def collect_records(
     system: ResolvedSystem, text: str, models_dir: Path, ablation_dir: Path, results: Mapping[str, Path]
 ) -> list[dict[str, Any]]:
-    """The records of all tasks with what was spent on each, and those of the system's ablation.
+    """Return the records of all tasks with their costs, and those of the system's ablation.
 
-    Args:
-        system: The system.
-        text: Name of the training text.
-        models_dir: Folder of its models.
-        ablation_dir: Folder of the ablation's report, if there is one.
-        results: Task → folder of its results.
+    `text` is the name of the training text, `results` maps each task to the folder of its results.
     """
     records = [
         {"system": system.name} | record | cost(system, models_dir, record["variant"], record["seed"], text)
@@ -72,17 +67,10 @@ def collect_context(
     data: Mapping[str, Path],
     counts: Mapping[str, dict[str, Any]],
 ) -> ReportContext:
-    """What the page says besides its numbers.
+    """Return what the page shows besides its numbers.
 
-    Args:
-        system: The system.
-        text: Name of the training text.
-        corpus_report: Counts of the corpus.
-        models_dir: Folder of the system's models.
-        speed: Variant → sentences embedded per second.
-        results: Task → folder of its results.
-        data: Task → folder of its data.
-        counts: Kind of examples → counts.
+    `speed` maps variants to sentences embedded per second, `results` and `data` tasks to folders, `counts` kinds of
+    examples to counts.
     """
     config, name = system.config, system.name
     read = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
@@ -112,20 +100,20 @@ def collect_context(
 
 
 def by_table(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts by kind of examples; of a kind of several tables, by table."""
-    found: dict[str, Any] = {}
-    for kind, counted in counts.items():
-        found |= counted if all(isinstance(one, Mapping) for one in counted.values()) else {kind: counted}
-    return found
+    """Return counts by kind of examples; by table if the kind has several."""
+    tables: dict[str, Any] = {}
+    for kind, values in counts.items():
+        tables |= values if all(isinstance(value, Mapping) for value in values.values()) else {kind: values}
+    return tables
 
 
 def read_json(file: Path) -> Any:
-    """What a JSON file holds."""
+    """Parse a JSON file."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 
 def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
-    """What pre-training spent on the encoders of a variant, also of an included one; nothing if none was trained."""
+    """Return the cost of pre-training a variant's encoders, also for an included variant; {} if none was trained."""
     owner, separator, included_variant = variant.partition(": ")
     if separator and owner in system.included:
         return cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
@@ -133,7 +121,7 @@ def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text
     if variant not in config.measured or not (runs := config.runs_of(variant)):
         return {}
     spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
-    for run in (one for name in runs for one in config.line(name)):
+    for run in (ancestor for name in runs for ancestor in config.line(name)):
         summary = summary_of(encoder_dir(pretrained_dir(models_dir), run, seed))
         for key in COST:
             # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
@@ -142,14 +130,14 @@ def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text
 
 
 def shown(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
-    """What the objectives of each run showed, with the first seed, where they did."""
-    found = {run: shown_of(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
-    return {run: one for run, one in found.items() if one}
+    """Return what the objectives of each run showed with the first seed, if anything."""
+    examples = {run: shown_of(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
+    return {run: example for run, example in examples.items() if example}
 
 
 def trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, float]]:
-    """What each run spent, of the first seed, and how fast it was."""
-    found = {}
+    """Return the cost and speed of each run with the first seed."""
+    costs = {}
     for run in config.pretrain.runs:
         folder = encoder_dir(pretrained_dir(models_dir), run, 0)
         spent = summary_of(folder)
@@ -158,38 +146,39 @@ def trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, flo
             sizes = config.pretrain.batch_sizes(run, training.streams)
             spent["examples"] = spent["steps"] * sum(sizes[name] for name in training.active)
             speed = read_curves(folder).get("train/tokens_per_second")
-            spent["tokens_per_second"] = (
-                spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()
-            )
-            found[run] = spent
-    return found
+            mean_speed = spent["tokens"] / max(spent["seconds"], 1e-9)
+            spent["tokens_per_second"] = mean_speed if speed is None else speed.median()
+            costs[run] = spent
+    return costs
 
 
 def histories(config: SystemConfig, models_dir: Path) -> list[History]:
-    """The curves of every training that has some."""
-    found = []
+    """Return the curves of every training that has some."""
+    curves = []
     for seed in range(config.seeds):
         for run in config.pretrain.runs:
             log = read_curves(encoder_dir(pretrained_dir(models_dir), run, seed))
-            found.append(History("pretrain", run, seed, log))
+            curves.append(History("pretrain", run, seed, log))
         for task in config.tasks:
             for variant in config.variants_of(task):
                 for folder in sorted(finetuned_dir(models_dir, task, variant, seed).glob("*")):
                     if "." in folder.name:  # unfinished, set aside, or the system's own
                         continue
                     stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
-                    found.append(History(stage, variant, seed, read_curves(folder)))
-    return [history for history in found if not history.log.empty]
+                    curves.append(History(stage, variant, seed, read_curves(folder)))
+    return [history for history in curves if not history.log.empty]
 
 
 def explained(config: SystemConfig) -> dict[str, str]:
-    """Variant → what it learned to do, in plain words."""
-    found = {}
+    """Return for each variant what it learned to do, in plain words."""
+    learned = {}
     for name, variant in config.measured.items():
-        names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names]
-        learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
-        found[name] = variant.explained or learned or "new weights, nothing learned"
-    return found
+        names = dict.fromkeys(
+            objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names
+        )
+        explained = "; ".join(OBJECTIVES[objective].explained for objective in names)
+        learned[name] = variant.explained or explained or "new weights, nothing learned"
+    return learned
 
 
 def labels(system: ResolvedSystem) -> dict[str, str]:
@@ -200,28 +189,28 @@ def labels(system: ResolvedSystem) -> dict[str, str]:
     config, names = system.config, dict(REFERENCES)
     for name in [*config.measured, *config.pretrain.runs]:
         runs = config.runs_of(name) if name in config.measured else [name]
-        objectives = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].names)
+        objectives = dict.fromkeys(objective for run in runs for objective in config.pretrain.runs[run].names)
         if name in objectives or len(objectives) > 1:
-            names[name] = " + ".join(OBJECTIVES[one].title for one in objectives)
+            names[name] = " + ".join(OBJECTIVES[objective].title for objective in objectives)
     names |= getattr(import_module(system.page_module), "LABELS", {})
     for other, included in system.included.items():
-        own = labels(included)
+        included_names = labels(included)
         for variant in included.config.measured:
-            names[f"{other}: {variant}"] = f"{own.get(variant, variant)} ({other})"
+            names[f"{other}: {variant}"] = f"{included_names.get(variant, variant)} ({other})"
     return names
 
 
 def series() -> dict[str, Series]:
-    """How the curves of objectives are shown."""
-    found = {}
+    """Return title, unit and scale of each objective's curves."""
+    curves = {}
     for name, config in OBJECTIVES.items():
-        found[name] = Series(f"{config.title} loss", config.unit)
-        found[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
-        found |= {
-            f"{name}_{key}": Series(f"{config.title}: {what}", "points", 100) for key, what in config.measures.items()
-        }
-        found |= {f"{name}_{key}": Series(f"{config.title}: {what}", config.unit) for key, what in config.nats.items()}
-    return found
+        curves[name] = Series(f"{config.title} loss", config.unit)
+        curves[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
+        for key, title in config.measures.items():
+            curves[f"{name}_{key}"] = Series(f"{config.title}: {title}", "points", 100)
+        for key, title in config.nats.items():
+            curves[f"{name}_{key}"] = Series(f"{config.title}: {title}", config.unit)
+    return curves
 
 
 def what_was_run(
@@ -231,17 +220,13 @@ def what_was_run(
     tasks: Mapping[str, Mapping[str, Any]],
     names: Mapping[str, str],
 ) -> dict[str, str]:
-    """The lines at the head of the report."""
+    """Return the lines at the head of the report."""
     used = {config.encoder_of(run) for run in config.pretrain.runs}
-    encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items() if name in used]
+    encoders = [f"{name}: {described(encoder)}" for name, encoder in config.encoders.items() if name in used]
     steps = [f"{names.get(run, run)}: {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
-    spent = {run: [stage.budget for stage in config.pretraining(run).recipe.schedule] for run in config.pretrain.runs}
-    steps += [
-        f"{names.get(run, run)}: {one.amount:.3g} {one.unit}"
-        for run, budgets in spent.items()
-        for one in budgets
-        if one
-    ]
+    for run in config.pretrain.runs:
+        budgets = [stage.budget for stage in config.pretraining(run).recipe.schedule]
+        steps += [f"{names.get(run, run)}: {budget.amount:.3g} {budget.unit}" for budget in budgets if budget]
     return {
         "Text": text,
         "Evaluation's documents": evaluation,
