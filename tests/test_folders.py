@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contexture.folders import finished, whole_file, work_folder
+from contexture.folders import is_finished, whole_file, work_folder
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_older_folder_outlives_a_kill_between_the_renames(tmp_path: Path, mon
         patch.setattr(Path, "rename", killed)
         write("second")
     assert renamed == [tmp_path / "encoder"] and not (tmp_path / "encoder").exists()
-    assert finished(tmp_path / "encoder", {"content": "first"})
+    assert is_finished(tmp_path / "encoder", {"content": "first"})
     assert (tmp_path / "encoder" / "weights").read_text() == "first"
     write("second")
     assert (tmp_path / "encoder" / "weights").read_text() == "second"
@@ -76,9 +76,9 @@ def test_an_identity_of_an_older_version_is_the_same_but_for_keys_that_say_nothi
     newer = {"schedule": [{"steps": 2, "streams": {}, "share": None}], "seed": 0, "select": [], "start": None}
     with work_folder(tmp_path / "encoder", older) as work:
         (work / "weights").write_text("older")
-    assert finished(tmp_path / "encoder", newer)
+    assert is_finished(tmp_path / "encoder", newer)
     for other in ({**newer, "seed": 1}, {**newer, "select": None}, {**newer, "start": "base"}):
-        assert not finished(tmp_path / "encoder", other)
+        assert not is_finished(tmp_path / "encoder", other)
 
 
 def test_unfinished_work_of_an_older_version_is_resumed_or_said_to_start_anew(

@@ -19,8 +19,8 @@ from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
-from contexture.packages import packaged
-from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, placed
+from contexture.packages import encoder_path
+from contexture.strict import STRICT, DropNull, Positive, drop_null, key_error, move_errors, validate
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
@@ -70,7 +70,7 @@ _Sources: Any = create_model(
 
 def check_sources(values: dict[str, Any]) -> dict[str, SourceSettings]:
     """Where the files of every task are, typed, with defaults; ValidationError with the keys of all faults."""
-    return dict(checked(_Sources, values))
+    return dict(validate(_Sources, values))
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -145,7 +145,9 @@ class Parameters:
                 try:
                     tasks[task] = settings.given(self.sources[task])
                 except ValidationError as error:
-                    raise placed(error, place, name, *(["system"] if place == "tour" else []), "tasks", task) from None
+                    raise move_errors(
+                        error, place, name, *(["system"] if place == "tour" else []), "tasks", task
+                    ) from None
             found[name] = replace(system, tasks=tasks)
         return found
 
@@ -240,7 +242,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
     """Raise ConfigurationError where a run of a system continues what is not there, or is no encoder of its kind."""
     for key, encoder in system.encoders.items():
         try:
-            packaged(getattr(encoder, "init_from", None) or "")
+            encoder_path(getattr(encoder, "init_from", None) or "")
         except ValueError as error:
             raise ConfigurationError(f"{name}.encoders.{key}.init_from: {error}") from None
     for run in system.pretrain.runs:
@@ -263,12 +265,12 @@ def check_starts(name: str, system: SystemConfig) -> None:
 def check_tokens(name: str, system: SystemConfig, published: str) -> None:
     """Raise ConfigurationError where published weights would read others' subwords, or these are not installed."""
     try:
-        tokens = packaged(published)
+        tokens = encoder_path(published)
     except ValueError as error:
         raise ConfigurationError(f"vocabulary.published: {error}") from None
     for key, encoder in system.encoders.items():
         weights = getattr(encoder, "init_from", None)
-        if weights is None or packaged(weights) == tokens:
+        if weights is None or encoder_path(weights) == tokens:
             continue
         try:
             same = same_tokens(weights, published)
@@ -286,7 +288,7 @@ def check_ablation(name: str, system: SystemConfig) -> None:
     try:
         ablated(system)
     except ValidationError as error:
-        raise placed(error, "systems", name) from None
+        raise move_errors(error, "systems", name) from None
     except ValueError as error:
         raise ValueError(f"{name}.{error}") from None
 

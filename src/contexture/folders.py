@@ -23,7 +23,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
     with another one is set aside, and the log names what differs. Work that was refused before it began has nothing
     to resume.
     """
-    put_back(folder)
+    restore_replaced(folder)
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / IDENTITY
     wanted = normalize_identity(identity)
@@ -39,7 +39,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
             new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
             new.replace(marker)
     yield work
-    replace(work, folder)
+    replace_folder(work, folder)
 
 
 def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
@@ -74,9 +74,9 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
         new.unlink(missing_ok=True)
 
 
-def finished(folder: Path, identity: dict[str, Any]) -> bool:
+def is_finished(folder: Path, identity: dict[str, Any]) -> bool:
     """Whether `folder` is whole and was made with this identity, so that it need not be made again."""
-    put_back(folder)
+    restore_replaced(folder)
     return (folder / IDENTITY).exists() and read_identity(folder) == normalize_identity(identity)
 
 
@@ -112,7 +112,7 @@ def differences(found: Any, wanted: Any, key: str = "") -> list[str]:
     return [] if found == wanted else [f"{key}: was {json.dumps(found)}, is {json.dumps(wanted)}"]
 
 
-def replace(work: Path, folder: Path) -> None:
+def replace_folder(work: Path, folder: Path) -> None:
     """Put a finished folder in its place; an older one goes first out of the way, then away."""
     old = folder.with_name(folder.name + OLD)
     if folder.exists():
@@ -122,18 +122,18 @@ def replace(work: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def above(path: Path) -> Path:
+def find_upwards(path: Path) -> Path:
     """`path` from this folder or the nearest above that has it, so that a project's is found from anywhere inside.
 
     As it is where there is none.
     """
     here = Path.cwd()
-    found = (folder / path for folder in (here, *here.parents))
-    return path if path.exists() else next((place for place in found if place.exists()), path)
+    candidates = (folder / path for folder in (here, *here.parents))
+    return path if path.exists() else next((place for place in candidates if place.exists()), path)
 
 
-def put_back(folder: Path) -> None:
-    """Give an older folder its name again, where a run was killed between the two renames of `replace`."""
+def restore_replaced(folder: Path) -> None:
+    """Give an older folder its name again, where a run was killed between the two renames of `replace_folder`."""
     old = folder.with_name(folder.name + OLD)
     if old.exists() and not folder.exists():
         old.rename(folder)

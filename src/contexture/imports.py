@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 
 
-def resolve(place: str) -> Any:
+def resolve(target: str) -> Any:
     """The class or function at `module:name`."""
-    module, name = place.split(":")
+    module, name = target.split(":")
     return getattr(importlib.import_module(module), name)

@@ -40,18 +40,18 @@ class DelayedBar(tqdm):  # type: ignore[misc]
         super().close()
 
 
-def progress(total: int | None, what: str, unit: str, over: Iterable[Any] | None = None) -> DelayedBar:
+def progress(total: int | None, description: str, unit: str, iterable: Iterable[Any] | None = None) -> DelayedBar:
     """A bar for `total` units of work (None: nobody knows how many), to be used as a context with `.update(n)`.
 
-    Iterated over, it gives what is in `over`.
+    Iterated over, it gives what is in `iterable`.
 
     It appears on standard error after five seconds, shows time gone and time left, and goes when the work is done.
     Where standard error is no terminal, or TQDM_DISABLE is set, nothing is shown.
     """
     return DelayedBar(
-        over,
+        iterable,
         total=total,
-        desc=what,
+        desc=description,
         unit=f" {unit}",
         file=sys.stderr,
         ncols=min(WIDTH, shutil.get_terminal_size().columns),

@@ -23,26 +23,24 @@ def drop_null(values: Any) -> Any:
 DropNull = BeforeValidator(drop_null)
 
 
-def checked(kind: Any, values: Any, *place: str) -> Any:
-    """The values as their kind; ValidationError with every fault, each by its key below `place`.
+def validate(kind: Any, values: Any, *key: str) -> Any:
+    """The values as their kind; ValidationError with every fault, each by its key below `key`.
 
     Raised while something larger is checked, the faults join those of the whole.
     """
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
-        raise placed(error, *place) from None
+        raise move_errors(error, *key) from None
 
 
-def placed(error: ValidationError, *place: str) -> ValidationError:
-    """The same faults, by their keys below `place`."""
-    faults = [
-        InitErrorDetails(
-            type=fault["type"], loc=(*place, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {})
-        )
+def move_errors(error: ValidationError, *key: str) -> ValidationError:
+    """The same faults, by their keys below `key`."""
+    details = [
+        InitErrorDetails(type=fault["type"], loc=(*key, *fault["loc"]), input=fault["input"], ctx=fault.get("ctx", {}))
         for fault in error.errors(include_url=False)
     ]
-    return ValidationError.from_exception_data(error.title, faults)
+    return ValidationError.from_exception_data(error.title, details)
 
 
 def key_error(message: str, *key: str) -> ValidationError:

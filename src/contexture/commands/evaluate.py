@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contexture.commands.options import MODEL_HELP, check_output
-from contexture.folders import above, whole_file
+from contexture.folders import find_upwards, whole_file
 
 if TYPE_CHECKING:
     from contexture.tasks.sentences.downstream import SentenceTasks
@@ -38,7 +38,7 @@ def main(given: argparse.Namespace) -> None:
     from contexture.tasks.sentences.downstream import NAMES, SentenceTasks
 
     check_output(given.output)
-    folder = above(given.tasks)
+    folder = find_upwards(given.tasks)
     if not folder.is_dir():
         raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
     models = model_places(given.model)

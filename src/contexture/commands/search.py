@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contexture.folders import above
+from contexture.folders import find_upwards
 from contexture.paths import SEARCH_INDEX_DIR
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def main(given: argparse.Namespace) -> None:
         raise ValueError("no question: give one, or lines on the standard input, or --interactive")
     if given.question is not None and not given.question.strip():
         raise ValueError("the question is empty")
-    folder = above(given.index) if given.index else _own_index()
+    folder = find_upwards(given.index) if given.index else _own_index()
     search = PassageSearch(folder, IndexConfig(kind=given.approximate or "flat"), given.by)
     for question in _questions(given):
         hits = search(question, given.k)
@@ -68,7 +68,7 @@ def main(given: argparse.Namespace) -> None:
 
 def _own_index() -> Path:
     """The index of the project whose folder, or a folder in which, this is; ValueError where there is none."""
-    found = above(SEARCH_INDEX_DIR)
+    found = find_upwards(SEARCH_INDEX_DIR)
     if not found.is_dir():
         raise ValueError(
             f"there is no {SEARCH_INDEX_DIR} in {Path.cwd()} or above: name a search index with --index FOLDER, or "

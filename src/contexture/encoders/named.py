@@ -8,8 +8,8 @@ from huggingface_hub.constants import HF_HUB_ETAG_TIMEOUT
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from contexture.encoders.saved import is_encoder
-from contexture.folders import above
-from contexture.packages import packaged
+from contexture.folders import find_upwards
+from contexture.packages import encoder_path
 from contexture.vocabulary.words import VECTORS_FILE
 
 #: Files of which a folder that sentence-transformers loads, or a model on the hub, has one.
@@ -22,8 +22,8 @@ def model_places(name: str) -> list[str]:
     Raises ValueError, naming it, for a folder that is not there or holds no model, and for what neither the hub nor
     its cache has.
     """
-    name = packaged(name)
-    folder = above(Path(name)) if name.count("/") > 1 and name[0] not in ".~" else Path(name)
+    name = encoder_path(name)
+    folder = find_upwards(Path(name)) if name.count("/") > 1 and name[0] not in ".~" else Path(name)
     if not folder.exists() and "+" in name:
         return [place for part in name.split("+") for place in model_places(part)]
     if folder.exists():

@@ -25,7 +25,7 @@ from contexture.encoders.pooling import pool
 from contexture.encoders.projections import Projections
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.words import known
-from contexture.packages import packaged
+from contexture.packages import encoder_path
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 #: On a CPU in bfloat16 rows of up to so many tokens are learned from quicker with plain products than with the fused
@@ -285,7 +285,7 @@ def build_transformer(
         if config.initialization == "static":
             silence_layers(model)
     else:
-        weights = packaged(config.init_from)
+        weights = encoder_path(config.init_from)
         published = AutoConfig.from_pretrained(weights)
         check_fits(published, needs.positions, tokens, config.init_from)
         published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout

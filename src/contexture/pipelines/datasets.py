@@ -11,7 +11,7 @@ from kedro.io import AbstractDataset, CatalogProtocol, DatasetError
 from kedro.pipeline import Pipeline
 
 from contexture.corpus.errors import explain, is_disk_full
-from contexture.folders import replace, whole_file
+from contexture.folders import replace_folder, whole_file
 
 #: Spark writes this file last.
 SUCCESS = "_SUCCESS"
@@ -117,7 +117,7 @@ class SparkTable(TableFolder):
                 raise DatasetError(message) from error
             raise
         _name_by_number(new)
-        replace(new, self._path)
+        replace_folder(new, self._path)
 
 
 def no_room(table: Path, spark: Path) -> str:

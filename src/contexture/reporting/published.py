@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.reporting.names import DATA, REFERENCES
 from contexture.reporting.records import METRICS, Place
-from contexture.strict import STRICT, checked
+from contexture.strict import STRICT, validate
 
 try:
     from yaml import CSafeLoader as SafeLoader  # ten times as fast
@@ -195,7 +195,7 @@ def read_published(package: str) -> Published:
     """
     try:
         raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
-        file: _File = checked(_File, raw)
+        file: _File = validate(_File, raw)
         labels = _labels(file.labels)
         tables = {key: _table(key, table, labels, file.paper) for key, table in file.tables.items()}
     except (yaml.YAMLError, ValueError) as error:
@@ -210,7 +210,7 @@ def _labels(labels: Mapping[str, str | None]) -> dict[str, str]:
 
 def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> ScoreTable:
     columns = {
-        name: checked(
+        name: validate(
             ScoreColumn,
             {"name": name, "unit": table.unit} | table.every_column | own | {"key": name},
             *("tables", key, "columns", name),

@@ -15,7 +15,7 @@ from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Length
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
-from contexture.strict import STRICT, DropNull, Positive, checked, key_error
+from contexture.strict import STRICT, DropNull, Positive, key_error, validate
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
@@ -24,7 +24,7 @@ def _typed(values: Mapping[str, Any], kinds: Mapping[str, Any], what: str) -> di
     """Each value as its kind says; ValueError for names that there are not, and for faults, by their keys."""
     if unknown := sorted(set(values) - set(kinds)):
         raise ValueError(f"no {what} is called {', '.join(unknown)}; there are {sorted(kinds)}")
-    return {name: checked(kinds[name], value, name) for name, value in values.items()}
+    return {name: validate(kinds[name], value, name) for name, value in values.items()}
 
 
 def _streams(values: dict[str, Any]) -> dict[str, Any]:

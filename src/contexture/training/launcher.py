@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import torch
 
 from contexture.encoders.saved import encoder_checksum
-from contexture.folders import UNFINISHED, finished, work_folder
+from contexture.folders import UNFINISHED, is_finished, work_folder
 from contexture.training.card import pretraining_facts, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files
@@ -106,7 +106,7 @@ def _one_of_many(
 
 
 def _kept(folder: Path, identity: dict[str, Any]) -> bool:
-    kept = finished(folder, identity)
+    kept = is_finished(folder, identity)
     if kept:
         LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
     return kept

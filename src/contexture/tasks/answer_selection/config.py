@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT, Positive, checked
+from contexture.strict import STRICT, Positive, validate
 from contexture.tasks.base import AFTER
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
@@ -95,7 +95,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
         if isinstance(optimizer := changed.get("optimizer"), Mapping):
             given = {field.name: getattr(self.optimizer, field.name) for field in fields(OptimizerConfig)}
             changed = changed | {"optimizer": given | dict(optimizer)}
-        found: AnswerModelSettings = checked(AnswerModelSettings, own | changed, "sets", name)
+        found: AnswerModelSettings = validate(AnswerModelSettings, own | changed, "sets", name)
         return found
 
     def before(self, option: str) -> str | None:

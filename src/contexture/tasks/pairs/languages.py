@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.splits import TEST, drawn
+from contexture.splits import TEST_SHARE, draw_rows
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.pairs.config import SetInLanguages
 from contexture.tasks.pairs.files import COLUMNS, read_rows
@@ -66,8 +66,8 @@ def read_languages(name: str, given: SetInLanguages) -> PairSet:
             f"learned from the dev part ({source}), as there is none to train on, {HELD_OUT:.0%} of it held out"
         )
     if learned == part:
-        tested = drawn(rows["train"], "test", TEST)
-        said.append(f"{TEST:.0%} of the rows are tested, the same in every language, and not learned from")
+        tested = draw_rows(rows["train"], "test", TEST_SHARE)
+        said.append(f"{TEST_SHARE:.0%} of the rows are tested, the same in every language, and not learned from")
         rows["train"] = rows["train"][~tested]
         tests = {language: _same(name, files, language, of, len(tested))[tested] for language, of in tests.items()}
     _check_labels(name, files, part, tests, set(rows["train"]["label"]))
