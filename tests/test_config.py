@@ -51,7 +51,7 @@ def test_every_configuration_is_right(environment: str) -> None:
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
-    whole, tour = checked(environment), checked(environment).toured()
+    whole, tour = checked(environment), checked(environment).select_tour()
     assert set(tour.systems) <= set(whole.systems)
     for name, system in tour.systems.items():
         assert set(system.measured) <= set(whole.systems[name].measured)
@@ -179,7 +179,7 @@ def test_systems_of_the_paper_have_their_own_tokenizers() -> None:
     """Two towers with RoBERTa's are refused where they run, and nobody else with them."""
     found = checked("paper")
     found.check_systems({"mspp", "quick_thoughts", "None"})
-    said = "two_tower is meant for the subwords of bert-base-uncased, vocabulary.published is roberta-base"
+    said = "two_tower needs the tokenizer bert-base-uncased, vocabulary.published is roberta-base"
     with pytest.raises(ConfigurationError, match=said):
         found.check_systems({"mspp", "two_tower"})
     told = replace(found, vocabulary=replace(found.vocabulary, published="/models/bert-base-uncased"))
@@ -345,13 +345,13 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("cleaning.main_content", 0.5, "list_items"),
         ("cleaning.evaluation", ["answers"], r"cleaning\.evaluation: no task 'answers'; there are"),
         ("cleaning.evaluation", ["sentences"], r"cleaning\.evaluation: sentences has no documents that could be kept"),
-        ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
-        ("bitext.input", "demo", r"bitext\.input: the made-up world speaks English alone: set demo\.languages"),
-        ("bitext_retrieval.input", "demo", r"bitext_retrieval\.input: .* speaks English alone: set demo\.languages"),
-        ("language_bias.input", "demo", r"language_bias\.input: .* speaks English alone: set demo\.languages"),
+        ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval is named twice"),
+        ("bitext.input", "demo", r"bitext\.input: the made-up world is in English only: set demo\.languages"),
+        ("bitext_retrieval.input", "demo", r"bitext_retrieval\.input: .* is in English only: set demo\.languages"),
+        ("language_bias.input", "demo", r"language_bias\.input: .* is in English only: set demo\.languages"),
         ("language_bias.input", "data/pawsx", r"language_bias\.input\..*: Input should be 'demo' \(is 'data/pawsx'\)"),
         ("language_bias.input", {"PAWS-X": "data"}, r"language_bias\.input\..*PAWS-X"),
-        ("nli.input", "demo", r"nli\.input: .* speaks English alone: set demo\.languages"),
+        ("nli.input", "demo", r"nli\.input: .* is in English only: set demo\.languages"),
         ("nli.languages", ["en"], r"nli\.languages: List should have at least 2 items"),
         ("nli.part", "test", r"nli\.part: Input should be 'train' or 'dev' \(is 'test'\)"),
         ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"language_bias\.drawn: no variant is called \['x'\]"),
@@ -523,7 +523,7 @@ def test_checking_all_parameters_loads_neither_torch_nor_spark_nor_faiss(tmp_pat
     (tmp_path / "values.json").write_text(json.dumps(every))
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom contexture.config import check_parameters\n"
-        "check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).toured()\n"
+        "check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).select_tour()\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -546,5 +546,5 @@ def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_says_on_
         ConfigurationError, match=r"mspp\.yml: mspp\.tasks\.answer_selection: .*sets of finetune, \['demo'\]"
     ):
         options(after)
-    toured = check_parameters(merged(base, sets), [CONF / "base"], {}).toured()
+    toured = check_parameters(merged(base, sets), [CONF / "base"], {}).select_tour()
     assert toured.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]

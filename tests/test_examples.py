@@ -28,7 +28,7 @@ from contexture.cli import run as kedro_run
 from contexture.commands.main import build_parser
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig
-from contexture.pipelines.hooks.arguments import check_asked
+from contexture.pipelines.hooks.check import check_options
 from contexture.pipelines.hooks.console import QUIET
 from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
 from tests.corpus.make import read_all
@@ -228,7 +228,7 @@ def check_kedro(words: list[str]) -> None:
     RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), **arguments))
     configure_project("contexture")
     assert pipelines
-    check_asked(given)
+    check_options(given)
 
 
 def check_training(words: list[str]) -> None:

@@ -110,7 +110,7 @@ def test_null_removes_an_entry_of_the_base(tmp_path: Path) -> None:
     assert set(league.measured) == set(whole.measured) - {"simcse"}
     assert set(league.tasks) == set(whole.tasks) - {"retrieval"}
     assert set(found.tour) == set(base.tour) - {"league"}
-    assert found.toured().systems["quick_thoughts"].tasks == {} and found.systems["quick_thoughts"].tasks
+    assert found.select_tour().systems["quick_thoughts"].tasks == {} and found.systems["quick_thoughts"].tasks
 
 
 def test_null_on_the_command_line_empties_a_mapping(tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ from contexture.pipelines.hooks.console import (
     LiveLine,
     RunLog,
     RunRefusedError,
-    described,
+    describe_error,
     duration,
-    stage_of,
-    wrapped,
+    get_stage_label,
+    wrap,
 )
 from contexture.progress import DelayedBar
 
@@ -161,7 +161,7 @@ def test_a_run_that_was_done_before_tells_what_is_left(
         " 1:00:00 left",
         "",
     ]
-    shown.known.write_text('{"corpus": 3}')
+    shown.stages_file.write_text('{"corpus": 3}')
     run(shown, trainings(clock))
     assert "left" not in capsys.readouterr().out
 
@@ -214,7 +214,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 def test_the_stage_of_a_node() -> None:
     def made(**given: Any) -> str:
-        return stage_of(node(len, "a", "b", name="count", **given))
+        return get_stage_label(node(len, "a", "b", name="count", **given))
 
     assert made(tags=["train", "answers"], namespace="mspp") == "mspp · answers"
     assert made(tags="train") == "train"
@@ -274,8 +274,8 @@ def test_the_projects_own_handler_steps_aside_for_the_run(tmp_path: Path) -> Non
 
 
 def test_a_large_log_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "LOG_BYTES", 1000)
-    monkeypatch.setattr(console, "LOG_FILES", 2)
+    monkeypatch.setattr(console, "LOG_FILE_BYTES", 1000)
+    monkeypatch.setattr(console, "MAX_OLD_LOG_FILES", 2)
     log = RunLog(tmp_path / "a.log")
     for number in range(100):
         log.handlers[0].emit(logging.makeLogRecord({"msg": f"line {number}", "levelname": "INFO", "name": "a"}))
@@ -350,12 +350,12 @@ def test_an_error_before_the_pipeline_is_logged_too(
 def test_a_refusal_is_its_message_alone(shown: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     @click.command()
     def command() -> None:
-        raise RunRefusedError("the configuration was refused:\n  mspp.x: no such parameter")
+        raise RunRefusedError("the configuration has errors:\n  mspp.x: no such parameter")
 
     with pytest.raises(SystemExit, match="1"):
         command.main([], standalone_mode=True)
     err = capsys.readouterr().err
-    assert lines(err) == ["error: the configuration was refused:", "  mspp.x: no such parameter"]
+    assert lines(err) == ["error: the configuration has errors:", "  mspp.x: no such parameter"]
     assert "mspp.x: no such parameter" in log_of(tmp_path)
 
 
@@ -371,14 +371,14 @@ def test_a_refusal_is_its_message_alone(shown: Console, tmp_path: Path, capsys: 
     ],
 )
 def test_what_an_error_says(error: Exception, text: str) -> None:
-    assert described(error) == text
+    assert describe_error(error) == text
 
 
 def test_long_messages_fit_and_keep_their_end() -> None:
-    found = lines(wrapped(f"error: {'a/long/path ' * 1000}the cause"))
+    found = lines(wrap(f"error: {'a/long/path ' * 1000}the cause"))
     assert max(map(len, found)) <= 120 and len(found) < 13
     assert found[0].startswith("error: a/long") and found[-1].endswith("the cause")
-    assert max(map(len, lines(wrapped("x" * 500)))) == 120
+    assert max(map(len, lines(wrap("x" * 500)))) == 120
 
 
 def test_a_console_without_the_signs_gets_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -419,7 +419,7 @@ def terminal() -> Iterator[Terminal]:
 def test_the_line_at_the_foot_is_drawn_anew_and_cleared(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
     texts = iter(["first", "second", *["x" * 500] * 1000])
-    live = LiveLine(lambda: next(texts), every=0.01)
+    live = LiveLine(lambda: next(texts), interval=0.01)
     time.sleep(0.3)
     live.close()
     assert live.thread is None
@@ -432,7 +432,7 @@ def test_the_line_at_the_foot_is_drawn_anew_and_cleared(terminal: Terminal, monk
 
 
 def test_nothing_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    live = LiveLine(lambda: "text", every=0.01)
+    live = LiveLine(lambda: "text", interval=0.01)
     time.sleep(0.05)
     live.close()
     assert capsys.readouterr() == ("", "")
@@ -442,7 +442,7 @@ def test_what_stands_in_the_line(shown: Console, clock: Clock, monkeypatch: pyte
     pipeline = trainings(clock)
     shown.before_pipeline_run(pipeline)
     clock.now += 2
-    assert shown._now() == "starting   0:02"
+    assert shown._live_text() == "starting   0:02"
     named = {one.name: one for one in pipeline.nodes}
     shown.before_node_run(named["mspp.run1"])
     clock.now += 62
@@ -450,7 +450,7 @@ def test_what_stands_in_the_line(shown: Console, clock: Clock, monkeypatch: pyte
     shown.before_dataset_loaded(named["mspp.run2"])
     clock.now += 10
     monkeypatch.setattr(console, "spark_progress", lambda: "Spark: 3 of 8")
-    assert shown._now() == "[1/4] mspp · pretrain   1:12   2 of 3: run2   Spark: 3 of 8"
+    assert shown._live_text() == "[1/4] mspp · pretrain   1:12   2 of 3: run2   Spark: 3 of 8"
 
 
 def test_progress_of_spark_is_that_of_its_active_stages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,7 +467,7 @@ def test_progress_of_spark_is_that_of_its_active_stages(monkeypatch: pytest.Monk
 
 def test_a_bar_comes_after_its_delay_and_goes(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
-    monkeypatch.setattr(progress, "DELAY", 0.5)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.5)
     with progress.progress(10, "embed", "text") as bar:
         bar.update(1)
         bar.refresh()
@@ -493,7 +493,7 @@ def test_a_short_work_and_a_console_that_is_no_terminal_have_no_bar(
         patch.setenv("TQDM_DISABLE", "1")
         assert progress.progress(10, "embed", "text").disable
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
     with progress.progress(None, "embed", "text") as bar:
         assert isinstance(bar, DelayedBar) and bar.disable
         bar.update(10)
@@ -587,7 +587,7 @@ def test_what_kedro_refuses_is_said_in_one_line(small: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--params", "mspp.seedz=3"), "the configuration was refused:\n  --params: mspp.seedz: no such parameter"),
+        (("--params", "mspp.seedz=3"), "the configuration has errors:\n  --params: mspp.seedz: no such parameter"),
         (("--env", "wikipeda"), "there is no environment 'wikipeda'; there are base, books_sample, league_sample, "),
         (("--pipelines", "mssp"), "there is no pipeline 'mssp'; there are cmlm, cmlm_multilingual, corpus, "),
         (("--tags", "pretrain,pretrian"), "there is no tag 'pretrian'; there are corpus, evaluate, examples, "),

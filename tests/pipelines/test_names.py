@@ -9,7 +9,7 @@ from kedro.config import OmegaConfigLoader
 
 from contexture.paths import encoder_dir, pretrained_dir
 from contexture.pipelines.parameters import RunParameters
-from contexture.pipelines.report.assemble import cost, labels
+from contexture.pipelines.report.assemble import get_cost, get_labels
 from contexture.pipelines.system import resolve_all
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.resolved import ResolvedSystem
@@ -26,18 +26,18 @@ def systems() -> dict[str, ResolvedSystem]:
 
 def test_no_row_of_any_page_and_no_curve_is_called_as_its_key_alone(systems: dict[str, ResolvedSystem]) -> None:
     for name, system in systems.items():
-        config, names = system.config, labels(replace(system, included={}))
+        config, names = system.config, get_labels(replace(system, included={}))
         curves = {run for run, recipe in config.pretrain.runs.items() if recipe.schedule}
         assert {*config.measured, *curves} <= set(names), name
         assert not [label for label in names.values() if "_" in label.replace("IE_k", "").replace("AE_k", "")], name
 
 
 def test_the_league_calls_its_guests_as_their_own_pages_do(systems: dict[str, ResolvedSystem]) -> None:
-    names = labels(systems["league"])
-    assert names["mspp: mspp_ie"] == f"{labels(systems['mspp'])['mspp_ie']} (mspp)"
+    names = get_labels(systems["league"])
+    assert names["mspp: mspp_ie"] == f"{get_labels(systems['mspp'])['mspp_ie']} (mspp)"
     assert names["quick_thoughts: bow"] == "BoW-QT (quick_thoughts)"
     assert names["two_tower: mlm"] == "MLM (two_tower)" and names["mlm"] == "MLM"
-    everywhere = [labels(system) for system in systems.values()]
+    everywhere = [get_labels(system) for system in systems.values()]
     for name in ("bm25", "word_average", "word_overlap", "file_order", "random_order"):
         assert len({one[name] for one in everywhere}) == 1
 
@@ -51,4 +51,4 @@ def test_a_variant_called_as_an_included_system_has_its_own_cost(
     (encoder / SUMMARY).write_text(json.dumps(summary))
     league = systems["league"]
     assert "quick_thoughts" in league.included and league.config.runs_of("quick_thoughts") == ["quick_thoughts"]
-    assert cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary
+    assert get_cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary

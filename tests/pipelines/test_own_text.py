@@ -9,7 +9,7 @@ import pytest
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig, Input
 from contexture.pipelines.hooks.announce import corpus_line
-from contexture.pipelines.sources.nodes import check_inputs, name_of_text
+from contexture.pipelines.sources.nodes import check_inputs, get_text_name
 from tests.pipelines.conftest import read, run
 
 
@@ -60,9 +60,9 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 
 def test_a_text_is_called_after_what_was_asked_for() -> None:
-    assert name_of_text(made_of("demo")) == "the demo's made-up world"
-    assert name_of_text({"corpus": []}) == "unknown text"  # of an older version
-    assert name_of_text(made_of("dumps/enwiki.xml", "books", "demo")) == "enwiki.xml, books, the demo's made-up world"
+    assert get_text_name(made_of("demo")) == "the demo's made-up world"
+    assert get_text_name({"corpus": []}) == "unknown text"  # of an older version
+    assert get_text_name(made_of("dumps/enwiki.xml", "books", "demo")) == "enwiki.xml, books, the demo's made-up world"
 
 
 def test_a_run_ends_with_what_became_of_the_text() -> None:

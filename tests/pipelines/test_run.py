@@ -30,7 +30,7 @@ from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.hooks.record import git_tags, run_name
 from contexture.pipelines.system import resolve_all
-from contexture.pipelines.trainings import shares
+from contexture.pipelines.trainings import split_cores
 from contexture.reporting.index import read_summaries
 from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
 from contexture.systems.registry import SYSTEMS
@@ -442,7 +442,7 @@ def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None
     parameters = RUN_PARAMETERS.get()
     main = {name: system.main_variants for name, system in resolve_all(parameters).items()}
     assert set(main) == set(SYSTEMS) and set(map(len, main.values())) == {2}
-    short = parameters.toured()
+    short = parameters.select_tour()
     tour = {name: system.main_variants for name, system in resolve_all(short).items()}
     assert tour == {name: main[name] for name in FED}
     for name in ("tour", "__default__"):
@@ -473,7 +473,7 @@ def test_a_run_is_named_by_what_ran_and_on_which_text(asked: dict[str, Any], nam
 
 
 def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> None:
-    tour, short = pipelines["tour"], RUN_PARAMETERS.get().toured()
+    tour, short = pipelines["tour"], RUN_PARAMETERS.get().select_tour()
     for name, system in short.systems.items():
         own = [node for node in tour.nodes if node.namespace == name]
         assert {tag for node in own for tag in node.tags} >= {"examples", "pretrain", "evaluate", "report"}
@@ -520,10 +520,10 @@ def test_trainings_at_a_time(monkeypatch: pytest.MonkeyPatch, pipelines: dict[st
     compute = RUN_PARAMETERS.get().compute
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
-    assert shares(compute) == (7, 1)
-    assert shares(type(compute)(threads=3)) == (2, 3)
-    assert shares(type(compute)(processes=3)) == (3, 1)
+    assert split_cores(compute) == (7, 1)
+    assert split_cores(type(compute)(threads=3)) == (2, 3)
+    assert split_cores(type(compute)(processes=3)) == (3, 1)
     monkeypatch.setattr("contexture.pipelines.trainings._DRIVERS", ["null"])  # as if a GPU's driver stood in /dev
-    assert shares(type(compute)(processes=3)) == (3, 1)
+    assert split_cores(type(compute)(processes=3)) == (3, 1)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert shares(type(compute)(processes=3)) == (1, torch.get_num_threads())
+    assert split_cores(type(compute)(processes=3)) == (1, torch.get_num_threads())

@@ -17,36 +17,36 @@ from contexture.demo.write import LANGUAGES
 LOG = logging.getLogger(__name__)
 
 
-def read_bitext(config: BitextConfig, world: DemoConfig, demo: Path) -> DataFrame:
-    """Every pair of every set; `demo` is where the made-up world lies, if it is asked for."""
-    return table.read(SparkSession.builder.getOrCreate(), placed(config, world, demo))
+def read_bitext(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> DataFrame:
+    """Read the pairs of all sets; `demo_dir` has the made-up world, if it is read."""
+    return table.read(SparkSession.builder.getOrCreate(), locate_demo_sets(config, world, demo_dir))
 
 
 def clean_bitext(
-    config: BitextConfig, world: DemoConfig, demo: Path, found: DataFrame
+    config: BitextConfig, world: DemoConfig, demo_dir: Path, pairs: DataFrame
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The pairs worth learning from, and the counts of all by set; what looks wrong is warned of."""
+    """Return the pairs to learn from and the counts of each set; warn about sets that look wrong."""
     from contexture.corpus.duplicates import on_disk
 
-    config = placed(config, world, demo)
-    cleaned = on_disk(table.clean(found, config))
-    counts = table.report(cleaned, config)
-    for name, one in counts.items():
-        LOG.info("bitext %s: %s", name, one)
-        if one["same_language"]:
-            LOG.warning(
-                "bitext %s: its sides, told to be %s, seem to be of one language", name, " and ".join(one["languages"])
-            )
-        if not one["pairs_out"]:
-            LOG.warning("bitext %s: no pair is left of %d: %s", name, one["pairs_in"], one["dropped"])
-    return table.kept(cleaned), counts
+    config = locate_demo_sets(config, world, demo_dir)
+    cleaned = on_disk(table.clean(pairs, config))
+    report = table.report(cleaned, config)
+    for name, counts in report.items():
+        LOG.info("bitext %s: %s", name, counts)
+        if counts["same_language"]:
+            languages = " and ".join(counts["languages"])
+            LOG.warning("bitext %s: its sides should be %s, but seem to be in one language", name, languages)
+        if not counts["pairs_out"]:
+            LOG.warning("bitext %s: no pair is left of %d: %s", name, counts["pairs_in"], counts["dropped"])
+    return table.kept(cleaned), report
 
 
-def placed(config: BitextConfig, world: DemoConfig, demo: Path) -> BitextConfig:
-    """The same with the files of the made-up world, a set for each language, where these are asked for."""
+def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> BitextConfig:
+    """Replace the input `demo` by a set of files for each language of the made-up world."""
     if config.input != DEMO:
         return config
     sets = {}
     for code in codes(world.languages):
-        sets[f"demo_{code}"] = BitextSet([str(demo / LANGUAGES / name) for name in bitext_names(code)], ("en", code))
+        files = [str(demo_dir / LANGUAGES / name) for name in bitext_names(code)]
+        sets[f"demo_{code}"] = BitextSet(files, ("en", code))
     return replace(config, input=sets)

@@ -9,14 +9,14 @@ from contexture.pipelines.sources.pipeline import create_world_pipeline
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
-    """Files → pairs found → pairs worth learning from, and their counts."""
-    found, kept = "found_bitext@spark", "bitext@spark"
-    settings = parameters.bitext, parameters.demo
-    world, place = create_world_pipeline(parameters, [parameters.bitext.input])
+    """Files → all pairs → pairs to learn from, and their counts."""
+    pairs, settings = "found_bitext@spark", (parameters.bitext, parameters.demo)
+    world, demo_dir = create_world_pipeline(parameters, [parameters.bitext.input])
+    outputs = ["bitext@spark", "bitext_report"]
     return world + Pipeline(
         [
-            node(fixed(read_bitext, *settings), place, found, name="read_bitext"),
-            node(fixed(clean_bitext, *settings), [place, found], [kept, "bitext_report"], name="clean_bitext"),
+            node(fixed(read_bitext, *settings), demo_dir, pairs, name="read_bitext"),
+            node(fixed(clean_bitext, *settings), [demo_dir, pairs], outputs, name="clean_bitext"),
         ],
         tags="corpus",
     )

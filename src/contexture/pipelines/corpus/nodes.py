@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus import cleaning as rules
 from contexture.corpus import main_content
-from contexture.corpus import pages as rooms
+from contexture.corpus import pages as tables
 from contexture.corpus.card import card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.evaluation import Evaluation
@@ -25,27 +25,27 @@ LOG = logging.getLogger(__name__)
 
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
-    """What is learned of each language's sentences, from a sample of the sources."""
+    """Learn the sentence boundaries of each language from a sample of the sources."""
     from contexture.corpus.sentence_training import train_sentences
 
-    learned = train_sentences(files_of(sources), corpus)
-    for lang, language in learned.items():
+    languages = train_sentences(source_files(sources), corpus)
+    for lang, language in languages.items():
         LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
-    return dict(learned)
+    return dict(languages)
 
 
 def parse_pages(corpus: CorpusConfig, sources: dict[str, Any], languages: dict[str, Any]) -> DataFrame:
-    """Every page of the sources, with its paragraphs or the reason why it was dropped."""
-    return rooms.read_pages(SparkSession.builder.getOrCreate(), files_of(sources), corpus, languages)
+    """Return all pages of the sources, with their paragraphs or the reason to drop them."""
+    return tables.read_pages(SparkSession.builder.getOrCreate(), source_files(sources), corpus, languages)
 
 
 def find_paragraphs(corpus: CorpusConfig, pages: DataFrame) -> DataFrame:
-    """The paragraphs of the pages that were kept, their links resolved."""
-    return rooms.paragraphs(pages, corpus)
+    """Return the paragraphs of the kept pages, with resolved links."""
+    return tables.paragraphs(pages, corpus)
 
 
 def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[str, Any]:
-    """The classifier of main content and its quality on held-out documents; empty where it is off."""
+    """Return the classifier of main content and its quality on held-out documents; {} if it is off."""
     if cleaning.main_content is None:
         return {}
     model, quality = main_content.train(paragraphs)
@@ -56,44 +56,44 @@ def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[
 def clean_paragraphs(
     corpus: CorpusConfig, cleaning: CleaningConfig, paragraphs: DataFrame, classifier: dict[str, Any], *tasks: Path
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The paragraphs worth learning from; counts of the others by reason, and some of them to read.
+    """Return the paragraphs to learn from, and a report with counts and a sample of the dropped ones.
 
-    `tasks` are the folders of the data of `cleaning.evaluation`.
+    `tasks` are the data folders of `cleaning.evaluation`.
     """
     model = main_content.load(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
-    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
+    report = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged, cleaning)}
     if cleaning.evaluation:
-        dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in found["languages"].values()]
-        found["evaluation"] = {
+        dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in report["languages"].values()]
+        report["evaluation"] = {
             "tasks": ", ".join(task for task in cleaning.evaluation if task not in missing),
             "documents": rules.count_documents(judged, rules.EVALUATION_DOCUMENT) if evaluation else 0,
             "paragraphs": sum(dropped),
             "missing": missing,
         }
-    return rules.kept(judged), found
+    return rules.kept(judged), report
 
 
 def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Evaluation | None, dict[str, str]]:
-    """What the documents of these tasks are known by, and, by task, why there are none; nothing for no tasks."""
+    """Return the documents of these tasks, and for each task without documents the reason."""
     import pandas as pd
 
-    tables = []
+    documents = []
     missing: dict[str, str] = {}
     for name, folder in zip(tasks, folders, strict=True):
         task = TASKS[name].load()
         assert isinstance(task, DocumentTask)  # `config.check_evaluation`
         if (table := task.documents(folder)) is None:
-            told = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
-            missing[name] = "; ".join(told.values())
+            reasons = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
+            missing[name] = "; ".join(reasons.values())
             LOG.warning("no document could be kept out of the corpus for %s: %s", name, missing[name])
         else:
-            tables.append(table)
-    if not tables:
+            documents.append(table)
+    if not documents:
         return None, missing
-    documents = pd.concat(tables)
-    return Evaluation.of(documents["title"], documents["text"]), missing
+    combined = pd.concat(documents)
+    return Evaluation.of(combined["title"], combined["text"]), missing
 
 
 def report_corpus(
@@ -103,24 +103,23 @@ def report_corpus(
     cleaned: dict[str, Any],
     classifier: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
-    """Counts and the corpus card; ValueError where no paragraph is left.
+    """Return counts and the corpus card; ValueError if no paragraph is left.
 
-    Paragraphs found less those dropped are those that come out; pages out less those left empty are the documents.
+    `paragraphs_found` − `paragraphs_dropped` = `paragraphs_out`; `pages_out` − `pages_left_empty` = documents.
     """
     from contexture.reporting.corpus_card import render_corpus_card
 
-    counts = rooms.report(pages, corpus)
+    counts = tables.report(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     counts["paragraphs_found"] += dropped.total()
     for language in cleaned["languages"].values():
         dropped.update(language["dropped"])
     counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
     content = card(paragraphs)
-    for name, column in (("paragraphs", "paragraphs"), ("sentences", "sentences"), ("links", "links")):
-        counts[f"{name}_out"] = sum(language[column] for language in content["languages"].values())
-    documents = sum(language["documents"] for language in content["languages"].values())
-    counts["pages_left_empty"] = counts["pages_out"] - documents
-    counts["links_resolved"] = sum(language["resolved"] for language in content["languages"].values())
+    columns = ("paragraphs", "sentences", "links", "documents", "resolved")
+    totals = {column: sum(language[column] for language in content["languages"].values()) for column in columns}
+    counts |= {f"{column}_out": totals[column] for column in ("paragraphs", "sentences", "links")}
+    counts |= {"pages_left_empty": counts["pages_out"] - totals["documents"], "links_resolved": totals["resolved"]}
     LOG.info("corpus: %s", counts)
     if not counts["paragraphs_out"]:
         raise ValueError(f"the corpus holds no paragraph: {counts}; is corpus.input the right file?")
@@ -131,6 +130,6 @@ def report_corpus(
     return counts, render_corpus_card(content, counts, cleaned["sample"])
 
 
-def files_of(sources: dict[str, Any]) -> list[SourceFile]:
-    """The files of the corpus, as the stage `sources` found them."""
+def source_files(sources: dict[str, Any]) -> list[SourceFile]:
+    """Return the files of the corpus."""
     return TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])

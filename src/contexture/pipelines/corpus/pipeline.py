@@ -9,7 +9,7 @@ from contexture.pipelines.named import fixed
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
-    """Sources → pages → paragraphs found → paragraphs worth learning from; redirects, counts and the corpus card."""
+    """Sources → pages → all paragraphs → paragraphs to learn from; redirects, counts and the corpus card."""
     corpus, cleaning = parameters.corpus, parameters.cleaning
     found, kept = "found_paragraphs@spark", "paragraphs@spark"
     return Pipeline(

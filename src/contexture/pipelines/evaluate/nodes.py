@@ -9,7 +9,7 @@ from contexture.config import ComputeConfig
 from contexture.folders import work_folder
 from contexture.paths import FACTS_FILE, RECORDS_FILE
 from contexture.pipelines.named import select_group
-from contexture.pipelines.trainings import side_by_side
+from contexture.pipelines.trainings import parallel_map
 from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import WORD_AVERAGE, Contestant
 from contexture.tasks.registry import TASKS
@@ -30,17 +30,17 @@ def evaluate(
 ) -> Path:
     """Measure all variants of a system, and those that it includes, on a task; write records, facts and tables.
 
-    `inputs` are tables of the corpus, as `corpus/<name>`, and what was made of encoders, to wait for it.
+    `inputs` are tables of the corpus, as `corpus/<name>`; others are only waited for.
     """
     corpus = select_group(inputs, "corpus")
     spec, config = TASKS[task], system.config
     contestants = [*system.contestants(task, models_dir), *system.included_contestants(models_dir)]
-    if config.word_average and "words" not in spec.corpus:  # a task that is given words has the row by itself
+    if config.word_average and "words" not in spec.corpus:  # tasks that read words add the row themselves
         contestants.append(Contestant(WORD_AVERAGE, 0, (str(corpus["words"]),)))
-    more = {name: corpus[name] for name in spec.corpus if name in corpus}
+    tables = {name: corpus[name] for name in spec.corpus if name in corpus}
     vectors_dir.mkdir(parents=True, exist_ok=True)
-    each = side_by_side(compute, f"evaluation on {task.replace('_', ' ')}")
-    results = spec.load().evaluate(config.task(task), contestants, data, vectors_dir, each, **more)
+    parallel = parallel_map(compute, f"evaluation on {task.replace('_', ' ')}")
+    results = spec.load().evaluate(config.task(task), contestants, data, vectors_dir, parallel, **tables)
     with work_folder(results_dir) as work:
         (work / RECORDS_FILE).write_text(json.dumps(results.records), encoding="utf-8")
         (work / FACTS_FILE).write_text(json.dumps(results.facts), encoding="utf-8")
@@ -50,7 +50,7 @@ def evaluate(
 
 
 def time_embedding(system: ResolvedSystem, models_dir: Path, paragraphs: Path, *encoders: Path) -> dict[str, float]:
-    """Variant → sentences that it embeds per second, with the first seed; `encoders` are there to wait for."""
+    """Return the sentences per second that each variant embeds (first seed); `encoders` are only waited for."""
     from contexture.encoders.models import load_models
     from contexture.vocabulary.tokenizers import paragraph_texts
 

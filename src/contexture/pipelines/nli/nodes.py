@@ -14,9 +14,10 @@ from contexture.demo.write import LANGUAGES
 LOG = logging.getLogger(__name__)
 
 
-def read_nli(config: NliConfig, demo: Path) -> DataFrame:
-    """Every pair in every language; `demo` is where the made-up world lies, if it is asked for."""
+def read_nli(config: NliConfig, demo_dir: Path) -> DataFrame:
+    """Read all pairs in all languages; `demo_dir` has the made-up world, if it is read."""
     assert config.input is not None  # `config.Parameters.check_systems`
-    pairs = read_pairs(config, demo / LANGUAGES / XNLI if config.input == DEMO else Path(config.input).expanduser())
+    folder = demo_dir / LANGUAGES / XNLI if config.input == DEMO else Path(config.input).expanduser()
+    pairs = read_pairs(config, folder)
     LOG.info("nli: %s", pairs["lang"].value_counts().sort_index().to_dict())
     return SparkSession.builder.getOrCreate().createDataFrame(pairs)

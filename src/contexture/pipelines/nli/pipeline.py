@@ -10,5 +10,7 @@ from contexture.pipelines.sources.pipeline import create_world_pipeline
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
     """Files → pairs in every language."""
-    world, place = create_world_pipeline(parameters, [parameters.nli.input])
-    return world + Pipeline([node(fixed(read_nli, parameters.nli), place, "nli@spark", name="read_nli", tags="corpus")])
+    world, demo_dir = create_world_pipeline(parameters, [parameters.nli.input])
+    return world + Pipeline(
+        [node(fixed(read_nli, parameters.nli), demo_dir, "nli@spark", name="read_nli", tags="corpus")]
+    )

@@ -9,7 +9,7 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """Results, counts and curves → the page and all records; to MLflow, what the main variants reached."""
+    """Results, counts and curves → the page, all records, and scores of the main variants in MLflow."""
     config = system.config
     data = {task: f"{task}-data" for task in config.tasks}
     counts = {kind: system.examples_dataset(f"{kind}-counts") for kind in config.examples()}
@@ -19,7 +19,7 @@ def create_pipeline(system: ResolvedSystem) -> Pipeline:
         "models_dir": "params:models_place",
         "report_dir": "params:report_place",
         "ablation_dir": "params:ablation_place",
-        **name_group("results", {task: f"{task}-results" for task in config.tasks}),
+        **name_group("results", {task: f"{task}-results" for task in data}),
         **name_group("data", data),
         **name_group("counts", counts),
         **name_group("speed", {"embedding": "speed"} if config.speed else {}),

@@ -42,7 +42,10 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     there = set(rows["part"])
     said = ""
     if "train" not in there or len(there) == 1:
-        said = f"no published parts to train and to test on: {TEST_SHARE:.0%} of all rows, by a hash of the texts, are tested"
+        said = (
+            f"no published parts to train and to test on: {TEST_SHARE:.0%} of all rows, "
+            "by a hash of the texts, are tested"
+        )
         test = draw_rows(rows, "test", TEST_SHARE)
         rows = rows.assign(part=np.where(test, "test", "train"), genres="")
     elif "test" not in there:
