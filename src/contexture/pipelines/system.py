@@ -4,12 +4,10 @@ from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
 from contexture.pipelines.adopt import pipeline as adopt
-from contexture.pipelines.bitext import pipeline as bitext
 from contexture.pipelines.corpus import pipeline as corpus
 from contexture.pipelines.evaluate import pipeline as evaluate
 from contexture.pipelines.examples import pipeline as examples
 from contexture.pipelines.finetune import pipeline as finetune
-from contexture.pipelines.nli import pipeline as nli
 from contexture.pipelines.pretrain import pipeline as pretrain
 from contexture.pipelines.report import pipeline as report
 from contexture.pipelines.search import pipeline as search
@@ -31,9 +29,9 @@ def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = N
         pipeline += vocabulary.create_pipeline(parameters)
     if config is not None:
         if "bitext" in config.made_of:
-            pipeline += bitext.create_pipeline(parameters)
+            pipeline += corpus.create_bitext_pipeline(parameters)
         if "nli" in config.made_of:
-            pipeline += nli.create_pipeline(parameters)
+            pipeline += corpus.create_nli_pipeline(parameters)
         if config.vocabulary_dataset in ("subwords", "subword_vectors"):
             pipeline += vocabulary.create_subwords_pipeline(parameters, config.vocabulary_dataset)
         if config.needs_words:

@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus import cleaning as rules
 from contexture.corpus import main_content
-from contexture.corpus import pages as tables
+from contexture.corpus import pages as page_tables
+from contexture.corpus.bitext import table as bitext_table
+from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.card import card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.evaluation import Evaluation
+from contexture.corpus.nli.config import NliConfig
+from contexture.corpus.nli.files import read_pairs
 from contexture.corpus.sources.protocol import SourceFile
+from contexture.demo.config import DEMO, DemoConfig
+from contexture.demo.languages import codes
+from contexture.demo.translations import XNLI, bitext_names
+from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import TASK_FILE, DocumentTask
 from contexture.tasks.registry import TASKS
 
@@ -36,12 +44,12 @@ def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, 
 
 def parse_pages(corpus: CorpusConfig, sources: dict[str, Any], languages: dict[str, Any]) -> DataFrame:
     """Return all pages of the sources, with their paragraphs or the reason to drop them."""
-    return tables.read_pages(SparkSession.builder.getOrCreate(), source_files(sources), corpus, languages)
+    return page_tables.read_pages(SparkSession.builder.getOrCreate(), source_files(sources), corpus, languages)
 
 
 def find_paragraphs(corpus: CorpusConfig, pages: DataFrame) -> DataFrame:
     """Return the paragraphs of the kept pages, with resolved links."""
-    return tables.paragraphs(pages, corpus)
+    return page_tables.paragraphs(pages, corpus)
 
 
 def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[str, Any]:
@@ -109,7 +117,7 @@ def report_corpus(
     """
     from contexture.reporting.corpus_card import render_corpus_card
 
-    counts = tables.report(pages, corpus)
+    counts = page_tables.report(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     counts["paragraphs_found"] += dropped.total()
     for language in cleaned["languages"].values():
@@ -133,3 +141,47 @@ def report_corpus(
 def source_files(sources: dict[str, Any]) -> list[SourceFile]:
     """Return the files of the corpus."""
     return TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
+
+
+def read_bitext(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> DataFrame:
+    """Read the pairs of all sets; `demo_dir` has the made-up world, if it is read."""
+    return bitext_table.read(SparkSession.builder.getOrCreate(), locate_demo_sets(config, world, demo_dir))
+
+
+def clean_bitext(
+    config: BitextConfig, world: DemoConfig, demo_dir: Path, pairs: DataFrame
+) -> tuple[DataFrame, dict[str, Any]]:
+    """Return the pairs to learn from and the counts of each set; warn about sets that look wrong."""
+    from contexture.corpus.duplicates import on_disk
+
+    config = locate_demo_sets(config, world, demo_dir)
+    cleaned = on_disk(bitext_table.clean(pairs, config))
+    report = bitext_table.report(cleaned, config)
+    for name, counts in report.items():
+        LOG.info("bitext %s: %s", name, counts)
+        if counts["same_language"]:
+            languages = " and ".join(counts["languages"])
+            LOG.warning("bitext %s: its sides should be %s, but seem to be in one language", name, languages)
+        if not counts["pairs_out"]:
+            LOG.warning("bitext %s: no pair is left of %d: %s", name, counts["pairs_in"], counts["dropped"])
+    return bitext_table.kept(cleaned), report
+
+
+def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> BitextConfig:
+    """Replace the input `demo` by a set of files for each language of the made-up world."""
+    if config.input != DEMO:
+        return config
+    sets = {}
+    for code in codes(world.languages):
+        files = [str(demo_dir / LANGUAGES / name) for name in bitext_names(code)]
+        sets[f"demo_{code}"] = BitextSet(files, ("en", code))
+    return replace(config, input=sets)
+
+
+def read_nli(config: NliConfig, demo_dir: Path) -> DataFrame:
+    """Read all pairs in all languages; `demo_dir` has the made-up world, if it is read."""
+    assert config.input is not None  # `config.Parameters.check_systems`
+    folder = demo_dir / LANGUAGES / XNLI if config.input == DEMO else Path(config.input).expanduser()
+    pairs = read_pairs(config, folder)
+    LOG.info("nli: %s", pairs["lang"].value_counts().sort_index().to_dict())
+    return SparkSession.builder.getOrCreate().createDataFrame(pairs)

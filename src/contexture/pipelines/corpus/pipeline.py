@@ -6,6 +6,7 @@ from contexture.config import Parameters
 from contexture.corpus.pages import redirects
 from contexture.pipelines.corpus import nodes
 from contexture.pipelines.named import fixed
+from contexture.pipelines.sources.pipeline import create_world_pipeline
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
@@ -35,4 +36,26 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
             ),
         ],
         tags="corpus",
+    )
+
+
+def create_bitext_pipeline(parameters: Parameters) -> Pipeline:
+    """Files → all pairs → pairs to learn from, and their counts."""
+    pairs, settings = "found_bitext@spark", (parameters.bitext, parameters.demo)
+    world, demo_dir = create_world_pipeline(parameters, [parameters.bitext.input])
+    outputs = ["bitext@spark", "bitext_report"]
+    return world + Pipeline(
+        [
+            node(fixed(nodes.read_bitext, *settings), demo_dir, pairs, name="read_bitext"),
+            node(fixed(nodes.clean_bitext, *settings), [demo_dir, pairs], outputs, name="clean_bitext"),
+        ],
+        tags="corpus",
+    )
+
+
+def create_nli_pipeline(parameters: Parameters) -> Pipeline:
+    """Files → pairs in every language."""
+    world, demo_dir = create_world_pipeline(parameters, [parameters.nli.input])
+    return world + Pipeline(
+        [node(fixed(nodes.read_nli, parameters.nli), demo_dir, "nli@spark", name="read_nli", tags="corpus")]
     )

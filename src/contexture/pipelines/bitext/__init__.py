@@ -1,1 +1,0 @@
-"""Files of parallel sentences to a table of pairs."""

@@ -1,1 +1,0 @@
-"""Labelled pairs of premise and hypothesis to a table."""
