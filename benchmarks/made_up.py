@@ -26,11 +26,11 @@ WORDS = 30_522
 Rows = list[np.ndarray[Any, Any]]
 
 
-def transformer(size: str, **others: Any) -> TransformerConfig:
+def transformer(size: str, **settings: Any) -> TransformerConfig:
     """An encoder of a size of `SIZES`."""
     layers, hidden, heads = SIZES[size]
     sizes = {"layers": layers, "hidden_size": hidden, "heads": heads, "intermediate_size": 4 * hidden}
-    return TransformerConfig(kind="transformer", **sizes, **others)
+    return TransformerConfig(kind="transformer", **sizes, **settings)
 
 
 def vocabulary() -> Vocabulary:
@@ -67,8 +67,8 @@ def write_sequence_pairs(folder: Path, rows: int, room: int, rng: np.random.Gene
     """Pairs of sequences that whole sentences fill, of `room` tokens at most."""
     rng = rng or np.random.default_rng(0)
     sides = {name: texts(rng, room - np.minimum(rng.geometric(0.08, rows), room - 1)) for name in ("first", "second")}
-    places = {"document": names(rows, 1000), "position": np.arange(rows) % 1000}
-    write(places | sides, folder / "sequence_pairs")
+    locations = {"document": names(rows, 1000), "position": np.arange(rows) % 1000}
+    write(locations | sides, folder / "sequence_pairs")
 
 
 def write_sequence_samples(folder: Path, rows: int, sequences: int, tokens: int) -> None:

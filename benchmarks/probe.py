@@ -165,15 +165,15 @@ def main() -> None:
         result = probe(task, vectors, SENTEVAL)
         seconds = time.perf_counter() - start
         peer = run_peer(task, vectors, arguments.sklearn_folds)
-        found, expected = (
+        score, expected = (
             100 * value for value in (accuracy_of(result, arguments.sklearn_folds), np.mean(peer.accuracies))
         )
         same = 100 * (at_our_strengths(task, vectors, result) - result.metrics["accuracy"])
         ours, theirs = ours + seconds, theirs + peer.seconds
         sampled = f"{len(peer.chosen)} of {len(result.chosen)}"
         cells = [task.name, str(len(task.table)), f"{seconds:.1f}", f"{peer.seconds:.0f}", sampled, str(peer.fits)]
-        cells += [str(peer.capped), f"{peer.seconds / seconds:.0f}", f"{found:.2f}", f"{expected:.2f}"]
-        cells += [f"{expected - found:+.2f}", f"{same:+.2f}", spread(result.chosen), spread(peer.chosen)]
+        cells += [str(peer.capped), f"{peer.seconds / seconds:.0f}", f"{score:.2f}", f"{expected:.2f}"]
+        cells += [f"{expected - score:+.2f}", f"{same:+.2f}", spread(result.chosen), spread(peer.chosen)]
         print("  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), flush=True)
     print(f"all tasks: ours {ours:.0f} s, scikit-learn {theirs:.0f} s", end=" ")
     scaled = arguments.sklearn_folds < FOLDS
