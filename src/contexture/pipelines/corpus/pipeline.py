@@ -12,7 +12,7 @@ from contexture.pipelines.sources.pipeline import create_world_pipeline
 def create_pipeline(parameters: Parameters) -> Pipeline:
     """Sources → pages → all paragraphs → paragraphs to learn from; redirects, counts and the corpus card."""
     corpus, cleaning = parameters.corpus, parameters.cleaning
-    found, kept = "found_paragraphs@spark", "paragraphs@spark"
+    paragraphs, kept = "found_paragraphs@spark", "paragraphs@spark"
     return Pipeline(
         [
             node(fixed(nodes.learn_sentences, corpus), "sources", "sentence_parameters", name="learn_sentences"),
@@ -20,11 +20,11 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
                 fixed(nodes.parse_pages, corpus), ["sources", "sentence_parameters"], "pages@spark", name="parse_pages"
             ),
             node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
-            node(fixed(nodes.find_paragraphs, corpus), "pages@spark", found, name="find_paragraphs"),
-            node(fixed(nodes.learn_main_content, cleaning), found, "main_content", name="learn_main_content"),
+            node(fixed(nodes.find_paragraphs, corpus), "pages@spark", paragraphs, name="find_paragraphs"),
+            node(fixed(nodes.learn_main_content, cleaning), paragraphs, "main_content", name="learn_main_content"),
             node(
                 fixed(nodes.clean_paragraphs, corpus, cleaning),
-                [found, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
+                [paragraphs, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
                 [kept, "cleaning_report"],
                 name="clean_paragraphs",
             ),

@@ -265,13 +265,15 @@ class Console:
 
     @hook_impl(tryfirst=True)
     def before_dataset_loaded(self, node: Node) -> None:
-        """Start the time of a node with inputs."""
-        self._begin(node)
+        """Start the time of a node with its first input, or before it runs if it has no inputs."""
+        with self.lock:
+            if node.name in self.running or node.name in self.ended:
+                return
+            self.running[node.name] = self.clock()
+            self.unsaved[node.name] = set(node.outputs)
+            self.latest = node
 
-    @hook_impl(tryfirst=True)
-    def before_node_run(self, node: Node) -> None:
-        """Start the time of a node without inputs."""
-        self._begin(node)
+    before_node_run = before_dataset_loaded
 
     @hook_impl(trylast=True)
     def after_node_run(self, node: Node) -> None:
@@ -313,14 +315,6 @@ class Console:
             self.failed = error, f"node {nodes}: " if nodes else ""
         LOG.error("%sfailed", self.failed[1], exc_info=error)
         self._close()
-
-    def _begin(self, node: Node) -> None:
-        with self.lock:
-            if node.name in self.running or node.name in self.ended:
-                return
-            self.running[node.name] = self.clock()
-            self.unsaved[node.name] = set(node.outputs)
-            self.latest = node
 
     def _end(self, node: Node) -> None:
         with self.lock:

@@ -87,6 +87,6 @@ def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, An
 def describe_stage(stage: Stage) -> str:
     """Describe a stage of a schedule, such as "300 steps of 1 mlm + 1 mspp", with its settings of streams."""
     weights = " + ".join(f"{weight:g} {name}" for name, weight in stage.weights.items())
-    spent = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
+    length = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
     changes = [f"{key} {value}" for settings in stage.streams.values() for key, value in settings.items()]
-    return f"{spent} of {weights}" + (f" ({', '.join(changes)})" if changes else "")
+    return f"{length} of {weights}" + (f" ({', '.join(changes)})" if changes else "")

@@ -65,9 +65,9 @@ def check_inputs(corpus: CorpusConfig, sets_input: bool, sources: dict[str, Any]
     Raises:
         ConfigurationError: The message says which parameters to use.
     """
-    own = replace(corpus, input=[source for source in corpus.inputs() if source.path != DEMO])
+    user_corpus = replace(corpus, input=[source for source in corpus.inputs() if source.path != DEMO])
     try:
-        _checked[:] = [(own, find_sources(own))]
+        _checked[:] = [(user_corpus, find_sources(user_corpus))]
     except SourceError as error:
         raise ConfigurationError(str(error)) from None
     present, new = sources.get("inputs", [DEMO]), input_paths(corpus)
