@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python benchmarks/answers.py --rows 500000 2000000
 
-Rows are made up in ASNQ's form, 350 candidates a question, and each size has a process of its own. docs/mspp.md has
+Rows are made up in ASNQ's form, 350 candidates a question, and each size runs in a new process. docs/mspp.md has
 what it gave.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def write(folder: Path, rows: int) -> None:
-    """A train file of so many rows, and a few questions to develop and test on."""
+    """A train file of `rows` rows, and a few questions to develop and test on."""
     folder.mkdir()
     draw = random.Random(0)
     for split, count in (("train", rows), ("dev", 700), ("test", 700)):

@@ -1,4 +1,4 @@
-"""Speed of a step of bitext retrieval beside sentence-transformers, on the same weights and pairs.
+"""Speed of a step of bitext retrieval compared with sentence-transformers, on the same weights and pairs.
 
     python benchmarks/bitext.py [--layers 4] [--width 256] [--batch 64] [--rounds 5] [--precisions fp32 bf16]
     python benchmarks/bitext.py --english train.en.gz --german train.de.gz
@@ -108,7 +108,7 @@ def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> Callable[[int], 
 
 
 def search(count: int, width: int) -> None:
-    """Seconds of the exact search of `count` vectors among `count`, and of the product of the matrices alone."""
+    """Seconds of the exact search of `count` vectors among `count`, and of the matrix product."""
     draw = np.random.default_rng(0)
     candidates = draw.standard_normal((count, width), np.float32)
     queries = candidates + 0.1 * draw.standard_normal((count, width), np.float32)

@@ -1,4 +1,4 @@
-"""Speed of a step of CMLM beside its parts as plain transformers does them.
+"""Speed of a step of CMLM compared with its parts as plain transformers does them.
 
     python benchmarks/cmlm.py [--examples data/05_model_input/cmlm/sequence_pairs] [--size small] [--batch 32]
         [--tokens 256] [--rounds 5] [--precision fp32]
@@ -8,7 +8,7 @@ Needs the extra `workbench`; about three minutes on two cores. The text is that 
 sequences that whole sentences fill.
 
 ours   forward and backward of the objective: the first sequences' vectors, 15 projections, and the second sequences
-       behind them; rows of like length together, logits of masked tokens alone
+       behind them; rows of like length together, logits of masked tokens only
 parts  the same twice through BertModel and BertForMaskedLM, the batch padded to its longest row: the mean of the first
        sequences' states, and the loss of the second ones with 15 more positions, logits of all tokens
 

@@ -1,4 +1,4 @@
-"""Tokens a second that one core makes into batches, beside what a GPU would eat.
+"""Tokens a second that one core makes into batches, compared with what a GPU would eat.
 
     python benchmarks/collate.py [--config data/05_model_input/league/training.json] [--batch 256] [--steps 8]
         [--ranks 1] [--passes 1] [--profile pairs]
@@ -10,7 +10,7 @@ stage wrote.
 tokens/s  real ones, of what training reads for one device, by this process's CPU time, hence of one core, however busy
           the others are: from the row groups of a Parquet file to the tensors of a batch. The first step, which opens
           the files, is left out. --batch are the rows of an optimizer step on one device; each of --ranks devices
-          reads the rows of all and takes its part, --passes cuts it into so many forward passes.
+          reads the rows of all and takes its part, --passes is the number of forward passes.
 GPU       what forward and backward passes take at half of the peak of dense bf16: 6 FLOPs a parameter of the layers
           and token, and attention; embeddings and logits cost more, so that real training eats less
 cores     that feed one GPU

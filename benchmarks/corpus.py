@@ -1,4 +1,4 @@
-"""Speed of the corpus pipeline beside the programs that one would use instead.
+"""Speed of the corpus pipeline compared with the programs that one would use instead.
 
     python benchmarks/corpus.py EXPORT.xml.bz2 --peers PEERS/bin/python [--megabytes 70] [--memory]
 

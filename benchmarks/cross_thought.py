@@ -1,4 +1,4 @@
-"""Speed of a step of Cross-Thought beside its parts as plain transformers does them, its memory, and its ranking.
+"""Speed of a step of Cross-Thought compared with plain transformers, its memory, and its ranking.
 
     python benchmarks/cross_thought.py [--parts training growth ranking] [--size small] [--special-tokens 1 5]
         [--sequences 50 100 200 500] [--tokens 64] [--batch 1] [--rounds 5]
@@ -7,12 +7,12 @@ Needs the extra `workbench`; some ten minutes on two cores. Samples are made up,
 and 300 by median, the last sequence of each shorter than the others.
 
 training    ours: one optimizer step on samples of the smallest of --sequences; sequences of like length together, and
-            masked positions alone in the last layer and in the logits
+            masked positions only in the last layer and in the logits
             parts: the same weights, masked tokens and optimizer in one padded call of BertModel,
             `nn.TransformerEncoderLayer` for each cross layer and over [C; H], and logits of all tokens. The benchmark
             ends with an error unless both losses, without dropout, agree to 1e-4
-growth      a step with activations recomputed, on one sample of each of --sequences, in a process of its own: how long
-            it takes, the share of its layers across sequences, and the most memory that the process ever had
+growth      a step with activations recomputed, on one sample of each of --sequences, in a new process: its
+            duration, the share of its layers across sequences, and the most memory that the process ever had
 ranking     questions a second whose 1,000 candidates, vectors at hand, are scored by attention and by cosine on one
             thread
 
@@ -127,7 +127,7 @@ def torch_layer(layer: Any) -> nn.TransformerEncoderLayer:
 
 
 def made_batches(ours: Ours, count: int, batch: int, sequences: int, tokens: int) -> list[Any]:
-    """Batches of so many samples, masked."""
+    """Masked batches of `count` samples."""
     config = SequenceSamplesConfig(sampling=SampleSampling(sequences, tokens), positions=POSITIONS)
     with tempfile.TemporaryDirectory() as made:
         made_up.write_sequence_samples(Path(made), count * batch, sequences, tokens)
@@ -156,7 +156,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def training(args: argparse.Namespace, special_tokens: int) -> None:
-    """Ours beside its parts."""
+    """Compare ours with its parts."""
     sequences = min(args.sequences)
     ours = Ours(args.size, special_tokens, args.tokens)
     batches = made_batches(ours, BATCHES, args.batch, sequences, args.tokens)
@@ -186,7 +186,7 @@ def training(args: argparse.Namespace, special_tokens: int) -> None:
 
 
 def recomputed(size: str, special_tokens: int, sequences: int, tokens: int) -> tuple[float, float, float]:
-    """Seconds of a step on one sample, those of the cross layers alone, and the most memory there was, in GB."""
+    """Seconds of a step on one sample, those of the cross layers, and the most memory there was, in GB."""
     ours = Ours(size, special_tokens, tokens).train()
     ours.encoder.recompute = True
     (batch,) = made_batches(ours, 1, 1, sequences, tokens)
@@ -205,7 +205,7 @@ def growth(args: argparse.Namespace, special_tokens: int) -> None:
     print(f"\n{special_tokens} special tokens, activations recomputed")
     print("sequences   s a step   ms a sequence   cross layers   memory")
     for sequences in args.sequences:
-        # A process of its own: the most memory that one ever had does not shrink.
+        # A new process: the highest memory of a process does not shrink.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             job = (args.size, special_tokens, sequences, args.tokens)
             whole, across, memory = pool.apply(recomputed, job)

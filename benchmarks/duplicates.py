@@ -1,4 +1,4 @@
-"""Near duplicates of paragraphs: how many are found, and what it costs, beside Spark's own MinHashLSH.
+"""Near duplicates of paragraphs: how many are found, and what it costs, compared with Spark's own MinHashLSH.
 
     python benchmarks/duplicates.py PARAGRAPHS [--copies 4] [--similarity 0.8]
 

@@ -1,4 +1,4 @@
-"""How faithful is the text? Contexture beside wikiextractor and mwparserfromhell, page by page, in one table.
+"""How faithful is the text? Contexture compared with wikiextractor and mwparserfromhell, page by page, in one table.
 
     python -m venv peers && peers/bin/pip install -r benchmarks/requirements.txt pyyaml
     PYTHONPATH=src peers/bin/python benchmarks/fidelity.py DUMP… [--show KIND] [--pages N]

@@ -14,7 +14,7 @@ quick_thoughts  contiguous sentences, two networks
 real      tokens that are no padding, and the share of the peak (--peak, in TFLOP/s; that of dense bf16 is known of
           H100, H200 and A100) that their forward and backward passes are: 6 FLOPs a parameter of layers and logits and
           token, and attention
-computed  the same with the padding that was computed beside
+computed  the same with padding
 memory    the most that was allocated; on a CPU, of the process
 """
 

@@ -40,7 +40,7 @@ def vocabulary() -> Vocabulary:
 
 
 def write_examples(folder: Path, rows: int) -> None:
-    """A folder for each kind of examples, of so many rows: lengths as in an encyclopedia, words drawn at random."""
+    """A folder for each kind of examples, of `rows` rows: lengths as in an encyclopedia, words drawn at random."""
     rng = np.random.default_rng(0)
     write({"document": names(rows, 1000), "position": np.arange(rows) % 1000, "tokens": sentences(rng, rows)},
           folder / "sentences")  # fmt: skip
@@ -72,7 +72,7 @@ def write_sequence_pairs(folder: Path, rows: int, room: int, rng: np.random.Gene
 
 
 def write_sequence_samples(folder: Path, rows: int, sequences: int, tokens: int) -> None:
-    """Samples of so many sequences, filled by articles of 500 tokens on average, half of them shorter than 300."""
+    """Samples of sequences, filled by articles of 500 tokens on average, half of them shorter than 300."""
     rng = np.random.default_rng(0)
     samples = []
     for _ in range(rows):

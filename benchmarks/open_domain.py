@@ -13,7 +13,7 @@ exact      the 100 best for 1,000 queries, exactly
 ivf        an index of lists over the vectors, written some lists at a time, and the same search in it
 bm25       an index over the words, and the same search in it
 
-Each part is a process of its own. `memory` is the most that it held of its own; `with files` also counts pages of
+Each part runs in a new process. `memory` is its highest private memory; `with files` also counts pages of
 mapped files, which the system takes back when it needs the room. `minutes`
 leave the search out, `CPU minutes` have it.
 """

@@ -1,4 +1,4 @@
-"""Speed and agreement of the probe beside scikit-learn, on SentEval's tasks.
+"""Speed and agreement of the probe compared with scikit-learn, on SentEval's tasks.
 
     python benchmarks/probe.py --data FOLDER [--dimension 2400] [--tasks cr mr] [--sklearn-folds 1]
 
@@ -145,7 +145,7 @@ def read(folder: Path, names: Sequence[str]) -> list[ClassificationTask]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Speed and agreement of the probe beside scikit-learn.")
+    parser = argparse.ArgumentParser(description="Speed and agreement of the probe compared with scikit-learn.")
     parser.add_argument("--data", type=Path, required=True, help="what SentEval calls data/downstream")
     parser.add_argument("--dimension", type=int, default=2400, help="of the vectors, even")
     parser.add_argument("--tasks", nargs="+", default=list(CLASSIFICATION), choices=CLASSIFICATION)

@@ -1,4 +1,4 @@
-"""Speed of Quick-Thoughts beside Skip-Thought, and of the GRU beside PyTorch's own.
+"""Speed of Quick-Thoughts compared with Skip-Thought, and of the GRU beside PyTorch's own.
 
     python benchmarks/quick_thoughts.py [--sentences data/05_model_input/quick_thoughts/sentences] [--rounds 3]
         [--hidden 1000] [--word-size 300] [--words 20000] [--batch 400] [--precision fp32]
@@ -10,7 +10,7 @@ makes; without it, made-up sentences as long as those of novels (19 words on ave
 
 objectives  one optimizer step of each objective on the same batches, in turns: forward, backward, clipping and Adam.
             Sentences a second; the paper has 4.8 times as many for Quick-Thoughts. Medians of rounds after the first.
-gru         forward and backward of f over the words of a batch, with their embeddings and without padding, beside a
+gru         forward and backward of f over the words of a batch, with embeddings, without padding, compared with a
             bare torch.nn.GRU over as many words in sentences of equal length; and what PyTorch's packed GRU does
 padding     the share of padding that each kind of encoder computes
 """

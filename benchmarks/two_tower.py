@@ -1,4 +1,4 @@
-"""Speed of the two towers beside sentence-transformers, of search, and on a GPU.
+"""Speed of the two towers compared with sentence-transformers, of search, and on a GPU.
 
     python benchmarks/two_tower.py [--parts training encoding search] [--layers 4] [--width 256] [--batch 64]
     python benchmarks/two_tower.py --parts gpu --batch 512 --tokens-at-once 65536 --peak 989
@@ -80,7 +80,7 @@ class Texts:
         self.odds = np.cumsum(weights / weights.sum())
 
     def draw(self, lengths: Lengths) -> list[str]:
-        """Texts of so many words."""
+        """Texts by number of words."""
         words = self.words[np.searchsorted(self.odds, self.rng.random(lengths.sum())).clip(max=len(self.words) - 1)]
         return [" ".join(text) for text in np.split(words, np.cumsum(lengths)[:-1])]
 

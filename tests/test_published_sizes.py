@@ -83,7 +83,7 @@ def test_the_layout_of_the_paper_fits_its_model(paper: Parameters) -> None:
 
 
 def encoder_of(config: EncoderConfig, lengths: Lengths, words: int, vector_size: int = 1, **options: Any) -> Encoder:
-    """Of so many words, without weights."""
+    """Build an encoder for `words` words, without weights."""
     tokens = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=words)
     vocabulary = Vocabulary(Path("nowhere"), Tokenizer(models.WordLevel()), tokens, words)
     vocabulary.__dict__["vectors"] = np.broadcast_to(np.zeros(1, dtype=np.float32), (words, vector_size))
@@ -183,7 +183,7 @@ def test_parameters_of_quick_thoughts(run: str, quick_thoughts: dict[str, Encode
     """6H(H+W+1) + 2VW (appendix C); PyTorch's GRU has a second bias for each gate, which adds 6H.
 
     A bidirectional encoder has h = H/2 units in each direction: 12h(h+W+1) + 2VW, and 12h for the second biases. One
-    over fixed words has no embeddings of its own, and one without a GRU has nothing else.
+    over fixed words has no embeddings, and one without a GRU has nothing else.
     """
     words, size, half, word_size, vector_size = 50_000, 1200, 600, 620, 300
     published = {

@@ -603,14 +603,14 @@ def test_missing_or_other_text_stops_a_run_before_it_starts(
     replaced = (
         "the present corpus was made of own.xml; this run would replace it by one of the made-up world. To keep it"
     )
-    for options, said in (
+    for options, expected in (
         (["--params", "corpus.input=none.xml"], "none.xml: no such file or folder"),
         ([], replaced),
     ):
         failed = kedro_run(project, "--pipelines", "mspp", *options)
         assert (failed.returncode, failed.stdout) == (1, "")
         message = " ".join(failed.stderr.splitlines())
-        assert message.startswith(f"error: {said}") and "Traceback" not in message
+        assert message.startswith(f"error: {expected}") and "Traceback" not in message
     assert "--params corpus.input=own.xml" in message and "--params corpus.input=demo" in message
     assert not (project / "data/01_raw/demo").exists()
     runs = sqlite3.connect(project / "mlflow.db").execute("select count(*) from runs").fetchone()

@@ -82,6 +82,10 @@ def weights(project: Path) -> dict[str, Path]:
     return {file.parent.relative_to(models).as_posix(): file for file in models.rglob("model.safetensors")}
 
 
+def weight_bytes(project: Path) -> dict[str, bytes]:
+    return {name: file.read_bytes() for name, file in weights(project).items()}
+
+
 def test_metrics_of_every_variant_are_recorded(demo: Path) -> None:
     table = records(demo, "mspp")
     check_records(table, "mspp", VARIANTS)
@@ -311,10 +315,7 @@ def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
 
 def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained: Path) -> None:
     """Training needs model input, questions and tokenizer only, and no Spark."""
-    expected = weights(demo)
-    assert {name: file.read_bytes() for name, file in weights(trained).items()} == {
-        name: file.read_bytes() for name, file in expected.items()
-    }
+    assert weight_bytes(trained) == weight_bytes(demo)
     with pytest.raises(RunRefusedError, match=r"03_primary/paragraphs is not there: run .* first \(--tags corpus\)"):
         run(trained, node_names=["text.make_tokenizer"])
 
@@ -391,21 +392,16 @@ def test_the_same_seed_gives_the_same_metrics(demo: Path, make_project: MakeProj
 
 @pytest.mark.slow
 def test_parallel_trainings_give_the_same_metrics(demo: Path, make_project: MakeProject) -> None:
-    folders = []
-    for params in (SMALLEST, SMALLEST | {"compute": {"processes": 2}}):
-        folder = make_project()
-        copy_data(demo, folder, *LATER_INPUTS)
-        for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
-            (folder / "data/08_reporting/mspp").mkdir(exist_ok=True)
-            shutil.copy(counts, folder / "data/08_reporting/mspp")
-        run_without_spark(folder, params, tags=["pretrain", "finetune", "evaluate", "report"])
-        folders.append(folder)
-    serial, parallel = folders
-    assert {name: file.read_bytes() for name, file in weights(parallel).items()} == {
-        name: file.read_bytes() for name, file in weights(serial).items()
-    }
-    pd.testing.assert_frame_equal(measured(parallel, "mspp"), measured(serial, "mspp"))
-    mlflow.set_tracking_uri(f"sqlite:///{parallel}/mlflow.db")
+    folder = make_project()
+    copy_data(demo, folder, *LATER_INPUTS)
+    (folder / "data/08_reporting/mspp").mkdir()
+    for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
+        shutil.copy(counts, folder / "data/08_reporting/mspp")
+    stages = ["pretrain", "finetune", "evaluate", "report"]
+    run_without_spark(folder, SMALLEST | {"compute": {"processes": 2}}, tags=stages)
+    assert weight_bytes(folder) == weight_bytes(demo)
+    pd.testing.assert_frame_equal(measured(folder, "mspp"), measured(demo, "mspp"))
+    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     runs = mlflow.search_runs(experiment_names=["contexture"], output_format="list")
     assert len(runs) == 1 + len(RUNS) + len(VARIANTS) + len(CLAIM_MODELS)
     assert {finished.info.status for finished in runs} == {"FINISHED"}

@@ -134,7 +134,7 @@ def _spark_dir(data: Any) -> Path:
 
 
 def _number_files(folder: Path) -> None:
-    """Name the files of a table by their numbers alone, without Spark's random part; delete the checksums."""
+    """Name the files of a table by their numbers, without Spark's random part; delete the checksums."""
     for file in folder.rglob(".*.crc"):
         file.unlink()
     for file in folder.rglob("part-*.parquet"):

@@ -95,7 +95,7 @@ def wrap(text: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the message of an error, with the type if the message alone is unclear."""
+    """Return the message of an error, with the type if the message is unclear."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     text = str(error).strip()
