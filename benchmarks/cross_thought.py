@@ -127,7 +127,7 @@ def torch_layer(layer: Any) -> nn.TransformerEncoderLayer:
 
 
 def made_batches(ours: Ours, count: int, batch: int, sequences: int, tokens: int) -> list[Any]:
-    """Masked batches of `count` samples."""
+    """Return `count` masked batches of `batch` samples."""
     config = SequenceSamplesConfig(sampling=SampleSampling(sequences, tokens), positions=POSITIONS)
     with tempfile.TemporaryDirectory() as made:
         made_up.write_sequence_samples(Path(made), count * batch, sequences, tokens)
