@@ -2,7 +2,7 @@
 
     PYTHONPATH=src python benchmarks/answers.py --rows 500000 2000000
 
-Rows are made up in ASNQ's form, 350 candidates a question, and each size has a process of its own. docs/mspp.md has
+Rows are made up in ASNQ's form, 350 candidates a question, and each size runs in a new process. docs/mspp.md has
 what it gave.
 """
 
@@ -25,20 +25,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[500_000, 2_000_000])
     parser.add_argument("--one", type=Path, help="measure the files of this folder, in this process")
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(measure(given.one)))
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(measure(args.one)))
         return
-    for rows in given.rows:
-        with TemporaryDirectory() as place:
-            write(Path(place) / "raw", rows)
-            command = [sys.executable, __file__, "--one", place]
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            print(f"{rows:,} rows: " + ", ".join(f"{key} {value}" for key, value in found.items()), flush=True)
+    for rows in args.rows:
+        with TemporaryDirectory() as folder:
+            write(Path(folder) / "raw", rows)
+            command = [sys.executable, __file__, "--one", folder]
+            measurements = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            print(f"{rows:,} rows: " + ", ".join(f"{key} {value}" for key, value in measurements.items()), flush=True)
 
 
 def write(folder: Path, rows: int) -> None:
-    """A train file of so many rows, and a few questions to develop and test on."""
+    """A train file of `rows` rows, and a few questions to develop and test on."""
     folder.mkdir()
     draw = random.Random(0)
     for split, count in (("train", rows), ("dev", 700), ("test", 700)):
@@ -49,7 +49,7 @@ def write(folder: Path, rows: int) -> None:
                 file.write(f"what is {split} {row // CANDIDATES}\t{text}\t{label}\n")
 
 
-def measure(place: Path) -> dict[str, str]:
+def measure(folder: Path) -> dict[str, str]:
     """Seconds, and the highest resident memory so far, after what a run does with a set."""
     from contexture.encoders.base import build_encoder
     from contexture.encoders.config import Lengths, Needs, TransformerConfig
@@ -58,19 +58,19 @@ def measure(place: Path) -> dict[str, str]:
     from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
     from contexture.vocabulary.vocabulary import Vocabulary
 
-    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=400), place / "words")
+    train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=400), folder / "words")
     config = TransformerConfig(hidden_size=16, layers=1, heads=2, intermediate_size=32)
-    words = Vocabulary.load(place / "words")
+    words = Vocabulary.load(folder / "words")
     encoder = build_encoder(config, Lengths(query=16, document=16), words, Needs(positions=96, types=6))
-    found = {"before": peak()}
+    measurements = {"before": peak()}
     began = time.perf_counter()
-    write_set("made_up", place / "raw", place / "set")
-    found["read and written"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
+    write_set("made_up", folder / "raw", folder / "set")
+    measurements["read and written"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
     began = time.perf_counter()
-    rows = AnswerRows.on_disk(tables(place / "set/train.parquet"), encoder, 5, place / "tokens")
-    found["token ids"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
-    size = sum(file.stat().st_size for file in (place / "tokens").iterdir())
-    return found | {"groups": f"{len(rows.starts):,}", "files of token ids": f"{size / 2**20:,.0f} MiB"}
+    rows = AnswerRows.on_disk(tables(folder / "set/train.parquet"), encoder, 5, folder / "tokens")
+    measurements["token ids"] = f"{peak()} in {time.perf_counter() - began:.0f} s"
+    size = sum(file.stat().st_size for file in (folder / "tokens").iterdir())
+    return measurements | {"groups": f"{len(rows.starts):,}", "files of token ids": f"{size / 2**20:,.0f} MiB"}
 
 
 def peak() -> str:

@@ -1,4 +1,4 @@
-"""Fused attention beside plain products, forward and backward in bfloat16 on a CPU, by the length of the rows.
+"""Fused attention compared with plain products, forward and backward in bfloat16 on a CPU, by the length of the rows.
 
     python benchmarks/attention.py
 

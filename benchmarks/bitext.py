@@ -1,4 +1,4 @@
-"""Speed of a step of bitext retrieval beside sentence-transformers, on the same weights and pairs.
+"""Speed of a step of bitext retrieval compared with sentence-transformers, on the same weights and pairs.
 
     python benchmarks/bitext.py [--layers 4] [--width 256] [--batch 64] [--rounds 5] [--precisions fp32 bf16]
     python benchmarks/bitext.py --english train.en.gz --german train.de.gz
@@ -45,33 +45,33 @@ from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, t
 _SCALE = 20.0
 
 
-def pairs_of(given: argparse.Namespace, place: Path, count: int) -> list[tuple[str, str]]:
+def make_pairs(args: argparse.Namespace, folder: Path, count: int) -> list[tuple[str, str]]:
     """Sentences and their translations, and a tokenizer that knows them."""
-    if given.english is None:
-        texts = Texts(given.vocabulary)
-        texts.tokenizer(place / "tokenizer")
+    if args.english is None:
+        texts = Texts(args.vocabulary)
+        texts.tokenizer(folder / "tokenizer")
         sources = texts.queries(count)
         lengths = np.array([len(source.split()) for source in sources])
         longer = np.rint(lengths * texts.rng.normal(1.0, 0.15, count)).astype(np.int64).clip(3, 62)
         return list(zip(sources, texts.draw(longer), strict=True))
-    read = read_pairs(BitextSet([given.english, given.german], ("en", "de")))
+    read = read_pairs(BitextSet([args.english, args.german], ("en", "de")))
     real = [(source, target) for source, target in read if source and target]
-    train_tokenizer([" ".join(pair) for pair in real], VocabularyConfig(size=given.vocabulary), place / "tokenizer")
+    train_tokenizer([" ".join(pair) for pair in real], VocabularyConfig(size=args.vocabulary), folder / "tokenizer")
     order = np.random.default_rng(0).permutation(len(real))[:count]
     return [real[row] for row in order]
 
 
-def write_rows(pairs: list[tuple[str, str]], place: Path) -> None:
+def write_rows(pairs: list[tuple[str, str]], folder: Path) -> None:
     """The table of pairs, as the examples stage writes it; no sentence is there twice."""
-    tokenizer = load_tokenizer(place / "tokenizer")[0]
+    tokenizer = load_tokenizer(folder / "tokenizer")[0]
     columns: dict[str, Any] = {}
     for number, side in enumerate(SIDES):
         encodings = tokenizer.encode_batch_fast([pair[number] for pair in pairs], add_special_tokens=False)
         columns[side] = pa.array([encoding.ids for encoding in encodings], pa.list_(pa.int32()))
         columns[f"{side}_id"] = pa.array(range(number * len(pairs), (number + 1) * len(pairs)), pa.int64())
     columns["row"] = pa.array(range(len(pairs)), pa.int64())
-    (place / "bitext").mkdir()
-    pq.write_table(pa.table(columns), place / "bitext" / "0.parquet")
+    (folder / "bitext").mkdir()
+    pq.write_table(pa.table(columns), folder / "bitext" / "0.parquet")
 
 
 def our_loss(encoder: Encoder, batches: Bitext, margin: float) -> Callable[[int], Tensor]:
@@ -108,20 +108,20 @@ def peers_loss(peer: Any, texts: list[list[dict[str, str]]]) -> Callable[[int], 
 
 
 def search(count: int, width: int) -> None:
-    """Seconds of the exact search of `count` vectors among `count`, and of the product of the matrices alone."""
+    """Seconds of the exact search of `count` vectors among `count`, and of the matrix product."""
     draw = np.random.default_rng(0)
     candidates = draw.standard_normal((count, width), np.float32)
-    asked = candidates + 0.1 * draw.standard_normal((count, width), np.float32)
+    queries = candidates + 0.1 * draw.standard_normal((count, width), np.float32)
     began = time.perf_counter()
     for start in range(0, count, 10_000):
-        asked[start : start + 10_000] @ candidates.T
+        queries[start : start + 10_000] @ candidates.T
     product = time.perf_counter() - began
     began = time.perf_counter()
-    _, rows = nearest(candidates, asked, 2)
-    took = time.perf_counter() - began
+    _, rows = nearest(candidates, queries, 2)
+    seconds = time.perf_counter() - began
     if not (rows[:, 0] == np.arange(count)).all():
         raise SystemExit("a vector's own neighbour was not found")
-    print(f"{count:,} × {count:,} vectors of {width}: {took:.1f} s; the product alone {product:.1f} s")
+    print(f"{count:,} × {count:,} vectors of {width}: {seconds:.1f} s; the product alone {product:.1f} s")
 
 
 def main(words: list[str] | None = None) -> None:
@@ -136,35 +136,35 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--english", help="one side of Moses files")
     parser.add_argument("--german", help="the other")
     parser.add_argument("--search", type=int, help="vectors on either side, in place of training")
-    given = parser.parse_args(words)
-    if given.search is not None:
-        search(given.search, given.width)
+    args = parser.parse_args(words)
+    if args.search is not None:
+        search(args.search, args.width)
         return
     from sentence_transformers import SentenceTransformer
 
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        count = given.batch * (given.rounds + 1)
-        pairs = pairs_of(given, place, count)
-        write_rows(pairs, place)
+        folder = Path(name)
+        count = args.batch * (args.rounds + 1)
+        pairs = make_pairs(args, folder, count)
+        write_rows(pairs, folder)
         save_encoder(
-            make_encoder(given.layers, given.width, given.width, "mean", place / "tokenizer"), place / "encoder"
+            make_encoder(args.layers, args.width, args.width, "mean", folder / "tokenizer"), folder / "encoder"
         )
-        print(f"{given.layers} layers of {given.width}, {given.batch} pairs a step, {torch.get_num_threads()} threads")
+        print(f"{args.layers} layers of {args.width}, {args.batch} pairs a step, {torch.get_num_threads()} threads")
         print("| precision | ours, pairs/s | MultipleNegativesRankingLoss, pairs/s | ratio |")
         print("| --- | ---: | ---: | ---: |")
-        for precision in given.precisions:
-            encoder = load_encoder(place / "encoder").train()
-            peer = SentenceTransformer(str(place / "encoder"), device="cpu").train()
-            steps = Steps(given.batch, tokens_at_once=given.tokens_at_once)
-            batches = Bitext(BitextStreamConfig(), place / "bitext", encoder, 0, steps)
+        for precision in args.precisions:
+            encoder = load_encoder(folder / "encoder").train()
+            peer = SentenceTransformer(str(folder / "encoder"), device="cpu").train()
+            steps = Steps(args.batch, tokens_at_once=args.tokens_at_once)
+            batches = Bitext(BitextStreamConfig(), folder / "bitext", encoder, 0, steps)
             batches.rows.columns.append("row")
             texts = [
                 [
                     dict(zip(SIDES, pairs[row], strict=True))
-                    for row in batches.rows.take(number * given.batch, given.batch)["row"].to_pylist()
+                    for row in batches.rows.take(number * args.batch, args.batch)["row"].to_pylist()
                 ]
-                for number in range(given.rounds + 1)
+                for number in range(args.rounds + 1)
             ]
             theirs = peers_loss(peer, texts)
             with torch.no_grad():
@@ -176,9 +176,9 @@ def main(words: list[str] | None = None) -> None:
                 "ours": stepping(encoder, our_loss(encoder, batches, 0.3), precision),
                 "peer": stepping(peer, theirs, precision),
             }
-            took, _ = in_turns(works, given.rounds)
-            speeds = " | ".join(f"{given.batch / took[side]:.1f}" for side in works)
-            print(f"| {precision} | {speeds} | {took['peer'] / took['ours']:.2f} |", flush=True)
+            seconds, _ = in_turns(works, args.rounds)
+            speeds = " | ".join(f"{args.batch / seconds[side]:.1f}" for side in works)
+            print(f"| {precision} | {speeds} | {seconds['peer'] / seconds['ours']:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Speed of a step of CMLM beside its parts as plain transformers does them.
+"""Speed of a step of CMLM compared with its parts as plain transformers does them.
 
     python benchmarks/cmlm.py [--examples data/05_model_input/cmlm/sequence_pairs] [--size small] [--batch 32]
         [--tokens 256] [--rounds 5] [--precision fp32]
@@ -8,7 +8,7 @@ Needs the extra `workbench`; about three minutes on two cores. The text is that 
 sequences that whole sentences fill.
 
 ours   forward and backward of the objective: the first sequences' vectors, 15 projections, and the second sequences
-       behind them; rows of like length together, logits of masked tokens alone
+       behind them; rows of like length together, logits of masked tokens only
 parts  the same twice through BertModel and BertForMaskedLM, the batch padded to its longest row: the mean of the first
        sequences' states, and the loss of the second ones with 15 more positions, logits of all tokens
 
@@ -46,11 +46,11 @@ MATRIX = 2048
 
 def matmul_peak(bf16: bool) -> float:
     """FLOP a second of a product of square matrices."""
-    one = torch.randn(MATRIX, MATRIX, dtype=torch.bfloat16 if bf16 else torch.float32)
+    matrix = torch.randn(MATRIX, MATRIX, dtype=torch.bfloat16 if bf16 else torch.float32)
     seconds = []
     for _ in range(5):
         began = time.perf_counter()
-        one @ one
+        matrix @ matrix
         seconds.append(time.perf_counter() - began)
     return 2 * MATRIX**3 / min(seconds)
 
@@ -75,25 +75,25 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tokens", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
-    given = parser.parse_args(arguments)
-    bf16 = given.precision == "bf16"
+    args = parser.parse_args(arguments)
+    bf16 = args.precision == "bf16"
     torch.manual_seed(0)
-    lengths = Lengths(query=given.tokens, document=given.tokens)
+    lengths = Lengths(query=args.tokens, document=args.tokens)
     encoder = build_encoder(
-        made_up.transformer(given.size, dropout=0.1), lengths, made_up.vocabulary(), Needs(given.tokens), head=True
+        made_up.transformer(args.size, dropout=0.1), lengths, made_up.vocabulary(), Needs(args.tokens), head=True
     ).train()
-    settings = CmlmConfig(projections=min(15, given.tokens - 2))
+    settings = CmlmConfig(projections=min(15, args.tokens - 2))
     objective = ConditionalMaskedLanguageModel(settings, encoder)
     with tempfile.TemporaryDirectory() as made:
-        if given.examples is None:
-            made_up.write_sequence_pairs(Path(made), BATCHES * given.batch, given.tokens - 2)
-        folder = given.examples or Path(made) / "sequence_pairs"
-        stream = SequencePairs(SequencePairsConfig(), folder, encoder, 0, Steps(given.batch))
+        if args.examples is None:
+            made_up.write_sequence_pairs(Path(made), BATCHES * args.batch, args.tokens - 2)
+        folder = args.examples or Path(made) / "sequence_pairs"
+        stream = SequencePairs(SequencePairsConfig(), folder, encoder, 0, Steps(args.batch))
         batches = [stream.batch(step, 0) for step in range(BATCHES)]
     batches = [objective.corrupt(batch, torch.Generator().manual_seed(step)) for step, batch in enumerate(batches)]
 
     model = encoder.document.model.config
-    plain = BertForMaskedLM(BertConfig(**{**model.to_dict(), "max_position_embeddings": given.tokens + 15})).train()
+    plain = BertForMaskedLM(BertConfig(**{**model.to_dict(), "max_position_embeddings": args.tokens + 15})).train()
 
     def ours(batch: Any) -> None:
         objective(encoder, encoder.pooled(batch["texts"]), batch).value.backward()
@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> None:
         mean.square().mean().backward()
         ids, mask = batch["second"]["input_ids"], batch["second"]["attention_mask"]
         more = (settings.projections, 0)
-        longer = {name: nn.functional.pad(one, more, value=value) for name, one, value in (
+        longer = {name: nn.functional.pad(tensor, more, value=value) for name, tensor, value in (
             ("input_ids", ids, 5), ("attention_mask", mask, 1), ("labels", batch["cmlm_targets"], -100)
         )}  # fmt: skip
         plain(**longer).loss.backward()
@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
         "ours": (ours, nn.ModuleList([encoder, objective])), "parts": (parts, plain)
     }  # fmt: skip
     seconds: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(given.rounds + 1):
+    for _ in range(args.rounds + 1):
         for name, (step, module) in sides.items():
             began = time.perf_counter()
             for batch in batches:
@@ -122,13 +122,13 @@ def main(arguments: list[str] | None = None) -> None:
                     step(batch)
                 module.zero_grad()
             seconds[name].append((time.perf_counter() - began) / BATCHES)
-    medians = {name: statistics.median(found[1:]) for name, found in seconds.items()}  # the first round warms up
+    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}  # the first round warms up
 
     flops = float(sum(encoder.flops(batch) + objective.flops(batch) for batch in batches)) / BATCHES
     tokens = float(sum(row_lengths(batch).sum() for batch in batches)) / BATCHES
     peak = matmul_peak(bf16)
     threads = torch.get_num_threads()
-    print(f"{given.size}, {given.batch} pairs of {given.tokens} tokens at most, {given.precision}, {threads} threads")
+    print(f"{args.size}, {args.batch} pairs of {args.tokens} tokens at most, {args.precision}, {threads} threads")
     print(f"a matrix product makes {peak / 1e9:.0f} GFLOP/s; a step needs {flops / 1e9:.1f} GFLOP")
     for name, median in medians.items():
         print(f"{name:6} {median:6.3f} s a step  {tokens / median:8,.0f} tokens/s  {flops / median / peak:5.0%} of it")

@@ -1,4 +1,4 @@
-"""Tokens a second that one core makes into batches, beside what a GPU would eat.
+"""Tokens a second that one core makes into batches, compared with what a GPU would eat.
 
     python benchmarks/collate.py [--config data/05_model_input/league/training.json] [--batch 256] [--steps 8]
         [--ranks 1] [--passes 1] [--profile pairs]
@@ -10,7 +10,7 @@ stage wrote.
 tokens/s  real ones, of what training reads for one device, by this process's CPU time, hence of one core, however busy
           the others are: from the row groups of a Parquet file to the tensors of a batch. The first step, which opens
           the files, is left out. --batch are the rows of an optimizer step on one device; each of --ranks devices
-          reads the rows of all and takes its part, --passes cuts it into so many forward passes.
+          reads the rows of all and takes its part, --passes is the number of forward passes.
 GPU       what forward and backward passes take at half of the peak of dense bf16: 6 FLOPs a parameter of the layers
           and token, and attention; embeddings and logits cost more, so that real training eats less
 cores     that feed one GPU
@@ -50,25 +50,25 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--tokens-at-once", type=int, default=16384)
     parser.add_argument("--profile", choices=sorted(STREAMS), help="show where the time of this stream goes")
-    given = parser.parse_args()
+    args = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as temporary:
-        if given.config is None:
+        if args.config is None:
             folder, lengths = Path(temporary), LENGTHS
             streams: dict[str, Any] = {name: kind() for name, kind in STREAMS.items()}
-            write_examples(folder, given.batch * given.ranks * (given.steps + 1))
+            write_examples(folder, args.batch * args.ranks * (args.steps + 1))
         else:
-            config = read_config(given.config)
-            folder, lengths, streams = given.config.parent, config.lengths, config.streams
+            config = read_config(args.config)
+            folder, lengths, streams = args.config.parent, config.lengths, config.streams
         encoder = build_encoder(transformer("tiny"), lengths, vocabulary())
-        steps = Steps(given.batch * given.ranks, given.passes, 0, given.ranks, given.tokens_at_once)
-        print(f"a step of {given.batch} rows a device, {given.ranks} devices, {given.passes} passes")
+        steps = Steps(args.batch * args.ranks, args.passes, 0, args.ranks, args.tokens_at_once)
+        print(f"a step of {args.batch} rows a device, {args.ranks} devices, {args.passes} passes")
         heads = [f"{gpu}, {size}" for gpu in _GPUS for size in _SHOWN]
         print(f"{'stream':12s} {'tokens/row':>10s} {'tokens/s':>11s}  " + "  ".join(f"{head:>20s}" for head in heads))
         for name, settings in streams.items():
-            place = folder / settings.examples
-            stream: Stream = resolve(settings.implementation)(settings, place, encoder, 0, steps)
-            measure(name, stream, given.steps, given.profile == name)
+            examples_dir = folder / settings.examples
+            stream: Stream = resolve(settings.implementation)(settings, examples_dir, encoder, 0, steps)
+            measure(name, stream, args.steps, args.profile == name)
 
 
 def measure(name: str, stream: Stream, steps: int, profiled: bool) -> None:
@@ -83,14 +83,14 @@ def measure(name: str, stream: Stream, steps: int, profiled: bool) -> None:
     for step in range(1, steps + 1):
         lengths += [row_lengths(stream.batch(step, part)) for part in range(passes)]
     profile.disable()
-    every = torch.cat(lengths).double()
-    speed = float(every.sum()) / (time.process_time() - began)
+    all_lengths = torch.cat(lengths).double()
+    speed = float(all_lengths.sum()) / (time.process_time() - began)
     cells = []
     for gpu in _GPUS:
         for size in _SHOWN:
-            eaten = PEAKS[gpu] * _UTILISATION * float(every.sum()) / flops(size, every)
+            eaten = PEAKS[gpu] * _UTILISATION * float(all_lengths.sum()) / flops(size, all_lengths)
             cells.append(f"{eaten / 1e6:10.2f}M ({eaten / speed:5.1f})")
-    print(f"{name:12s} {every.mean():10.1f} {speed / 1e6:10.2f}M  " + "  ".join(f"{cell:>20s}" for cell in cells))
+    print(f"{name:12s} {all_lengths.mean():10.1f} {speed / 1e6:10.2f}M  " + "  ".join(f"{cell:>20s}" for cell in cells))
     if profiled:
         pstats.Stats(profile).sort_stats("tottime").print_stats(20)
 

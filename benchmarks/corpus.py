@@ -1,4 +1,4 @@
-"""Speed of the corpus pipeline beside the programs that one would use instead.
+"""Speed of the corpus pipeline compared with the programs that one would use instead.
 
     python benchmarks/corpus.py EXPORT.xml.bz2 --peers PEERS/bin/python [--megabytes 70] [--memory]
 
@@ -152,31 +152,31 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=70)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--ours", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.ours:
-        ours(given.export, given.ours)
+    args = parser.parse_args()
+    if args.ours:
+        ours(args.export, args.ours)
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        print(f"scanner alone, one core: {scanner(given.export):.1f} MB of wikitext/s\n")
+        print(f"scanner alone, one core: {scanner(args.export):.1f} MB of wikitext/s\n")
         export = folder / "repeated-pages-articles.xml.bz2"
-        size = repeated(given.export, given.megabytes, export)
+        size = repeated(args.export, args.megabytes, export)
         print(
             f"{size:.0f} MB of XML as multistream bz2, {CORES} cores\n\n| program | s | MB/s |\n| --- | ---: | ---: |"
         )
         once = _table_row("contexture", export, folder, size)
-        if given.peers:
-            extractor = [given.peers, "-m", "wikiextractor.WikiExtractor", "--json", "--processes", str(CORES), "-q"]
+        if args.peers:
+            extractor = [args.peers, "-m", "wikiextractor.WikiExtractor", "--json", "--processes", str(CORES), "-q"]
             took, _ = run([*extractor, "-o", str(folder / "wikiextractor"), str(export)])
             print(f"| wikiextractor --json | {took:.1f} | {size / took:.1f} |", flush=True)
-            segment = [given.peers, "-m", "gensim.scripts.segment_wiki", "-w", str(CORES), "-i"]
+            segment = [args.peers, "-m", "gensim.scripts.segment_wiki", "-w", str(CORES), "-i"]
             took, _ = run([*segment, "-f", str(export), "-o", str(folder / "gensim.json.gz")])
             print(f"| gensim segment_wiki -i | {took:.1f} | {size / took:.1f} |", flush=True)
-        size = repeated(given.export, 2 * given.megabytes, export)
+        size = repeated(args.export, 2 * args.megabytes, export)
         twice = _table_row("contexture, twice the input", export, folder, size)
         print(f"\ntwice the input takes {twice / once:.2f} times as long")
-        if given.memory:
-            size = repeated(given.export, 1000, export)
+        if args.memory:
+            size = repeated(args.export, 1000, export)
             out, peak = measured(_ours(export, folder))
             took = sum(float(part) for part in out.split()[1:3])
             print(f"{size:.0f} MB of XML: {took:.0f} s, {size / took:.1f} MB/s, at most {peak:.2f} GB of memory")

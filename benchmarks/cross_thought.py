@@ -1,4 +1,4 @@
-"""Speed of a step of Cross-Thought beside its parts as plain transformers does them, its memory, and its ranking.
+"""Speed of a step of Cross-Thought compared with plain transformers, its memory, and its ranking.
 
     python benchmarks/cross_thought.py [--parts training growth ranking] [--size small] [--special-tokens 1 5]
         [--sequences 50 100 200 500] [--tokens 64] [--batch 1] [--rounds 5]
@@ -7,12 +7,12 @@ Needs the extra `workbench`; some ten minutes on two cores. Samples are made up,
 and 300 by median, the last sequence of each shorter than the others.
 
 training    ours: one optimizer step on samples of the smallest of --sequences; sequences of like length together, and
-            masked positions alone in the last layer and in the logits
+            masked positions only in the last layer and in the logits
             parts: the same weights, masked tokens and optimizer in one padded call of BertModel,
             `nn.TransformerEncoderLayer` for each cross layer and over [C; H], and logits of all tokens. The benchmark
             ends with an error unless both losses, without dropout, agree to 1e-4
-growth      a step with activations recomputed, on one sample of each of --sequences, in a process of its own: how long
-            it takes, the share of its layers across sequences, and the most memory that the process ever had
+growth      a step with activations recomputed, on one sample of each of --sequences, in a new process: its
+            duration, the share of its layers across sequences, and the most memory that the process ever had
 ranking     questions a second whose 1,000 candidates, vectors at hand, are scored by attention and by cosine on one
             thread
 
@@ -96,11 +96,11 @@ class Parts(nn.Module):
         )
         states = self.model.bert(input_ids=ids, attention_mask=mask, position_ids=positions).last_hidden_state
         grid, present = batch["grid"], batch["present"]
-        placed = states.new_zeros(present.numel(), *states[:, : self.leaders].shape[1:])
-        placed = placed.index_copy(0, grid, states[:, : self.leaders]).unflatten(0, present.shape)
-        read = [layer(placed[:, :, n], src_key_padding_mask=~present) for n, layer in enumerate(self.cross)]
-        there = torch.stack(read, dim=2).flatten(0, 1)[grid]
-        merged = torch.cat([there, states[:, self.leaders :]], dim=1)
+        grid_states = states.new_zeros(present.numel(), *states[:, : self.leaders].shape[1:])
+        grid_states = grid_states.index_copy(0, grid, states[:, : self.leaders]).unflatten(0, present.shape)
+        read = [layer(grid_states[:, :, n], src_key_padding_mask=~present) for n, layer in enumerate(self.cross)]
+        leaders = torch.stack(read, dim=2).flatten(0, 1)[grid]
+        merged = torch.cat([leaders, states[:, self.leaders :]], dim=1)
         logits = self.model.cls(self.last(merged, src_key_padding_mask=mask == 0))
         targets = targets.where(mask.bool(), IGNORED)
         return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED)
@@ -108,16 +108,16 @@ class Parts(nn.Module):
 
 def torch_layer(layer: Any) -> nn.TransformerEncoderLayer:
     """A layer of BERT as PyTorch's own, without the dropout between its feed-forward layers, which BERT has not."""
-    own, out, inner = layer.attention.self, layer.attention.output, layer.intermediate.dense
+    attention, out, inner = layer.attention.self, layer.attention.output, layer.intermediate.dense
     made = nn.TransformerEncoderLayer(
-        inner.in_features, own.num_attention_heads, inner.out_features, own.dropout.p, nn.functional.gelu,
+        inner.in_features, attention.num_attention_heads, inner.out_features, attention.dropout.p, nn.functional.gelu,
         out.LayerNorm.eps, batch_first=True,
     )  # fmt: skip
     made.dropout = nn.Identity()  # type: ignore[assignment]
     with torch.no_grad():
         for name in ("weight", "bias"):
-            asked = torch.cat([getattr(one, name) for one in (own.query, own.key, own.value)])
-            getattr(made.self_attn, f"in_proj_{name}").copy_(asked)
+            stacked = torch.cat([getattr(part, name) for part in (attention.query, attention.key, attention.value)])
+            getattr(made.self_attn, f"in_proj_{name}").copy_(stacked)
     for mine, theirs in (
         (made.self_attn.out_proj, out.dense), (made.norm1, out.LayerNorm), (made.linear1, inner),
         (made.linear2, layer.output.dense), (made.norm2, layer.output.LayerNorm),
@@ -127,13 +127,13 @@ def torch_layer(layer: Any) -> nn.TransformerEncoderLayer:
 
 
 def made_batches(ours: Ours, count: int, batch: int, sequences: int, tokens: int) -> list[Any]:
-    """Batches of so many samples, masked."""
+    """Return `count` masked batches of `batch` samples."""
     config = SequenceSamplesConfig(sampling=SampleSampling(sequences, tokens), positions=POSITIONS)
     with tempfile.TemporaryDirectory() as made:
         made_up.write_sequence_samples(Path(made), count * batch, sequences, tokens)
         stream = SequenceSamples(config, Path(made) / "sequence_samples", ours.encoder, 0, Steps(batch))
         clean = [stream.batch(step, 0) for step in range(count)]
-    return [ours.objective.corrupt(one, torch.Generator().manual_seed(step)) for step, one in enumerate(clean)]
+    return [ours.objective.corrupt(batch, torch.Generator().manual_seed(step)) for step, batch in enumerate(clean)]
 
 
 def stepper(module: nn.Module) -> Callable[[Any], None]:
@@ -155,28 +155,28 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def training(given: argparse.Namespace, special_tokens: int) -> None:
-    """Ours beside its parts."""
-    sequences = min(given.sequences)
-    ours = Ours(given.size, special_tokens, given.tokens)
-    batches = made_batches(ours, BATCHES, given.batch, sequences, given.tokens)
+def training(args: argparse.Namespace, special_tokens: int) -> None:
+    """Compare ours with its parts."""
+    sequences = min(args.sequences)
+    ours = Ours(args.size, special_tokens, args.tokens)
+    batches = made_batches(ours, BATCHES, args.batch, sequences, args.tokens)
     sides: dict[str, nn.Module] = {"ours": ours, "parts": Parts(ours)}
     with torch.no_grad():
         losses = [float(side.eval()(batches[0])) for side in sides.values()]
     if abs(losses[0] - losses[1]) > 1e-4:
         raise SystemExit(f"ours has a loss of {losses[0]}, its parts of {losses[1]}")
     steps = {name: stepper(side.train()) for name, side in sides.items()}
-    found: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(given.rounds + 1):
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(args.rounds + 1):
         for name, step in steps.items():
-            found[name].append(seconds(lambda step=step: [step(batch) for batch in batches]) / BATCHES)  # type: ignore[misc]
-    medians = {name: statistics.median(one[1:]) for name, one in found.items()}  # the first round warms up
+            times[name].append(seconds(lambda step=step: [step(batch) for batch in batches]) / BATCHES)  # type: ignore[misc]
+    medians = {name: statistics.median(durations[1:]) for name, durations in times.items()}  # the first round warms up
 
     flops = sum(map(ours.flops, batches)) / BATCHES
     lengths = torch.cat([row_lengths(batch["sequences"]) for batch in batches]).double()
     tokens, peak = float(lengths.sum()) / BATCHES, matmul_peak(False)
     print(
-        f"\n{given.size}, {given.batch} samples of {sequences} sequences of {given.tokens} tokens, {special_tokens} "
+        f"\n{args.size}, {args.batch} samples of {sequences} sequences of {args.tokens} tokens, {special_tokens} "
         f"special; {1 - float((lengths / lengths.max()).mean()):.0%} padding; {torch.get_num_threads()} threads"
     )
     print(f"a matrix product makes {peak / 1e9:.0f} GFLOP/s; a step needs {flops / 1e9:.1f} GFLOP")
@@ -186,7 +186,7 @@ def training(given: argparse.Namespace, special_tokens: int) -> None:
 
 
 def recomputed(size: str, special_tokens: int, sequences: int, tokens: int) -> tuple[float, float, float]:
-    """Seconds of a step on one sample, those of the cross layers alone, and the most memory there was, in GB."""
+    """Seconds of a step on one sample, those of the cross layers, and the most memory there was, in GB."""
     ours = Ours(size, special_tokens, tokens).train()
     ours.encoder.recompute = True
     (batch,) = made_batches(ours, 1, 1, sequences, tokens)
@@ -200,22 +200,22 @@ def recomputed(size: str, special_tokens: int, sequences: int, tokens: int) -> t
     return whole, across, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
-def growth(given: argparse.Namespace, special_tokens: int) -> None:
+def growth(args: argparse.Namespace, special_tokens: int) -> None:
     """Time and memory by the number of sequences."""
     print(f"\n{special_tokens} special tokens, activations recomputed")
     print("sequences   s a step   ms a sequence   cross layers   memory")
-    for sequences in given.sequences:
-        # A process of its own: the most memory that one ever had does not shrink.
+    for sequences in args.sequences:
+        # A new process: the highest memory of a process does not shrink.
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            told = (given.size, special_tokens, sequences, given.tokens)
-            whole, across, memory = pool.apply(recomputed, told)
-        parallel_map = 1000 * whole / sequences
-        print(f"{sequences:9}   {whole:8.3f}   {parallel_map:13.2f}   {across / whole:12.2%}   {memory:.2f} GB")
+            job = (args.size, special_tokens, sequences, args.tokens)
+            whole, across, memory = pool.apply(recomputed, job)
+        each = 1000 * whole / sequences
+        print(f"{sequences:9}   {whole:8.3f}   {each:13.2f}   {across / whole:12.2%}   {memory:.2f} GB")
 
 
-def ranking(given: argparse.Namespace, special_tokens: int) -> None:
+def ranking(args: argparse.Namespace, special_tokens: int) -> None:
     """Questions a second on one thread."""
-    encoder: Encoder = Ours(given.size, special_tokens, given.tokens).encoder.eval()
+    encoder: Encoder = Ours(args.size, special_tokens, args.tokens).encoder.eval()
     rng = np.random.default_rng(0)
     questions, candidates = (
         rng.standard_normal((count, encoder.dimension)).astype(np.float32) for count in (QUESTIONS, CANDIDATES)
@@ -226,20 +226,20 @@ def ranking(given: argparse.Namespace, special_tokens: int) -> None:
         "attention": (scorer(encoder, "alpha"), keys_of(encoder)(candidates)),
         "cosine": (scorer(encoder, "cosine"), candidates),
     }
-    found: dict[str, list[float]] = {name: [] for name in compare}
-    for _ in range(given.rounds + 1):
+    times: dict[str, list[float]] = {name: [] for name in compare}
+    for _ in range(args.rounds + 1):
         for name, (score, kept) in compare.items():
 
             def rank(score: Any = score, kept: Any = kept) -> None:
-                for one in questions:
-                    score(one, kept).argsort()
+                for question in questions:
+                    score(question, kept).argsort()
 
-            taken = seconds(rank)
-            found[name].append(taken)
+            duration = seconds(rank)
+            times[name].append(duration)
     torch.set_num_threads(threads)
     print(f"\n{special_tokens} special tokens, {CANDIDATES:,} candidates, vectors of {encoder.dimension:,}, one thread")
-    for name, one in found.items():
-        print(f"{name:9} {QUESTIONS / statistics.median(one[1:]):8,.0f} questions/s")
+    for name, durations in times.items():
+        print(f"{name:9} {QUESTIONS / statistics.median(durations[1:]):8,.0f} questions/s")
 
 
 PARTS = {"training": training, "growth": growth, "ranking": ranking}
@@ -254,10 +254,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args(arguments)
-    for part in given.parts:
-        for special_tokens in given.special_tokens:
-            PARTS[part](given, special_tokens)
+    args = parser.parse_args(arguments)
+    for part in args.parts:
+        for special_tokens in args.special_tokens:
+            PARTS[part](args, special_tokens)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Near duplicates of paragraphs: how many are found, and what it costs, beside Spark's own MinHashLSH.
+"""Near duplicates of paragraphs: how many are found, and what it costs, compared with Spark's own MinHashLSH.
 
     python benchmarks/duplicates.py PARAGRAPHS [--copies 4] [--similarity 0.8]
 
@@ -57,16 +57,16 @@ def ours(frame: DataFrame, similarity: float) -> dict[str, str]:
 def spark_ml(frame: DataFrame, similarity: float, tables: int) -> dict[str, str]:
     """MinHashLSH over hashed shingles: any one equal hash makes a pair, and pairs are verified."""
     words = F.split(F.lower("text"), " ")
-    places = F.sequence(F.lit(1), F.size(words) - SHINGLE + 1)
-    shingles = F.transform(places, lambda place: F.array_join(F.slice(words, place, SHINGLE), " "))
+    positions = F.sequence(F.lit(1), F.size(words) - SHINGLE + 1)
+    shingles = F.transform(positions, lambda place: F.array_join(F.slice(words, place, SHINGLE), " "))
     vectors = HashingTF(numFeatures=1 << 20, binary=True, inputCol="shingles", outputCol="features").transform(
         frame.select("id", shingles.alias("shingles"))
     )
     model = MinHashLSH(inputCol="features", outputCol="hashes", seed=1, numHashTables=tables).fit(vectors)
     pairs = model.approxSimilarityJoin(vectors, vectors, 1 - similarity + 1e-9)
     earlier = F.col("datasetA.id") < F.col("datasetB.id")
-    found = pairs.where(earlier).groupBy("datasetB.id").agg(F.min("datasetA.id").alias("original"))
-    return {row.id: row.original for row in found.collect()}
+    originals = pairs.where(earlier).groupBy("datasetB.id").agg(F.min("datasetA.id").alias("original"))
+    return {row.id: row.original for row in originals.collect()}
 
 
 def cpu_seconds() -> float:
@@ -110,12 +110,13 @@ def main() -> None:
     for name, method in methods.items():
         method()  # the JVM compiles what it runs often
         start, cpu = time.perf_counter(), cpu_seconds()
-        found = method()
+        originals = method()
         seconds, used = time.perf_counter() - start, cpu_seconds() - cpu
-        wrong = sum(jaccard(text[a], text[b]) < options.similarity for a, b in found.items())
+        wrong = sum(jaccard(text[a], text[b]) < options.similarity for a, b in originals.items())
         print(
-            f"| {name} | {len(above & found.keys()) / len(above):.4f} | {len(border & found.keys()) / len(border):.4f} "
-            f"| {wrong / max(1, len(found)):.4f} | {seconds:.1f} | {used:.1f} |",
+            f"| {name} | {len(above & originals.keys()) / len(above):.4f} "
+            f"| {len(border & originals.keys()) / len(border):.4f} "
+            f"| {wrong / max(1, len(originals)):.4f} | {seconds:.1f} | {used:.1f} |",
             flush=True,
         )
 

@@ -1,4 +1,4 @@
-"""How faithful is the text? Contexture beside wikiextractor and mwparserfromhell, page by page, in one table.
+"""How faithful is the text? Contexture compared with wikiextractor and mwparserfromhell, page by page, in one table.
 
     python -m venv peers && peers/bin/pip install -r benchmarks/requirements.txt pyyaml
     PYTHONPATH=src peers/bin/python benchmarks/fidelity.py DUMP… [--show KIND] [--pages N]
@@ -150,12 +150,12 @@ class Prose:
         language = colon and re.fullmatch(r"[a-z]{2,3}(-[a-z-]+)?|simple", prefix)
         if namespace in (6, -2, 14) or (language and link.text is None):
             return
-        shown = link.text if link.text is not None and str(link.text).strip() else link.title
+        visible = link.text if link.text is not None and str(link.text).strip() else link.title
         start = len(self.pieces)
-        self.walk(shown.nodes)
+        self.walk(visible.nodes)
         text = "".join(self.pieces[start:]) + "".join(itertools.takewhile(str.islower, after))
         target = normalise_title(title)
-        templates = any(isinstance(node, Template) for node in shown.nodes)
+        templates = any(isinstance(node, Template) for node in visible.nodes)
         if namespace == 0 and target and not colon and not templates:
             self.pieces.insert(start, f"\x02{len(self.links)}\x03")
             self.links.append((target, " ".join(text.split())))
@@ -207,9 +207,9 @@ class Score:
     def add(self, result: Result, reference: Result, source: str) -> None:
         self.paragraphs += len(result.paragraphs)
         for text in result.paragraphs:
-            if found := MARKUP.search(text):
+            if match := MARKUP.search(text):
                 self.markup += 1
-                self.examples["markup"][text[max(0, found.start() - 40) : found.end() + 40]] += 1
+                self.examples["markup"][text[max(0, match.start() - 40) : match.end() + 40]] += 1
             for sentence in SENTENCE.split(text):
                 self.sentences += 1
                 if hole := next((hole for hole in HOLE.finditer(sentence) if not in_source(hole, source)), None):

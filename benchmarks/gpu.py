@@ -14,7 +14,7 @@ quick_thoughts  contiguous sentences, two networks
 real      tokens that are no padding, and the share of the peak (--peak, in TFLOP/s; that of dense bf16 is known of
           H100, H200 and A100) that their forward and backward passes are: 6 FLOPs a parameter of layers and logits and
           token, and attention
-computed  the same with the padding that was computed beside
+computed  the same with padding
 memory    the most that was allocated; on a CPU, of the process
 """
 
@@ -58,23 +58,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
     parser.add_argument("--batch", type=int, help="rows of a step, in place of each system's own")
     parser.add_argument("--peak", type=float, help="TFLOP/s of the device")
-    given = parser.parse_args(arguments)
-    if (given.device == "cuda") != torch.cuda.is_available():
+    args = parser.parse_args(arguments)
+    if (args.device == "cuda") != torch.cuda.is_available():
         raise SystemExit(
             "a GPU is there, and training would use it: leave --device out, or set CUDA_VISIBLE_DEVICES="
             if torch.cuda.is_available()
             else "there is no CUDA device: --device cpu --sizes tiny tries the script without one"
         )
-    name = torch.cuda.get_device_name() if given.device == "cuda" else "CPU"
-    peak = given.peak * 1e12 if given.peak else next((peak for gpu, peak in PEAKS.items() if gpu in name), None)
-    print(f"{name}, {given.precision}, peak {f'{peak / 1e12:.0f} TFLOP/s' if peak else 'unknown'}")
+    name = torch.cuda.get_device_name() if args.device == "cuda" else "CPU"
+    peak = args.peak * 1e12 if args.peak else next((peak for gpu, peak in PEAKS.items() if gpu in name), None)
+    print(f"{name}, {args.precision}, peak {f'{peak / 1e12:.0f} TFLOP/s' if peak else 'unknown'}")
     print(f"{'':14s} {'':5s} {'rows':>5s} {'real tokens/s':>14s} {'computed':>10s} {'TFLOP/s':>8s} "
           f"{'of peak':>8s} {'computed':>8s} {'GB':>6s}")  # fmt: skip
-    for system in given.systems:
-        for size in given.sizes:
-            rows = given.batch or SYSTEMS[system][-1]
+    for system in args.systems:
+        for size in args.sizes:
+            rows = args.batch or SYSTEMS[system][-1]
             with tempfile.TemporaryDirectory() as temporary:
-                row = measure(system, size, rows, given.steps, given.workers, given.precision, Path(temporary))
+                row = measure(system, size, rows, args.steps, args.workers, args.precision, Path(temporary))
             tokens, computed, flops, memory = row
             shares = [f"{flops * more / peak:8.1%}" if peak else f"{'-':>8s}" for more in (1, computed / tokens)]
             print(f"{system:14s} {size:5s} {rows:5d} {tokens:14,.0f} {computed:10,.0f} {flops / 1e12:8.2f} "

@@ -26,11 +26,11 @@ WORDS = 30_522
 Rows = list[np.ndarray[Any, Any]]
 
 
-def transformer(size: str, **others: Any) -> TransformerConfig:
+def transformer(size: str, **settings: Any) -> TransformerConfig:
     """An encoder of a size of `SIZES`."""
     layers, hidden, heads = SIZES[size]
     sizes = {"layers": layers, "hidden_size": hidden, "heads": heads, "intermediate_size": 4 * hidden}
-    return TransformerConfig(kind="transformer", **sizes, **others)
+    return TransformerConfig(kind="transformer", **sizes, **settings)
 
 
 def vocabulary() -> Vocabulary:
@@ -40,7 +40,7 @@ def vocabulary() -> Vocabulary:
 
 
 def write_examples(folder: Path, rows: int) -> None:
-    """A folder for each kind of examples, of so many rows: lengths as in an encyclopedia, words drawn at random."""
+    """A folder for each kind of examples, of `rows` rows: lengths as in an encyclopedia, words drawn at random."""
     rng = np.random.default_rng(0)
     write({"document": names(rows, 1000), "position": np.arange(rows) % 1000, "tokens": sentences(rng, rows)},
           folder / "sentences")  # fmt: skip
@@ -67,12 +67,12 @@ def write_sequence_pairs(folder: Path, rows: int, room: int, rng: np.random.Gene
     """Pairs of sequences that whole sentences fill, of `room` tokens at most."""
     rng = rng or np.random.default_rng(0)
     sides = {name: texts(rng, room - np.minimum(rng.geometric(0.08, rows), room - 1)) for name in ("first", "second")}
-    places = {"document": names(rows, 1000), "position": np.arange(rows) % 1000}
-    write(places | sides, folder / "sequence_pairs")
+    locations = {"document": names(rows, 1000), "position": np.arange(rows) % 1000}
+    write(locations | sides, folder / "sequence_pairs")
 
 
 def write_sequence_samples(folder: Path, rows: int, sequences: int, tokens: int) -> None:
-    """Samples of so many sequences, filled by articles of 500 tokens on average, half of them shorter than 300."""
+    """Samples of sequences, filled by articles of 500 tokens on average, half of them shorter than 300."""
     rng = np.random.default_rng(0)
     samples = []
     for _ in range(rows):

@@ -13,7 +13,7 @@ exact      the 100 best for 1,000 queries, exactly
 ivf        an index of lists over the vectors, written some lists at a time, and the same search in it
 bm25       an index over the words, and the same search in it
 
-Each part is a process of its own. `memory` is the most that it held of its own; `with files` also counts pages of
+Each part runs in a new process. `memory` is its highest private memory; `with files` also counts pages of
 mapped files, which the system takes back when it needs the room. `minutes`
 leave the search out, `CPU minutes` have it.
 """
@@ -67,8 +67,8 @@ def passages(folder: Path, count: int) -> None:
         pq.write_table(kept, folder / "passages" / f"part-{number:05d}.parquet")
     known = written(10**6, KNOWN, "known")
     pq.write_table(known.select(["candidate_id", "sentence", "passage"]), folder / "known.parquet")
-    asked = written(10**6 + 1, QUERIES, "asked")["sentence"].to_pylist()
-    (folder / "queries.json").write_text(json.dumps(asked), encoding="utf-8")
+    queries = written(10**6 + 1, QUERIES, "asked")["sentence"].to_pylist()
+    (folder / "queries.json").write_text(json.dumps(queries), encoding="utf-8")
     Texts(VOCABULARY).tokenizer(folder / "tokenizer")
     torch.manual_seed(0)
     config = StaticConfig("static", embedding_size=DIMENSION, pooling="mean")
@@ -125,8 +125,8 @@ def bm25(folder: Path, _: int) -> None:
 
 
 def _queries(folder: Path) -> list[str]:
-    found: list[str] = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
-    return found
+    results: list[str] = json.loads((folder / "queries.json").read_text(encoding="utf-8"))
+    return results
 
 
 def _timed(search: object) -> None:
@@ -146,7 +146,7 @@ PARTS = {
 }
 
 
-def alone(name: str, folder: Path, count: int) -> None:
+def run_part(name: str, folder: Path, count: int) -> None:
     """One part in this process; prints what it held, in bytes, and its seconds; before that those of its search."""
     held, ended = [0], threading.Event()
 
@@ -175,12 +175,12 @@ def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def _cells(found: dict[str, float], disk: int) -> Iterator[str]:
-    yield f"{(found['seconds'] - found.get('search', 0)) / 60:.1f}"
-    yield f"{found['cpu'] / 60:.1f}"
-    yield f"{QUERIES / found['search']:.0f}" if "search" in found else ""
-    yield f"{found['held'] / 1e9:.2f}"
-    yield f"{found['with_files'] / 1e9:.2f}"
+def _cells(measurements: dict[str, float], disk: int) -> Iterator[str]:
+    yield f"{(measurements['seconds'] - measurements.get('search', 0)) / 60:.1f}"
+    yield f"{measurements['cpu'] / 60:.1f}"
+    yield f"{QUERIES / measurements['search']:.0f}" if "search" in measurements else ""
+    yield f"{measurements['held'] / 1e9:.2f}"
+    yield f"{measurements['with_files'] / 1e9:.2f}"
     yield f"{disk / 1e9:.2f}" if disk else ""
 
 
@@ -191,21 +191,21 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=1_000_000)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--alone", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.alone:
-        alone(given.alone, given.folder, given.passages)
+    args = parser.parse_args()
+    if args.alone:
+        run_part(args.alone, args.folder, args.passages)
         return
     head = ["minutes", "CPU minutes", "queries/s", "memory, GB", "with files, GB", "disk, GB"]
-    print(f"| {given.passages:,} passages | {' | '.join(head)} |")
+    print(f"| {args.passages:,} passages | {' | '.join(head)} |")
     print(f"| --- {'| ---: ' * len(head)}|", flush=True)
-    for part in given.parts:
-        command = [sys.executable, __file__, str(given.folder), "--passages", str(given.passages), "--alone", part]
+    for part in args.parts:
+        command = [sys.executable, __file__, str(args.folder), "--passages", str(args.passages), "--alone", part]
         out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        found: dict[str, float] = {}
+        results: dict[str, float] = {}
         for line in out.splitlines():
-            found |= json.loads(line)
+            results |= json.loads(line)
         left = PARTS[part][1]
-        print(f"| {part} | {' | '.join(_cells(found, _size(given.folder / left) if left else 0))} |", flush=True)
+        print(f"| {part} | {' | '.join(_cells(results, _size(args.folder / left) if left else 0))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Speed and agreement of the probe beside scikit-learn, on SentEval's tasks.
+"""Speed and agreement of the probe compared with scikit-learn, on SentEval's tasks.
 
     python benchmarks/probe.py --data FOLDER [--dimension 2400] [--tasks cr mr] [--sklearn-folds 1]
 
@@ -145,7 +145,7 @@ def read(folder: Path, names: Sequence[str]) -> list[ClassificationTask]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Speed and agreement of the probe beside scikit-learn.")
+    parser = argparse.ArgumentParser(description="Speed and agreement of the probe compared with scikit-learn.")
     parser.add_argument("--data", type=Path, required=True, help="what SentEval calls data/downstream")
     parser.add_argument("--dimension", type=int, default=2400, help="of the vectors, even")
     parser.add_argument("--tasks", nargs="+", default=list(CLASSIFICATION), choices=CLASSIFICATION)
@@ -165,15 +165,15 @@ def main() -> None:
         result = probe(task, vectors, SENTEVAL)
         seconds = time.perf_counter() - start
         peer = run_peer(task, vectors, arguments.sklearn_folds)
-        found, expected = (
+        score, expected = (
             100 * value for value in (accuracy_of(result, arguments.sklearn_folds), np.mean(peer.accuracies))
         )
         same = 100 * (at_our_strengths(task, vectors, result) - result.metrics["accuracy"])
         ours, theirs = ours + seconds, theirs + peer.seconds
         sampled = f"{len(peer.chosen)} of {len(result.chosen)}"
         cells = [task.name, str(len(task.table)), f"{seconds:.1f}", f"{peer.seconds:.0f}", sampled, str(peer.fits)]
-        cells += [str(peer.capped), f"{peer.seconds / seconds:.0f}", f"{found:.2f}", f"{expected:.2f}"]
-        cells += [f"{expected - found:+.2f}", f"{same:+.2f}", spread(result.chosen), spread(peer.chosen)]
+        cells += [str(peer.capped), f"{peer.seconds / seconds:.0f}", f"{score:.2f}", f"{expected:.2f}"]
+        cells += [f"{expected - score:+.2f}", f"{same:+.2f}", spread(result.chosen), spread(peer.chosen)]
         print("  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), flush=True)
     print(f"all tasks: ours {ours:.0f} s, scikit-learn {theirs:.0f} s", end=" ")
     scaled = arguments.sklearn_folds < FOLDS

@@ -1,4 +1,4 @@
-"""Speed of Quick-Thoughts beside Skip-Thought, and of the GRU beside PyTorch's own.
+"""Speed of Quick-Thoughts compared with Skip-Thought, and of the GRU beside PyTorch's own.
 
     python benchmarks/quick_thoughts.py [--sentences data/05_model_input/quick_thoughts/sentences] [--rounds 3]
         [--hidden 1000] [--word-size 300] [--words 20000] [--batch 400] [--precision fp32]
@@ -10,7 +10,7 @@ makes; without it, made-up sentences as long as those of novels (19 words on ave
 
 objectives  one optimizer step of each objective on the same batches, in turns: forward, backward, clipping and Adam.
             Sentences a second; the paper has 4.8 times as many for Quick-Thoughts. Medians of rounds after the first.
-gru         forward and backward of f over the words of a batch, with their embeddings and without padding, beside a
+gru         forward and backward of f over the words of a batch, with embeddings, without padding, compared with a
             bare torch.nn.GRU over as many words in sentences of equal length; and what PyTorch's packed GRU does
 padding     the share of padding that each kind of encoder computes
 """
@@ -57,9 +57,9 @@ def write_made_up(words: int, count: int, folder: Path) -> None:
     lengths = np.clip(rng.lognormal(2.75, 0.62, count), 1, LENGTHS.query).astype(int)
     weights = 1 / (np.arange(words - 5) + 3)
     tokens = [rng.choice(words - 5, n, p=weights / weights.sum()) + 5 for n in lengths]
-    places = np.arange(count)
-    document = [str(place // _DOCUMENT) for place in places]
-    table = pa.table({"document": document, "position": places % _DOCUMENT, "tokens": tokens})
+    positions = np.arange(count)
+    document = [str(place // _DOCUMENT) for place in positions]
+    table = pa.table({"document": document, "position": positions % _DOCUMENT, "tokens": tokens})
     pq.write_table(table, folder / "made-up.parquet")
 
 
@@ -95,30 +95,30 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=20_000)
     parser.add_argument("--batch", type=int, default=400)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
-    given = parser.parse_args()
+    args = parser.parse_args()
     torch.manual_seed(0)
-    tokens = SpecialTokens(cls=2, sep=3, pad=0, mask=4, unk=1, vocab_size=given.words)
-    vocabulary = Vocabulary(Path(), Tokenizer(models.WordLevel({"": 1}, unk_token="")), tokens, given.words)
-    pair, alone = (
+    tokens = SpecialTokens(cls=2, sep=3, pad=0, mask=4, unk=1, vocab_size=args.words)
+    vocabulary = Vocabulary(Path(), Tokenizer(models.WordLevel({"": 1}, unk_token="")), tokens, args.words)
+    pair, single = (
         build_encoder(
-            GruConfig("gru", word_size=given.word_size, embedding_size=given.hidden, shared=shared), LENGTHS, vocabulary
+            GruConfig("gru", word_size=args.word_size, embedding_size=args.hidden, shared=shared), LENGTHS, vocabulary
         )
         for shared in (False, True)
     )
     with tempfile.TemporaryDirectory() as temporary:
-        if given.sentences is None:
-            write_made_up(given.words, given.batch * (given.rounds + 1), Path(temporary))
-        folder = given.sentences or Path(temporary)
-        print(f"{torch.get_num_threads()} threads, {given.precision}; batches of {given.batch} sentences")
-        stream = stream_of(folder, pair, given.batch)
+        if args.sentences is None:
+            write_made_up(args.words, args.batch * (args.rounds + 1), Path(temporary))
+        folder = args.sentences or Path(temporary)
+        print(f"{torch.get_num_threads()} threads, {args.precision}; batches of {args.batch} sentences")
+        stream = stream_of(folder, pair, args.batch)
         compare_objectives(
-            Side("Quick-Thoughts", pair, QuickThoughts(QuickThoughtsConfig(), pair), given.precision),
-            Side("Skip-Thought", alone, SkipThought(SkipThoughtConfig(), alone), given.precision),
+            Side("Quick-Thoughts", pair, QuickThoughts(QuickThoughtsConfig(), pair), args.precision),
+            Side("Skip-Thought", single, SkipThought(SkipThoughtConfig(), single), args.precision),
             stream,
-            given.rounds,
+            args.rounds,
         )
-        compare_grus(pair.query, stream.batch(0, 0)["texts"]["chunks"][0], given.rounds)
-        show_padding(folder, vocabulary, given.batch)
+        compare_grus(pair.query, stream.batch(0, 0)["texts"]["chunks"][0], args.rounds)
+        show_padding(folder, vocabulary, args.batch)
 
 
 def stream_of(folder: Path, encoder: Encoder, batch: int) -> Contiguous:

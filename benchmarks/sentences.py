@@ -1,4 +1,4 @@
-"""How well, and how fast, are paragraphs split into sentences? Contexture beside Punkt, pysbd and syntok.
+"""How well, and how fast, are paragraphs split into sentences? Contexture compared with Punkt, pysbd and syntok.
 
     python -m venv peers && peers/bin/pip install -r benchmarks/requirements.txt nltk
     PYTHONPATH=src:. peers/bin/python benchmarks/sentences.py FOLDER

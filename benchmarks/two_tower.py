@@ -1,4 +1,4 @@
-"""Speed of the two towers beside sentence-transformers, of search, and on a GPU.
+"""Speed of the two towers compared with sentence-transformers, of search, and on a GPU.
 
     python benchmarks/two_tower.py [--parts training encoding search] [--layers 4] [--width 256] [--batch 64]
     python benchmarks/two_tower.py --parts gpu --batch 512 --tokens-at-once 65536 --peak 989
@@ -80,7 +80,7 @@ class Texts:
         self.odds = np.cumsum(weights / weights.sum())
 
     def draw(self, lengths: Lengths) -> list[str]:
-        """Texts of so many words."""
+        """Texts by number of words."""
         words = self.words[np.searchsorted(self.odds, self.rng.random(lengths.sum())).clip(max=len(self.words) - 1)]
         return [" ".join(text) for text in np.split(words, np.cumsum(lengths)[:-1])]
 
@@ -144,10 +144,10 @@ def make_encoder(layers: int, width: int, embedding: int, pooling: Literal["cls"
     return build_encoder(config, LIMITS, Vocabulary.load(tokenizer))
 
 
-def batches_of(given: argparse.Namespace, encoder: Encoder, place: Path, pairs: str = "pairs") -> Pairs:
+def load_batches(args: argparse.Namespace, encoder: Encoder, folder: Path, pairs: str = "pairs") -> Pairs:
     """Batches as training has them."""
-    steps = Steps(given.batch, tokens_at_once=given.tokens_at_once)
-    return Pairs(PairsConfig(tasks=["ict"]), place / pairs, encoder, 0, steps)
+    steps = Steps(args.batch, tokens_at_once=args.tokens_at_once)
+    return Pairs(PairsConfig(tasks=["ict"]), folder / pairs, encoder, 0, steps)
 
 
 def our_loss(encoder: Encoder, batches: Pairs, device: str = "cpu") -> LossOf:
@@ -220,37 +220,37 @@ def in_turns(works: dict[str, Callable[[int], Any]], rounds: int) -> tuple[dict[
     for number in range(rounds + 1):
         for name, work in works.items():
             began = time.perf_counter()
-            found = work(number)
+            result = work(number)
             times[name].append(time.perf_counter() - began)
-            first.setdefault(name, found)
-    return {name: statistics.median(taken[1:]) for name, taken in times.items()}, first
+            first.setdefault(name, result)
+    return {name: statistics.median(durations[1:]) for name, durations in times.items()}, first
 
 
-def training(given: argparse.Namespace, place: Path) -> None:
+def training(args: argparse.Namespace, folder: Path) -> None:
     """The table of training."""
     print("| training | ours, steps/s | MultipleNegativesRankingLoss, steps/s | ratio |\n| --- | ---: | ---: | ---: |")
-    write_pairs(Texts(given.vocabulary), place / "tokenizer", place / "pairs", given.batch * (given.rounds + 1))
-    known = load_tokenizer(place / "tokenizer")[0]
-    for precision in given.precisions:
-        encoder, peer = both(place)
-        batches = batches_of(given, encoder.train(), place)
-        texts = [step_texts(batches, known, number) for number in range(given.rounds + 1)]
+    write_pairs(Texts(args.vocabulary), folder / "tokenizer", folder / "pairs", args.batch * (args.rounds + 1))
+    known = load_tokenizer(folder / "tokenizer")[0]
+    for precision in args.precisions:
+        encoder, peer = both(folder)
+        batches = load_batches(args, encoder.train(), folder)
+        texts = [step_texts(batches, known, number) for number in range(args.rounds + 1)]
         losses = {"ours": our_loss(encoder, batches), "peer": peers_loss(peer.train(), texts)}
         with torch.no_grad():
             ours, theirs = (loss(0).item() for loss in losses.values())
         if not math.isclose(ours, theirs, rel_tol=1e-4):
             raise SystemExit(f"the losses of the first batch differ: {ours} and {theirs}")
         models = {"ours": encoder, "peer": peer}
-        took, _ = in_turns({name: stepping(models[name], losses[name], precision) for name in losses}, given.rounds)
+        took, _ = in_turns({name: stepping(models[name], losses[name], precision) for name in losses}, args.rounds)
         ratio = took["peer"] / took["ours"]
         print(f"| {precision} | {1 / took['ours']:.2f} | {1 / took['peer']:.2f} | {ratio:.2f} |", flush=True)
 
 
-def encoding(given: argparse.Namespace, place: Path) -> None:
+def encoding(args: argparse.Namespace, folder: Path) -> None:
     """The table of encoding."""
-    texts = Texts(given.vocabulary, seed=1)
-    sentences, passages = texts.queries(given.candidates), texts.passages(given.candidates)
-    encoder, peer = both(place)
+    texts = Texts(args.vocabulary, seed=1)
+    sentences, passages = texts.queries(args.candidates), texts.passages(args.candidates)
+    encoder, peer = both(folder)
     candidates, whole = list(zip(sentences, passages, strict=True)), joined(sentences, passages)
 
     def ours(_: int) -> Any:
@@ -260,7 +260,7 @@ def encoding(given: argparse.Namespace, place: Path) -> None:
         return lambda _: peer.encode(whole, batch_size=size)
 
     works = {"contexture": ours} | {f"encode, batch_size={size}": peers(size) for size in (32, 64, 128)}
-    took, vectors = in_turns(works, given.rounds)
+    took, vectors = in_turns(works, args.rounds)
     units = {name: made / np.linalg.norm(made, axis=1, keepdims=True) for name, made in vectors.items()}
     print("| encoding | texts/s | ours is so many times as fast |\n| --- | ---: | ---: |")
     for name, seconds in took.items():
@@ -270,55 +270,55 @@ def encoding(given: argparse.Namespace, place: Path) -> None:
         print(f"| {name} | {len(whole) / seconds:.0f} | {seconds / took['contexture']:.2f} |", flush=True)
 
 
-def both(place: Path) -> tuple[Encoder, Any]:
+def both(folder: Path) -> tuple[Encoder, Any]:
     """The same weights as ours and as the peer has them."""
     from sentence_transformers import SentenceTransformer
 
-    return load_encoder(place / "encoder"), SentenceTransformer(str(place / "encoder"), device="cpu")
+    return load_encoder(folder / "encoder"), SentenceTransformer(str(folder / "encoder"), device="cpu")
 
 
-def search(given: argparse.Namespace, place: Path) -> None:
+def search(args: argparse.Namespace, folder: Path) -> None:
     """The table of searches."""
-    texts, rng = Texts(given.vocabulary, seed=2), np.random.default_rng(2)
-    (place / "bm25").mkdir()
-    write_bm25(joined(texts.queries(given.vectors), texts.passages(given.vectors)), place / "bm25")
-    bm25, asked = Bm25(place / "bm25"), texts.queries(_QUERIES)
+    texts, rng = Texts(args.vocabulary, seed=2), np.random.default_rng(2)
+    (folder / "bm25").mkdir()
+    write_bm25(joined(texts.queries(args.vectors), texts.passages(args.vectors)), folder / "bm25")
+    bm25, queries = Bm25(folder / "bm25"), texts.queries(_QUERIES)
     began = time.perf_counter()
-    bm25.search(asked, 100)
-    per_second = len(asked) / (time.perf_counter() - began)
+    bm25.search(queries, 100)
+    per_second = len(queries) / (time.perf_counter() - began)
     # Vectors of texts come in groups; without any, no index would find a thing.
-    groups = rng.normal(size=(given.vectors // 50, given.embedding))
-    made = (groups[rng.integers(len(groups), size=given.vectors + _QUERIES)]).astype(np.float32)
+    groups = rng.normal(size=(args.vectors // 50, args.embedding))
+    made = (groups[rng.integers(len(groups), size=args.vectors + _QUERIES)]).astype(np.float32)
     made += rng.normal(scale=0.7, size=made.shape).astype(np.float32)
     kept = write_vectors(
-        place / "vectors", given.vectors, given.embedding, lambda rows: made[rows.start : rows.stop], {"made": "up"}
+        folder / "vectors", args.vectors, args.embedding, lambda rows: made[rows.start : rows.stop], {"made": "up"}
     )
-    indexes = compare_indexes(kept, made[given.vectors :], 100, [IndexConfig(kind="ivf"), IndexConfig(kind="hnsw")])
-    print(f"| best 100 of {given.vectors} | queries/s | recall against exact |\n| --- | ---: | ---: |")
+    indexes = compare_indexes(kept, made[args.vectors :], 100, [IndexConfig(kind="ivf"), IndexConfig(kind="hnsw")])
+    print(f"| best 100 of {args.vectors} | queries/s | recall against exact |\n| --- | ---: | ---: |")
     print(f"| BM25 | {per_second:.0f} | |")
     for row in indexes.itertuples():
         print(f"| FAISS {row.kind} | {row.queries_per_second:.0f} | {row.recall_against_exact:.3f} |")
 
 
-def gpu(given: argparse.Namespace, place: Path) -> None:
+def gpu(args: argparse.Namespace, folder: Path) -> None:
     """The table of the GPU."""
     if not torch.cuda.is_available():
         raise SystemExit("there is no GPU here: leave out --parts gpu")
-    write_pairs(Texts(given.vocabulary), place / "tokenizer", place / "gpu", given.batch * (given.rounds + 1))
-    encoder = make_encoder(12, 768, 512, "cls", place / "tokenizer").cuda()
-    batches = batches_of(given, encoder, place, "gpu")
-    read = [batches.batch(number, 0) for number in range(1, given.rounds + 1)]
+    write_pairs(Texts(args.vocabulary), folder / "tokenizer", folder / "gpu", args.batch * (args.rounds + 1))
+    encoder = make_encoder(12, 768, 512, "cls", folder / "tokenizer").cuda()
+    batches = load_batches(args, encoder, folder, "gpu")
+    read = [batches.batch(number, 0) for number in range(1, args.rounds + 1)]
     step = stepping(encoder, our_loss(encoder, batches, "cuda"), "bf16", "cuda")
     step(0)  # the loss is read in each step, which waits for the GPU
     began = time.perf_counter()
-    for number in range(1, given.rounds + 1):
+    for number in range(1, args.rounds + 1):
         step(number)
     seconds = time.perf_counter() - began
     tokens = sum(int(row_lengths(batch).sum()) for batch in read)
     tera = sum(float(encoder.flops(batch)) for batch in read) / seconds / 1e12
     print(f"| BERT-base, bf16, {torch.cuda.get_device_name()} | tokens/s | TFLOP/s | share of peak |")
-    print(f"| --- | ---: | ---: | ---: |\n| batch {given.batch} | {tokens / seconds:,.0f} | {tera:.1f} | ", end="")
-    print(f"{tera / given.peak:.1%} |" if given.peak else "give --peak |")
+    print(f"| --- | ---: | ---: | ---: |\n| batch {args.batch} | {tokens / seconds:,.0f} | {tera:.1f} | ", end="")
+    print(f"{tera / args.peak:.1%} |" if args.peak else "give --peak |")
 
 
 PARTS = {"training": training, "encoding": encoding, "search": search, "gpu": gpu}
@@ -340,14 +340,14 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=2000, help="texts to encode")
     parser.add_argument("--vectors", type=int, default=20_000, help="texts and vectors to search")
     parser.add_argument("--peak", type=float, help="TFLOP/s of the GPU")
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        Texts(given.vocabulary).tokenizer(place / "tokenizer")
-        encoder = make_encoder(given.layers, given.width, given.embedding, given.pooling, place / "tokenizer")
-        save_encoder(encoder, place / "encoder")
-        for part in given.parts:
-            PARTS[part](given, place)
+        folder = Path(name)
+        Texts(args.vocabulary).tokenizer(folder / "tokenizer")
+        encoder = make_encoder(args.layers, args.width, args.embedding, args.pooling, folder / "tokenizer")
+        save_encoder(encoder, folder / "encoder")
+        for part in args.parts:
+            PARTS[part](args, folder)
             print(flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Fixtures that the whole suite shares: a Spark session, and the real data where it lies beside the project."""
+"""Fixtures that the whole suite shares: a Spark session, and the real data next to the project."""
 
 import os
 import sys

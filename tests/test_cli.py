@@ -50,7 +50,7 @@ def test_parameters_that_cannot_be_parsed(value: str, message: str) -> None:
         parse(value)
 
 
-def test_parameters_of_a_file_are_taken_as_they_are(tmp_path: Path) -> None:
+def test_parameters_of_a_file_are_not_parsed(tmp_path: Path) -> None:
     file = tmp_path / "run.yml"
     file.write_text("run:\n  params:\n    mspp: {select: [mlm, mspp_ie]}\n")
     assert run.make_context("run", ["--config", str(file)]).params["params"] == {"mspp": {"select": ["mlm", "mspp_ie"]}}

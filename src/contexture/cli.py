@@ -1,4 +1,4 @@
-"""Kedro's commands of this project: `kedro run`, whose `--params` also takes lists and mappings."""
+"""`kedro run` of this project: `--params` also takes lists and mappings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,9 +10,9 @@ from omegaconf import OmegaConf
 
 
 def split_params(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Parse `key=value,other.key=[a,b]`: values are YAML, and commas in their brackets and quotes do not divide.
+    """Parse `key=value,other.key=[a,b]`, with values in YAML; commas in brackets and quotes do not separate.
 
-    Kedro's own parser divides at every comma. Parameters of a file (`--config`) are nested values already.
+    Parameters of a file (`--config`) are nested values already.
     """
     if isinstance(value, Mapping):
         return value
@@ -32,7 +32,7 @@ def split_params(context: click.Context, option: click.Parameter, value: Any) ->
 
 
 def is_complete(item: str) -> bool:
-    """Whether the brackets and quotes in which the value of `key=value` begins are closed."""
+    """Return whether the value of `key=value` closes the brackets or quotes that it begins with."""
     value = item.partition("=")[2].strip()
     if not value.startswith(("[", "{", '"', "'")):
         return True
@@ -45,7 +45,7 @@ def is_complete(item: str) -> bool:
 
 @click.group()
 def cli() -> None:
-    """Kedro looks for its own commands here."""
+    """Group of commands that Kedro looks up."""
 
 
 for _option in run.params:

@@ -1,6 +1,7 @@
 """All parameters of the project, checked when a run starts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,15 +13,14 @@ from pydantic.dataclasses import dataclass
 from contexture.corpus.bitext.config import BitextConfig
 from contexture.corpus.bitext.files import check
 from contexture.corpus.config import CleaningConfig, CorpusConfig
-from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import files_of
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
 from contexture.encoders.saved import of_seed, saved
 from contexture.objectives.config import OBJECTIVES
-from contexture.packages import packaged
-from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, with_key_prefix
+from contexture.packages import encoder_path
+from contexture.strict import STRICT, DropNull, Positive, drop_null, key_error, move_errors, validate
 from contexture.systems.ablation import ablated
 from contexture.systems.config import BEST, SystemConfig
 from contexture.systems.registry import SYSTEMS
@@ -29,14 +29,14 @@ from contexture.tasks.settings import SourceSettings
 from contexture.vocabulary.tokenizers import VocabularyConfig, same_tokens
 from contexture.vocabulary.words import WordsConfig
 
-#: Settings of an encoder that only tell how a new one is made.
-HOW_NEW = {"start", "init_from", "initialization"}
+#: Settings that say how a new encoder is made. They may differ from those of the encoder that a run continues.
+INITIALIZATION_KEYS = {"start", "init_from", "initialization"}
 #: Former names of keys → the present ones.
-RENAMED = {"only": "select"} | {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
+RENAMED_KEYS = {"only": "select"} | {spec.former_key: name for name, spec in TASKS.items() if spec.former_key}
 
 
 class ConfigurationError(ValueError):
-    """A parameter that nobody knows, or an impossible value; names the file and the key."""
+    """A key that does not exist or a value that cannot be used; the message names file and key."""
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -45,19 +45,19 @@ class ComputeConfig:
 
     # Threads of each training on a CPU. The last bits of weights depend on them, not on the number of cores.
     threads: Positive = 1
-    # Trainings side by side on a CPU; null: as many as the cores have threads for. On a GPU there is one at a time.
+    # Parallel trainings on a CPU; null: cores / threads. On a GPU, trainings run one at a time.
     processes: Positive | None = None
 
 
 @dataclass(config=STRICT, frozen=True)
 class Tour:
-    """A system's part in the short way through all of them."""
+    """A system's part in the short run through all systems."""
 
-    # Variants that are trained and measured; the others are left out.
+    # Variants to train and measure.
     variants: list[str]
-    # Settings of the system that differ there, such as steps.
+    # Settings of the system that differ in the tour, such as steps.
     changes: dict[str, Any] = Field(default_factory=dict)
-    #: The system with these settings; made of the others.
+    #: The system with these settings; made from the other keys.
     system: SystemConfig | None = None
 
 
@@ -69,13 +69,13 @@ _Sources: Any = create_model(
 
 
 def check_sources(values: dict[str, Any]) -> dict[str, SourceSettings]:
-    """Where the files of every task are, typed, with defaults; ValidationError with the keys of all faults."""
-    return dict(checked(_Sources, values))
+    """Return typed sources of all tasks, with defaults; ValidationError with the keys of all errors."""
+    return dict(validate(_Sources, values))
 
 
 @dataclass(config=STRICT, frozen=True)
 class Parameters:
-    """Everything under conf/<environment>/parameters."""
+    """All parameters in conf/<environment>/parameters."""
 
     demo: DemoConfig
     corpus: CorpusConfig
@@ -84,127 +84,125 @@ class Parameters:
     nli: NliConfig
     vocabulary: VocabularyConfig
     words: WordsConfig
-    # Task → where its files are; in the configuration files each is a key of its own.
+    # Task → its files; in the configuration files each task is a key of its own.
     sources: Annotated[dict[str, Any], AfterValidator(check_sources)]
     compute: ComputeConfig
-    # System → what `kedro run --pipelines tour` trains and measures of it.
+    # System → what `kedro run --pipelines tour` trains and measures.
     tour: Annotated[dict[str, Tour], DropNull]
     systems: dict[str, SystemConfig] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, system in self.systems.items():
-            if system.ablation is not None:
-                check_ablation(name, system)
-            for key, encoder in system.encoders.items():
-                if isinstance(encoder, TransformerConfig) and encoder.init_from and not self.vocabulary.published:
-                    raise ValueError(
-                        f"{name}.encoders.{key}.init_from is {encoder.init_from}, whose weights belong to its own "
-                        "tokens: set vocabulary.published to the same name or folder"
-                    )
-            check_guests(name, system, self.systems)
-        self.told(self.systems, "systems")
+            check_system(name, system, self)
+        self.complete_tasks(self.systems, "systems")
         if self.tour:
-            self.toured()
+            self.select_tour()
         if self.cleaning.main_content is not None and self.corpus.list_items != "flag":
             raise ValueError("cleaning.main_content learns from list items: set corpus.list_items to flag")
         check_evaluation(self.cleaning.evaluation)
-        translated = {name: self.sources[name].reads_demo for name, spec in TASKS.items() if spec.needs_demo_languages}
-        translated |= {"bitext": self.bitext.input == DEMO, "nli": self.nli.input == DEMO}
-        for name, asked in translated.items():
-            if asked and not self.demo.languages:
-                raise ValueError(
-                    f"{name}.input: the made-up world speaks English alone: set demo.languages to 1 or more"
-                )
+        reads_demo = {name: self.sources[name].reads_demo for name, spec in TASKS.items() if spec.needs_demo_languages}
+        reads_demo |= {"bitext": self.bitext.input == DEMO, "nli": self.nli.input == DEMO}
+        for name in filter(reads_demo.get, reads_demo):
+            if not self.demo.languages:
+                raise ValueError(f"{name}.input: the made-up world is in English only: set demo.languages to 1 or more")
 
-    def chosen(self) -> "Parameters":
-        """The same with what each system's `select` names alone, as a guest of others, too, and with `told` tasks."""
-        chosen = {
+    def select(self) -> "Parameters":
+        """Return parameters reduced to each system's `select`, also in systems that include it."""
+        selected = {
             name: system if system.select is None else system.restricted(system.select)
             for name, system in self.systems.items()
         }
-        return replace(self, systems=self.told(with_guests(chosen), "systems"))
+        return replace(self, systems=self.complete_tasks(restrict_included(selected), "systems"))
 
-    def toured(self) -> "Parameters":
-        """The same with the systems and variants of the tour alone."""
-        chosen: dict[str, SystemConfig] = {}
+    def select_tour(self) -> "Parameters":
+        """Return parameters reduced to the systems and variants of the tour."""
+        selected: dict[str, SystemConfig] = {}
         for name, tour in self.tour.items():
             if tour.system is None:
                 raise key_error(f"no system {name!r}; there are {sorted(self.systems)}", "tour")
             check_variants(tour.variants, tour.system, "tour", name, "variants")
-            selected = tour.system.select or tour.variants
-            variants = [variant for variant in tour.variants if variant in selected] or selected
-            chosen[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
-        return replace(self, systems=self.told(with_guests(chosen), "tour"), tour={})
+            allowed = tour.system.select or tour.variants
+            variants = [variant for variant in tour.variants if variant in allowed] or allowed
+            selected[name] = replace(tour.system.restricted(variants), guests=tour.system.guests)
+        return replace(self, systems=self.complete_tasks(restrict_included(selected), "tour"), tour={})
 
-    def told(self, systems: Mapping[str, SystemConfig], place: str) -> dict[str, SystemConfig]:
-        """Systems whose tasks know what follows from where their files are; `place`: where the systems stand."""
-        found = {}
+    def complete_tasks(self, systems: Mapping[str, SystemConfig], section: str) -> dict[str, SystemConfig]:
+        """Complete the settings of each task from its sources; `section` of the parameters has the systems."""
+        completed = {}
         for name, system in systems.items():
+            key = (section, name, "system") if section == "tour" else (section, name)
             tasks = {}
             for task, settings in system.tasks.items():
                 try:
                     tasks[task] = settings.given(self.sources[task])
                 except ValidationError as error:
-                    raise with_key_prefix(
-                        error, place, name, *(["system"] if place == "tour" else []), "tasks", task
-                    ) from None
-            found[name] = replace(system, tasks=tasks)
-        return found
+                    raise move_errors(error, *key, "tasks", task) from None
+            completed[name] = replace(system, tasks=tasks)
+        return completed
 
     @property
-    def fed(self) -> list[str]:
-        """The systems that run by default: all but those that read what no parameter names, and one's own text.
+    def default_systems(self) -> list[str]:
+        """Systems that run by default: all whose text is configured, except those for the user's own text.
 
-        A system that adopts its best encoder is for text of one's own, and is asked for by name.
+        A system that exports its best encoder is for the user's own text.
         """
-        named = {"corpus": True, "bitext": bool(self.bitext.input), "nli": self.nli.input is not None}
-        found = {name: all(named[one] for one in system.made_of) for name, system in self.systems.items()}
-        return [name for name, fed in found.items() if fed and self.systems[name].search != BEST]
+        configured = {"corpus", *(["bitext"] if self.bitext.input else []), *(["nli"] if self.nli.input else [])}
+        return [name for name, system in self.systems.items() if system.made_of <= configured and system.search != BEST]
 
     def check_systems(self, systems: Collection[str]) -> None:
-        """Raise ConfigurationError where one of these systems cannot be run as things lie.
-
-        It is meant for other subwords than those of the run, begins with a folder that holds no fitting encoder, or
-        reads parallel sentences or labelled pairs where none are named, or a file of them is not there.
-        """
+        """Raise ConfigurationError if the tokenizer, first encoder or text of one of these systems cannot be used."""
         for name in sorted(set(systems) & set(self.systems)):
-            check_starts(name, self.systems[name])
-            check_tokens(name, self.systems[name], self.vocabulary.published or "")
-            made_of = self.systems[name].made_of
-            if "bitext" in made_of:
+            system, published = self.systems[name], self.vocabulary.published
+            check_starts(name, system)
+            check_tokens(name, system, published or "")
+            if "bitext" in system.made_of:
                 check_bitext(name, self.bitext)
-            if "nli" in made_of:
+            if "nli" in system.made_of:
                 check_nli(name, self.nli)
-            wanted, there = self.systems[name].tokenizer, self.vocabulary.published
-            if wanted is not None and Path(there or "").name != Path(wanted).name:
+            if system.tokenizer is not None and Path(published or "").name != Path(system.tokenizer).name:
                 raise ConfigurationError(
-                    f"{name} is meant for the subwords of {wanted}, vocabulary.published is {there}, and a run has "
-                    f"one tokenizer: run it alone, --pipelines {name} --params vocabulary.published={wanted}"
+                    f"{name} needs the tokenizer {system.tokenizer}, vocabulary.published is {published}, and a run "
+                    f"has one tokenizer: run it alone, --pipelines {name} "
+                    f"--params vocabulary.published={system.tokenizer}"
                 )
 
 
-def with_guests(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
-    """Systems with those of their guests that are there; a system of which no variant is there is no guest."""
-    found = {}
+def restrict_included(systems: Mapping[str, SystemConfig]) -> dict[str, SystemConfig]:
+    """Return systems that include only variants that these systems have."""
+    restricted = {}
     for name, system in systems.items():
-        guests = {
-            guest: [variant for variant in variants if variant in systems[guest].measured]
-            for guest, variants in system.guests.items()
-            if guest in systems
+        included = {
+            other: [variant for variant in variants if variant in systems[other].measured]
+            for other, variants in system.guests.items()
+            if other in systems
         }
-        found[name] = replace(system, guests={guest: variants for guest, variants in guests.items() if variants})
-    return found
+        restricted[name] = replace(system, guests={other: variants for other, variants in included.items() if variants})
+    return restricted
 
 
-def check_guests(name: str, system: SystemConfig, systems: Mapping[str, SystemConfig]) -> None:
-    """Raise ValidationError if a guest of a system does not exist, or is not trained."""
-    for guest, variants in system.guests.items():
-        key = ("systems", name, "guests", guest)
-        if guest not in systems:
-            raise key_error(f"no system {guest!r}; there are {sorted(systems)}", *key)
-        check_variants(variants, systems[guest], *key)
-        if published := [variant for variant in variants if systems[guest].measured[variant].model is not None]:
-            raise key_error(f"{published} are published models: name them in {name}.more_variants", *key)
+def check_system(name: str, system: SystemConfig, parameters: Parameters) -> None:
+    """Raise ValidationError or ValueError for an ablation, weights or included variants that cannot be used."""
+    try:
+        if system.ablation is not None:
+            ablated(system)
+    except ValidationError as error:
+        raise move_errors(error, "systems", name) from None
+    except ValueError as error:
+        raise ValueError(f"{name}.{error}") from None
+    for key, encoder in system.encoders.items():
+        if isinstance(encoder, TransformerConfig) and encoder.init_from and not parameters.vocabulary.published:
+            raise ValueError(
+                f"{name}.encoders.{key}.init_from is {encoder.init_from}, whose weights need its tokenizer: "
+                "set vocabulary.published to the same name or folder"
+            )
+    systems = parameters.systems
+    for other, variants in system.guests.items():
+        location = ("systems", name, "guests", other)
+        if other not in systems:
+            raise key_error(f"no system {other!r}; there are {sorted(systems)}", *location)
+        check_variants(variants, systems[other], *location)
+        if published := [variant for variant in variants if systems[other].measured[variant].model is not None]:
+            raise key_error(f"{published} are published models: name them in {name}.more_variants", *location)
 
 
 def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -> None:
@@ -213,84 +211,78 @@ def check_variants(variants: Collection[str], system: SystemConfig, *key: str) -
         raise key_error(f"no variant is called {', '.join(unknown)}; there are {sorted(system.measured)}", *key)
 
 
+@contextmanager
+def errors_at(key: str) -> Iterator[None]:
+    """Turn errors of the block into ConfigurationError that names `key`."""
+    try:
+        yield
+    except ValueError as error:
+        raise ConfigurationError(f"{key}: {error}") from None
+
+
 def check_bitext(name: str, bitext: BitextConfig) -> None:
-    """Raise ConfigurationError where a system that reads parallel sentences has none, or a file cannot be used."""
+    """Raise ConfigurationError if no parallel sentences are configured or a file cannot be used."""
     if not bitext.input:
         raise ConfigurationError(f"{name} reads parallel sentences, and bitext.input names none: see docs/bitext.md")
-    for key, one in bitext.sets.items():
-        try:
-            check(one)
-        except SourceError as error:
-            raise ConfigurationError(f"bitext.input.{key}: {error}") from None
+    for key, pair_set in bitext.sets.items():
+        with errors_at(f"bitext.input.{key}"):
+            check(pair_set)
 
 
 def check_nli(name: str, nli: NliConfig) -> None:
-    """Raise ConfigurationError where a system that reads labelled pairs of several languages has none."""
+    """Raise ConfigurationError if no labelled pairs are configured or their files cannot be used."""
     if nli.input is None:
         raise ConfigurationError(
             f"{name} reads labelled pairs, and nli.input names none: see docs/cmlm-multilingual.md"
         )
-    if nli.input == DEMO:
-        return
-    try:
-        files_of(nli, Path(nli.input).expanduser())
-    except SourceError as error:
-        raise ConfigurationError(f"nli.input: {error}") from None
+    if nli.input != DEMO:
+        with errors_at("nli.input"):
+            files_of(nli, Path(nli.input).expanduser())
 
 
 def check_starts(name: str, system: SystemConfig) -> None:
-    """Raise ConfigurationError where a run of a system continues what is not there, or is no encoder of its kind."""
+    """Raise ConfigurationError if a run continues an encoder that is missing or has another architecture."""
     for key, encoder in system.encoders.items():
-        try:
-            packaged(getattr(encoder, "init_from", None) or "")
-        except ValueError as error:
-            raise ConfigurationError(f"{name}.encoders.{key}.init_from: {error}") from None
+        with errors_at(f"{name}.encoders.{key}.init_from"):
+            encoder_path(getattr(encoder, "init_from", None) or "")
     for run in system.pretrain.runs:
-        if (place := system.folder_before(run)) is None:
+        if (folder := system.folder_before(run)) is None:
             continue
-        said = f"{name}.pretrain.runs.{run}.start: {place}"
+        prefix = f"{name}.pretrain.runs.{run}.start: {folder}"
+        key = system.encoder_of(run)
+        wanted = asdict(system.encoders[key])
         for seed in range(system.seeds):
             try:
-                there = asdict(saved(of_seed(place, seed)).config)
+                actual = asdict(saved(of_seed(folder, seed)).config)
             except (OSError, ValueError, KeyError, TypeError) as error:
-                raise ConfigurationError(f"{said} holds no encoder for seed {seed} ({error}); train it first") from None
-            key = system.encoder_of(run)
-            wanted = asdict(system.encoders[key])
-            differ = [part for part in wanted if part not in HOW_NEW and there.get(part) != wanted[part]]
-            if differ:
-                lines = "; ".join(f"{part} is {there.get(part)} there, {wanted[part]} here" for part in differ)
-                raise ConfigurationError(f"{said} is not an encoder like {name}.encoders.{key}: {lines}")
+                raise ConfigurationError(
+                    f"{prefix} holds no encoder for seed {seed} ({error}); train it first"
+                ) from None
+            differing = [
+                part for part in wanted if part not in INITIALIZATION_KEYS and actual.get(part) != wanted[part]
+            ]
+            if differing:
+                lines = "; ".join(f"{part} is {actual.get(part)} there, {wanted[part]} here" for part in differing)
+                raise ConfigurationError(f"{prefix} is not an encoder like {name}.encoders.{key}: {lines}")
 
 
 def check_tokens(name: str, system: SystemConfig, published: str) -> None:
-    """Raise ConfigurationError where published weights would read others' subwords, or these are not installed."""
-    try:
-        tokens = packaged(published)
-    except ValueError as error:
-        raise ConfigurationError(f"vocabulary.published: {error}") from None
+    """Raise ConfigurationError if published weights and the published tokenizer do not belong together."""
+    with errors_at("vocabulary.published"):
+        tokenizer = encoder_path(published)
     for key, encoder in system.encoders.items():
         weights = getattr(encoder, "init_from", None)
-        if weights is None or packaged(weights) == tokens:
+        if weights is None or encoder_path(weights) == tokenizer:
             continue
         try:
             same = same_tokens(weights, published)
         except ValueError:
-            continue  # a folder of weights alone
+            continue  # a folder with weights only
         if not same:
             raise ConfigurationError(
                 f"{name}.encoders.{key}.init_from is {weights}, vocabulary.published is {published}, and their tokens "
                 "differ: set both to the same name or folder"
             )
-
-
-def check_ablation(name: str, system: SystemConfig) -> None:
-    """Raise ValidationError or ValueError where a row of a system's ablation cannot be made."""
-    try:
-        ablated(system)
-    except ValidationError as error:
-        raise with_key_prefix(error, "systems", name) from None
-    except ValueError as error:
-        raise ValueError(f"{name}.{error}") from None
 
 
 def check_evaluation(tasks: Sequence[str]) -> None:
@@ -301,56 +293,60 @@ def check_evaluation(tasks: Sequence[str]) -> None:
         if not TASKS[name].has_documents:
             raise ValueError(f"cleaning.evaluation: {name} has no documents that could be kept out of the corpus")
         if tasks.count(name) > 1:
-            raise ValueError(f"cleaning.evaluation: {name} stands there twice")
+            raise ValueError(f"cleaning.evaluation: {name} is named twice")
 
 
-def check_parameters(values: Mapping[str, Any], folders: list[Path], given: Mapping[str, Any]) -> Parameters:
-    """Typed parameters, or ConfigurationError with every fault, the file and the key of each.
+def check_parameters(values: Mapping[str, Any], folders: list[Path], runtime: Mapping[str, Any]) -> Parameters:
+    """Return typed parameters, or raise ConfigurationError with file and key of all errors.
 
-    `folders` are the configuration folders, the strongest first; `given` came on the command line.
+    `folders` are the configuration folders, the strongest first; `runtime` came from the command line.
     """
     try:
-        return TypeAdapter(Parameters).validate_python(nested(values)).chosen()
+        return TypeAdapter(Parameters).validate_python(nest(values)).select()
     except ValidationError as error:
-        faults, known = [], set[tuple[str, ...]]()
-        for fault in sorted(error.errors(), key=lambda fault: fault["loc"][:1] == ("tour",)):
-            key = [str(part) for part in fault["loc"]]
-            key = key[1:] if key[:1] in (["systems"], ["sources"]) else key
-            if key[:1] == ["tour"] and key[2:3] == ["system"]:
-                if (key[1], *key[3:]) in known:
-                    continue  # a fault of the system, which the tour takes over
-                key[2] = "changes"
-            known.add(tuple(key))
-            said = fault["msg"].removeprefix("Value error, ")
-            if fault["type"] == "unexpected_keyword_argument":
-                renamed = RENAMED.get(key[-1])
-                said = f"renamed to {renamed}" if renamed else "no such parameter"
-            elif fault["type"] in ("missing", "missing_argument"):
-                said = "missing"
-            shown = f" (is {fault['input']!r})" if isinstance(fault["input"], str | int | float) else ""
-            where = [str(source(key, folders, given)), ".".join(key)]
-            faults.append(": ".join([*filter(None, where), f"{said}{shown}"]))
-        raise ConfigurationError("the configuration was refused:\n  " + "\n  ".join(faults)) from None
+        lines = list(describe_errors(error, folders, runtime))
+        raise ConfigurationError("\n  ".join(["the configuration has errors:", *lines])) from None
 
 
-def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters with those of systems and tasks, which stand beside the others in the files, under their heads."""
-    found = {key: value for key, value in values.items() if key not in (*SYSTEMS, *TASKS)}
-    found["sources"] = {key: value for key, value in values.items() if key in TASKS}
-    found["systems"] = {key: each_objective(value) for key, value in values.items() if key in SYSTEMS}
-    if isinstance(found.get("tour"), Mapping):
-        found["tour"] = {name: _toured(tour, values.get(name)) for name, tour in found["tour"].items()}
-    return found
+def describe_errors(error: ValidationError, folders: list[Path], runtime: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each error, with file and key; an error of a system that its tour repeats has one line."""
+    known = set[tuple[str, ...]]()
+    for details in sorted(error.errors(), key=lambda details: details["loc"][:1] == ("tour",)):
+        key = [str(part) for part in details["loc"]]
+        key = key[1:] if key[:1] in (["systems"], ["sources"]) else key
+        if key[:1] == ["tour"] and key[2:3] == ["system"]:
+            if (key[1], *key[3:]) in known:
+                continue
+            key[2] = "changes"
+        known.add(tuple(key))
+        message = details["msg"].removeprefix("Value error, ")
+        if details["type"] == "unexpected_keyword_argument":
+            message = f"renamed to {RENAMED_KEYS[key[-1]]}" if key[-1] in RENAMED_KEYS else "no such parameter"
+        elif details["type"] in ("missing", "missing_argument"):
+            message = "missing"
+        if isinstance(details["input"], str | int | float):
+            message += f" (is {details['input']!r})"
+        yield ": ".join(filter(None, [find_source(key, folders, runtime), ".".join(key), message]))
 
 
-def _toured(tour: Any, system: Any) -> Any:
+def nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Group parameters of systems and tasks, which are top-level keys in the files, under `systems` and `sources`."""
+    nested = {key: value for key, value in values.items() if key not in (*SYSTEMS, *TASKS)}
+    nested["sources"] = {key: value for key, value in values.items() if key in TASKS}
+    nested["systems"] = {key: add_objective_runs(value) for key, value in values.items() if key in SYSTEMS}
+    if isinstance(nested.get("tour"), Mapping):
+        nested["tour"] = {name: _add_system(tour, values.get(name)) for name, tour in nested["tour"].items()}
+    return nested
+
+
+def _add_system(tour: Any, system: Any) -> Any:
     if not isinstance(tour, Mapping) or not isinstance(system, Mapping) or "system" in tour:
         return tour
-    return {**tour, "system": each_objective(merged(system, tour.get("changes") or {}))}
+    return {**tour, "system": add_objective_runs(merged(system, tour.get("changes") or {}))}
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested values with some changed; lists are replaced."""
+    """Return nested values with changes; lists are replaced."""
     both = {
         key: merged(values[key], value)
         if isinstance(value, Mapping) and isinstance(values.get(key), Mapping)
@@ -360,37 +356,37 @@ def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     return {**values, **both}
 
 
-def each_objective(system: Any) -> Any:
-    """A system with `each_objective: true` gets a run of its own for every objective that no run is named after.
+def add_objective_runs(system: Any) -> Any:
+    """Add a run for each objective that no run is named after, if the system has `each_objective: true`.
 
-    Such runs spend what `pretrain.budget` says; objectives that can read none of the system's streams are left out.
+    These runs have the budget `pretrain.budget`. Objectives that read none of the system's streams are left out.
     """
     if not isinstance(system, Mapping) or "each_objective" not in system:
         return system
-    found = {key: value for key, value in system.items() if key != "each_objective"}
+    completed = {key: value for key, value in system.items() if key != "each_objective"}
     if system["each_objective"]:
         pretrain, streams = dict(system.get("pretrain") or {}), set(drop_null(system.get("streams")))
         runs = dict(pretrain.get("runs") or {})
         for name, config in OBJECTIVES.items():
             if streams & set(config.streams) and not config.stream_settings:
                 runs.setdefault(name, {"schedule": [{"weights": {name: 1}}]})
-        found["pretrain"] = pretrain | {"runs": runs}
-    return found
+        completed["pretrain"] = pretrain | {"runs": runs}
+    return completed
 
 
-def source(key: list[str], folders: list[Path], given: Mapping[str, Any]) -> str:
-    """The file, or --params, that sets a key; for a key that nothing sets, the file that sets what surrounds it."""
+def find_source(key: list[str], folders: list[Path], runtime: Mapping[str, Any]) -> str:
+    """Return the file, or --params, that sets a key or else the nearest key around it."""
     for depth in range(len(key), 0, -1):
-        if _holds(given, key[:depth]):
+        if _has_key(runtime, key[:depth]):
             return "--params"
         for folder in folders:
             for file in sorted(folder.glob("parameters*/**/*.yml")) + sorted(folder.glob("parameters*.yml")):
-                if _holds(yaml.safe_load(file.read_text(encoding="utf-8")) or {}, key[:depth]):
+                if _has_key(yaml.safe_load(file.read_text(encoding="utf-8")), key[:depth]):
                     return str(file)
     return str(folders[-1] / "parameters")
 
 
-def _holds(tree: Any, key: list[str]) -> bool:
+def _has_key(tree: Any, key: list[str]) -> bool:
     for part in key:
         if not isinstance(tree, Mapping) or part not in tree:
             return False

@@ -1,4 +1,4 @@
-"""Folders and files that appear whole or not at all."""
+"""Folders and files that are either complete or missing."""
 
 import json
 import logging
@@ -17,21 +17,20 @@ IDENTITY = "identity.json"
 
 @contextmanager
 def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterator[Path]:
-    """`<folder>.unfinished` to work in; renamed to `folder` when the block ends without an error.
+    """Yield `<folder>.unfinished` to work in, and rename it to `folder` if the block ends without an error.
 
-    What a killed run left there is thrown away, or, if the work has an `identity`, kept to be resumed. What was begun
-    with another one is set aside, and the log names what differs. Work that was refused before it began has nothing
-    to resume.
+    Unfinished work of a killed run is deleted; with an `identity`, work of the same identity is kept to be resumed, and
+    work of another one is set aside with a warning that names the differences.
     """
-    put_back(folder)
+    restore_replaced(folder)
     work = folder.with_name(folder.name + UNFINISHED)
     marker = work / IDENTITY
     wanted = normalize_identity(identity)
-    begun = identity is not None and marker.exists() and len(list(work.iterdir())) > 1
-    found = read_identity(work) if begun else None
-    if begun and found != wanted:
-        _set_aside(work, folder, differences(found, wanted))
-    if not begun or found != wanted:
+    is_started = identity is not None and marker.exists() and len(list(work.iterdir())) > 1
+    existing = read_identity(work) if is_started else None
+    if is_started and existing != wanted:
+        _set_aside(work, folder, find_differences(existing, wanted))
+    if not is_started or existing != wanted:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         if identity is not None:
@@ -39,7 +38,7 @@ def work_folder(folder: Path, identity: dict[str, Any] | None = None) -> Iterato
             new.write_text(json.dumps(identity, indent=1), encoding="utf-8")
             new.replace(marker)
     yield work
-    replace(work, folder)
+    replace_folder(work, folder)
 
 
 def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
@@ -55,9 +54,9 @@ def _set_aside(work: Path, folder: Path, differing: list[str]) -> None:
 
 @contextmanager
 def whole_file(file: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place when the block ends without an error; otherwise nothing is left of it.
+    """Yield a stream whose content replaces `file` if the block ends without an error, and is deleted otherwise.
 
-    What is there and no file, such as a pipe, is written to as it is.
+    A pipe or other special file is written to directly.
     """
     if file.exists() and not file.is_file():
         with file.open("wb") as stream:
@@ -74,9 +73,9 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
         new.unlink(missing_ok=True)
 
 
-def finished(folder: Path, identity: dict[str, Any]) -> bool:
-    """Whether `folder` is whole and was made with this identity, so that it need not be made again."""
-    put_back(folder)
+def is_finished(folder: Path, identity: dict[str, Any]) -> bool:
+    """Return whether `folder` is complete and was made with this identity."""
+    restore_replaced(folder)
     return (folder / IDENTITY).exists() and read_identity(folder) == normalize_identity(identity)
 
 
@@ -94,26 +93,26 @@ def normalize_identity(identity: Any) -> Any:
 
 
 def discard_other(folder: Path, identity: dict[str, Any]) -> None:
-    """Throw away unfinished work on `folder` of another identity: of a cache, which is only made again."""
+    """Delete unfinished work on `folder` of another identity: for caches, which can be made again."""
     work = folder.with_name(folder.name + UNFINISHED)
     if (work / IDENTITY).exists() and read_identity(work) != normalize_identity(identity):
         shutil.rmtree(work)
 
 
-def differences(found: Any, wanted: Any, key: str = "") -> list[str]:
-    """Where two trees of plain data differ: `key.of.the.place: was 1, is 2`."""
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        keys = sorted(found.keys() | wanted.keys())
+def find_differences(existing: Any, wanted: Any, key: str = "") -> list[str]:
+    """Return the differences of two trees of plain data, as `dotted.key: was 1, is 2`."""
+    if isinstance(existing, dict) and isinstance(wanted, dict):
+        keys = sorted(existing.keys() | wanted.keys())
         return [
             line
             for name in keys
-            for line in differences(found.get(name), wanted.get(name), f"{key}.{name}" if key else name)
+            for line in find_differences(existing.get(name), wanted.get(name), f"{key}.{name}" if key else name)
         ]
-    return [] if found == wanted else [f"{key}: was {json.dumps(found)}, is {json.dumps(wanted)}"]
+    return [] if existing == wanted else [f"{key}: was {json.dumps(existing)}, is {json.dumps(wanted)}"]
 
 
-def replace(work: Path, folder: Path) -> None:
-    """Put a finished folder in its place; an older one goes first out of the way, then away."""
+def replace_folder(work: Path, folder: Path) -> None:
+    """Move a finished folder to `folder`; delete an older one afterwards."""
     old = folder.with_name(folder.name + OLD)
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
@@ -122,18 +121,15 @@ def replace(work: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def above(path: Path) -> Path:
-    """`path` from this folder or the nearest above that has it, so that a project's is found from anywhere inside.
-
-    As it is where there is none.
-    """
+def find_upwards(path: Path) -> Path:
+    """Return `path` in this folder or the nearest parent that has it; unchanged if there is none."""
     here = Path.cwd()
-    found = (folder / path for folder in (here, *here.parents))
-    return path if path.exists() else next((place for place in found if place.exists()), path)
+    candidates = (folder / path for folder in (here, *here.parents))
+    return path if path.exists() else next((candidate for candidate in candidates if candidate.exists()), path)
 
 
-def put_back(folder: Path) -> None:
-    """Give an older folder its name again, where a run was killed between the two renames of `replace`."""
+def restore_replaced(folder: Path) -> None:
+    """Restore an older folder if a run was killed between the two renames of `replace_folder`."""
     old = folder.with_name(folder.name + OLD)
     if old.exists() and not folder.exists():
         old.rename(folder)

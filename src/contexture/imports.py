@@ -1,10 +1,10 @@
-"""Classes and functions by where they are, so that settings can name them without loading them."""
+"""Import by name, so that settings can name classes and functions without loading them."""
 
 import importlib
 from typing import Any
 
 
-def resolve(place: str) -> Any:
-    """The class or function at `module:name`."""
-    module, name = place.split(":")
+def resolve(target: str) -> Any:
+    """Import the class or function `module:name`."""
+    module, name = target.split(":")
     return getattr(importlib.import_module(module), name)

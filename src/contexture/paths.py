@@ -1,4 +1,4 @@
-"""The layout of data/ as code knows it; conf/base/catalog.yml names the same folders, and a test compares the two."""
+"""Layout of data/, the same as in conf/base/catalog.yml."""
 
 from pathlib import Path
 
@@ -6,31 +6,30 @@ DATA_DIR = Path("data")
 MODELS_DIR = DATA_DIR / "06_models"
 RESULTS_DIR = DATA_DIR / "07_model_output"
 REPORTS_DIR = DATA_DIR / "08_reporting"
-#: The index of `contexture search`.
 SEARCH_INDEX_DIR = MODELS_DIR / "search"
 CORPUS_CARD_FILE = REPORTS_DIR / "corpus/card.html"
 
-#: The file of all records of a system, next to its page.
+#: All records of a system, next to its page.
 METRICS_FILE = "metrics.json"
 #: Files of a task's results.
 RECORDS_FILE, DETAILS_FILE = "records.json", "details.json"
 
 
 def pretrained_dir(models_dir: Path) -> Path:
-    """Folder of a system's encoders."""
+    """Return the folder of a system's encoders."""
     return models_dir / "pretrained"
 
 
 def encoder_dir(pretrained_dir: Path, run: str, seed: int) -> Path:
-    """Folder of the encoder of a run and a seed."""
+    """Return the folder of the encoder of a run and seed."""
     return pretrained_dir / run / f"seed-{seed}"
 
 
 def task_models_dir(models_dir: Path, task: str) -> Path:
-    """Folder of all models that are fine-tuned on a task."""
+    """Return the folder of all models fine-tuned on a task."""
     return models_dir / "finetuned" / task
 
 
 def finetuned_dir(models_dir: Path, task: str, variant: str, seed: int) -> Path:
-    """Folder of the models that are fine-tuned of a variant on a task; they are named after their options."""
+    """Return the folder of a variant's models fine-tuned on a task, which are named after their options."""
     return task_models_dir(models_dir, task) / variant / f"seed-{seed}"

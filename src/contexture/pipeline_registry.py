@@ -1,4 +1,4 @@
-"""Every pipeline by the name that `kedro run --pipelines` takes, built from the run's configuration."""
+"""All pipelines by the name that `kedro run --pipelines` takes."""
 
 from kedro.pipeline import Pipeline
 
@@ -13,28 +13,27 @@ from contexture.settings import RUN_PARAMETERS
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """`corpus` makes the text and the vocabulary; each system stands on it; the default runs every system.
+    """Return pipelines of the parameters of the run.
 
-    Those that read translations are left out of the default where the parameters name none.
-
-    `tour` is the short way through all of them: the variants that the parameter `tour` names. A system with an
-    ablation has it as `<system>_ablation`, on what the system's own pipeline left.
+    - `corpus`: text and vocabulary.
+    - `<system>`: one system, from the text to its page.
+    - `<system>_ablation`: the ablation of a system whose own pipeline has run.
+    - `tour`: a short run through all default systems, with the variants of the parameter `tour`.
+    - `__default__`: all systems whose text is configured.
     """
     parameters = RUN_PARAMETERS.get()
     systems = resolve_all(parameters)
     pipelines = {name: create_pipeline(system, parameters) for name, system in systems.items()}
-    short = parameters.toured()
-    tour = [create_pipeline(system, short) for system in resolve_all(short, "kedro run").values()]
-    ablations = {
-        f"{name}_ablation": create_ablation_pipeline(system, parameters)
-        for name, system in systems.items()
-        if system.config.ablation is not None
-    }
-    alone = {name: pipelines[name] + create_included_pipeline(systems[name], parameters) for name in systems}
+    tour_parameters = parameters.select_tour()
+    tour_systems = resolve_all(tour_parameters, "kedro run").values()
     return {
         "corpus": create_text_pipeline(parameters),
-        **alone,
-        **ablations,
-        "tour": sum(tour, start=Pipeline([])),
-        "__default__": sum((pipelines[name] for name in parameters.fed), start=Pipeline([])),
+        **{name: pipelines[name] + create_included_pipeline(systems[name], parameters) for name in systems},
+        **{
+            f"{name}_ablation": create_ablation_pipeline(system, parameters)
+            for name, system in systems.items()
+            if system.config.ablation is not None
+        },
+        "tour": sum((create_pipeline(system, tour_parameters) for system in tour_systems), start=Pipeline([])),
+        "__default__": sum((pipelines[name] for name in parameters.default_systems), start=Pipeline([])),
     }

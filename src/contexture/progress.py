@@ -1,4 +1,4 @@
-"""Progress bars, for what takes long enough to be waited for."""
+"""Progress bars for long work."""
 
 import os
 import shutil
@@ -8,54 +8,51 @@ from typing import Any
 
 from tqdm import tqdm
 
-#: Seconds that work may take without a bar.
-DELAY = 5.0
-#: Characters in a line, on however wide a terminal.
-WIDTH = 120
+#: Work of fewer seconds has no bar.
+DELAY_SECONDS = 5.0
+MAX_BAR_CHARS = 120
 
 
 class DelayedBar(tqdm):  # type: ignore[misc]
-    """A bar that nothing shows before its delay is over: tqdm's own comes with the first refresh, as of a postfix."""
+    """A bar that also delays explicit refreshes, such as those of a postfix."""
 
-    shown = False
+    is_drawn = False
     last_print_t: float
 
     @property
     def format_dict(self) -> dict[str, Any]:
-        """What the bar says; of work that is done in part, tenths."""
-        found: dict[str, Any] = super().format_dict
-        return found | {"n": round(found["n"], 1)}
+        """Values of the bar; the count has one decimal."""
+        values: dict[str, Any] = super().format_dict
+        return values | {"n": round(values["n"], 1)}
 
     def display(self, msg: str | None = None, pos: int | None = None) -> Any:
-        """Draw the bar, or `msg` in its place."""
-        if not self.shown and self._time() < self.start_t + self.delay:
+        """Draw the bar or `msg`, once the delay is over."""
+        if not self.is_drawn and self._time() < self.start_t + self.delay:
             return False
-        self.shown = True
+        self.is_drawn = True
         return super().display(msg, pos)
 
     def close(self) -> None:
-        """Clear the bar, also where only refreshes, and no update, have drawn it."""
-        if self.shown:
+        """Clear the bar, also if only refreshes have drawn it."""
+        if self.is_drawn:
             self.last_print_t = max(self.last_print_t, self.start_t + self.delay)
         super().close()
 
 
-def progress(total: int | None, what: str, unit: str, over: Iterable[Any] | None = None) -> DelayedBar:
-    """A bar for `total` units of work (None: nobody knows how many), to be used as a context with `.update(n)`.
+def progress(total: int | None, description: str, unit: str, iterable: Iterable[Any] | None = None) -> DelayedBar:
+    """Return a bar for `total` units (None: unknown), a context with `.update(n)` or an iterator over `iterable`.
 
-    Iterated over, it gives what is in `over`.
-
-    It appears on standard error after five seconds, shows time gone and time left, and goes when the work is done.
-    Where standard error is no terminal, or TQDM_DISABLE is set, nothing is shown.
+    The bar appears on standard error after five seconds and is cleared at the end. It is disabled if standard error is
+    no terminal or TQDM_DISABLE is set.
     """
     return DelayedBar(
-        over,
+        iterable,
         total=total,
-        desc=what,
+        desc=description,
         unit=f" {unit}",
         file=sys.stderr,
-        ncols=min(WIDTH, shutil.get_terminal_size().columns),
+        ncols=min(MAX_BAR_CHARS, shutil.get_terminal_size().columns),
         leave=False,
-        disable=bool(os.environ.get("TQDM_DISABLE")) or None,  # None: unless this is a terminal
-        delay=DELAY,
+        disable=bool(os.environ.get("TQDM_DISABLE")) or None,  # None: disable without a terminal
+        delay=DELAY_SECONDS,
     )

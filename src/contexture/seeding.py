@@ -1,8 +1,8 @@
-"""Randomness as a function of what it is for, so that a resumed run repeats an uninterrupted one."""
+"""Random seeds derived from what they are for, so that a resumed run repeats an uninterrupted one."""
 
 import numpy as np
 
 
 def mix(*numbers: int) -> int:
-    """One well-mixed 63-bit seed from several numbers (seed, step, rank, …)."""
+    """Mix several numbers (seed, step, rank, …) into one 63-bit seed."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)

@@ -1,4 +1,4 @@
-"""Kedro's settings of the project."""
+"""Settings of Kedro for this project."""
 
 from kedro.config import OmegaConfigLoader
 
@@ -10,9 +10,9 @@ from contexture.pipelines.hooks.record import RecordRun, run_opener
 from contexture.pipelines.hooks.start import StartSpark, StartWorkers
 from contexture.pipelines.parameters import RunParameters
 
-#: Checked by the first hook; read by others and by the registry of pipelines.
+#: Checked by the first hook; read by other hooks and by the pipeline registry.
 RUN_PARAMETERS = RunParameters()
-_console = Console()  # first: what it tells libraries they read when they are imported
+_console = Console()  # first: it sets environment variables that libraries read when they are imported
 HOOKS = (
     CheckParameters(RUN_PARAMETERS),
     StartSpark(),

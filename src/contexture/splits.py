@@ -1,4 +1,4 @@
-"""Which pairs of sentences are held out: told by their texts alone, wherever and in whatever order they stand."""
+"""Held-out pairs of sentences. The choice depends on their texts only, not on order or files."""
 
 from hashlib import blake2b
 
@@ -8,27 +8,27 @@ import pandas as pd
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-#: Share of all rows that is tested on, where a set has no parts to train and to test on.
-TEST = 0.2
+#: Share of test rows in a data set without published parts.
+TEST_SHARE = 0.2
 
 
-def drawn(rows: pd.DataFrame, purpose: str, share: float) -> npt.NDArray[np.bool_]:
-    """Which rows fall into a share of about this size."""
-    return np.array([uniform(purpose, key) < share for key in groups(rows)], np.bool_)
+def draw_rows(rows: pd.DataFrame, purpose: str, share: float) -> npt.NDArray[np.bool_]:
+    """Draw about this share of the rows → mask (N)."""
+    return np.array([uniform(purpose, key) < share for key in group_rows(rows)], np.bool_)
 
 
-def groups(rows: pd.DataFrame) -> list[str]:
-    """Of each row a text that those have in common that must stay together, whatever order they stand in."""
+def group_rows(rows: pd.DataFrame) -> list[str]:
+    """Return for each row a text that is the same for all rows that must stay in one part."""
     codes, texts = pd.factorize(pd.concat([rows["first"], rows["second"]]), sort=True)
     first, second = codes[: len(rows)].astype(np.int64), codes[len(rows) :].astype(np.int64)
     both_ways = np.isin(first * len(texts) + second, second * len(texts) + first)
     edges = (both_ways[both_ways], (first[both_ways], second[both_ways]))
     _, component = connected_components(coo_array(edges, shape=(len(texts), len(texts))), directed=False)
     _, earliest = np.unique(component, return_index=True)  # texts are sorted
-    found: list[str] = np.asarray(texts)[earliest[component[first]]].tolist()
-    return found
+    group_texts: list[str] = np.asarray(texts)[earliest[component[first]]].tolist()
+    return group_texts
 
 
 def uniform(*texts: str) -> float:
-    """A number in [0, 1) that depends on nothing but the texts."""
+    """Return a pseudo-random number in [0, 1) that depends on the texts only."""
     return int.from_bytes(blake2b(repr(texts).encode(), digest_size=8).digest(), "big") / 2**64

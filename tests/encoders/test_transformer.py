@@ -15,7 +15,7 @@ from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.first_states import spared
 from contexture.encoders.network import pool
 from contexture.encoders.transformer import Transformer, start_from_frequencies
-from contexture.packages import packaged
+from contexture.packages import encoder_path
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -111,8 +111,8 @@ def test_weights_of_a_package_with_their_own_tokens_give_its_vectors(tmp_path: P
     train_tokenizer([], VocabularyConfig(published=MINILM), tmp_path)
     encoder = build(TransformerConfig(init_from=MINILM, dropout=0, pooling="mean"), Vocabulary.load(tmp_path))
     texts = ["Gulls nest on cliffs.", "Salt is carried over the hills."]
-    model = AutoModel.from_pretrained(packaged(MINILM))
-    batch = AutoTokenizer.from_pretrained(packaged(MINILM))(texts, padding=True, return_tensors="pt")
+    model = AutoModel.from_pretrained(encoder_path(MINILM))
+    batch = AutoTokenizer.from_pretrained(encoder_path(MINILM))(texts, padding=True, return_tensors="pt")
     with torch.inference_mode():
         states = model(**batch).last_hidden_state * batch["attention_mask"][:, :, None]
     means = states.sum(dim=1) / batch["attention_mask"].sum(dim=1, keepdim=True)

@@ -1,4 +1,4 @@
-"""A project folder of its own for runs of the pipelines."""
+"""Project folders for runs of the pipelines."""
 
 import json
 import shutil
@@ -10,9 +10,14 @@ import pandas as pd
 import pytest
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
+from kedro.pipeline import Pipeline
+
+from contexture.pipeline_registry import register_pipelines
+from contexture.settings import RUN_PARAMETERS
+from tests.environments import config_loader
 
 PROJECT = Path(__file__).resolve().parents[2]
-#: What a record has, and what one of a trained variant has besides.
+#: Keys of all records, and further keys of records of trained variants.
 KEYS = ["system", "variant", "seed", "task", "data", "protocol", "split", "metric", "value"]
 COST = ["training_text", "steps", "tokens", "seconds", "flops", "parameters"]
 
@@ -43,19 +48,26 @@ SMALLEST: dict[str, Any] = {
     },
 }
 
-Run = Callable[..., dict[str, Any]]
+MakeProject = Callable[[], Path]
+
+
+@pytest.fixture(scope="module")
+def pipelines() -> dict[str, Pipeline]:
+    """The pipelines of conf/base."""
+    RUN_PARAMETERS.check(config_loader())
+    return register_pipelines()
 
 
 @pytest.fixture(scope="session")
-def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
-    """New folders with the project's configuration and nothing else."""
+def make_project(tmp_path_factory: pytest.TempPathFactory) -> MakeProject:
+    """Make new folders with the project's configuration only."""
 
     def make() -> Path:
         folder = tmp_path_factory.mktemp("project")
         shutil.copy(PROJECT / "pyproject.toml", folder)
         shutil.copytree(PROJECT / "conf", folder / "conf")
-        (folder / "src").mkdir()  # Kedro wants it; the package itself is installed
-        # MLflow opens a store once in a process, by its name: every project's needs one of its own.
+        (folder / "src").mkdir()  # Kedro requires it; the package itself is installed
+        # MLflow opens a store once in a process, by its name: each project needs another name.
         settings = folder / "conf/base/mlflow.yml"
         relative = settings.read_text()
         assert "sqlite:///mlflow.db" in relative
@@ -65,45 +77,45 @@ def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]
     return make
 
 
-def run(folder: Path, params: dict[str, Any] | None = None, env: str | None = None, **chosen: Any) -> dict[str, Any]:
-    """`kedro run` in `folder`: of MSPP at its smallest, unless something else is chosen."""
+def run(folder: Path, params: dict[str, Any] | None = None, env: str | None = None, **options: Any) -> dict[str, Any]:
+    """Do `kedro run` in `folder`, by default of MSPP at its smallest."""
     bootstrap_project(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)  # where MLflow's store lies
+        patch.chdir(folder)
         with KedroSession.create(folder, env=env, runtime_params=params or SMALLEST) as session:
-            return session.run(**{"pipeline_names": ["mspp"]} | chosen)
+            return session.run(**{"pipeline_names": ["mspp"]} | options)
 
 
-def run_without_spark(folder: Path, params: dict[str, Any] | None = None, **chosen: Any) -> None:
-    """`run`, failing where it asks for Spark."""
+def run_without_spark(folder: Path, params: dict[str, Any] | None = None, **options: Any) -> None:
+    """Do `run`, and fail if it starts Spark."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("contexture.corpus.session.start_spark", lambda *_: pytest.fail("the run started Spark"))
-        run(folder, params, **chosen)
+        run(folder, params, **options)
 
 
 def copy_data(project: Path, folder: Path, *parts: str) -> None:
-    """Copy what an earlier run made, by paths under data/."""
+    """Copy folders of an earlier run, by paths under data/."""
     for part in parts:
         shutil.copytree(project / "data" / part, folder / "data" / part)
 
 
 def records(project: Path, system: str) -> pd.DataFrame:
-    """All that a system's run measured."""
+    """Return all records of a system."""
     return pd.DataFrame(read(project, f"08_reporting/{system}/metrics.json"))
 
 
 def measured(project: Path, system: str) -> pd.DataFrame:
-    """The same without what it took, of which the seconds are never the same twice."""
+    """Return the records without costs: seconds differ between runs."""
     return records(project, system)[KEYS]
 
 
 def read(project: Path, part: str) -> Any:
-    """A JSON file under data/."""
+    """Read a JSON file under data/."""
     return json.loads((project / "data" / part).read_text(encoding="utf-8"))
 
 
 def check_records(table: pd.DataFrame, system: str, trained: set[str]) -> None:
-    """Every number is there once, with the keys that it must have: the cost where the variant was trained."""
+    """Check that each number is recorded once, with all keys, and with its cost if the variant was trained."""
     assert list(table.columns) == [*KEYS, *COST]
     assert set(table["system"]) == {system}
     assert not table[KEYS].isna().any(axis=None)
@@ -112,14 +124,14 @@ def check_records(table: pd.DataFrame, system: str, trained: set[str]) -> None:
     costs = table.loc[table["variant"].isin(trained), COST]
     assert not costs.isna().any(axis=None)
     assert (costs["parameters"] > 0).all() and (costs["training_text"].str.len() > 0).all()
-    spent = costs["steps"] > 0
-    assert (costs.loc[spent, ["tokens", "seconds", "flops"]] > 0).all(axis=None)
-    assert (costs.loc[~spent, ["tokens", "seconds", "flops"]] == 0).all(axis=None)
+    has_steps = costs["steps"] > 0
+    assert (costs.loc[has_steps, ["tokens", "seconds", "flops"]] > 0).all(axis=None)
+    assert (costs.loc[~has_steps, ["tokens", "seconds", "flops"]] == 0).all(axis=None)
     assert table.loc[~table["variant"].isin(trained), COST].isna().all(axis=None)
 
 
 def check_report(project: Path, system: str) -> str:
-    """The text of a system's page, whose pictures are pictures; nothing was left half-made."""
+    """Check the pictures of a system's page, and that nothing is unfinished; return the text of the page."""
     folder = project / f"data/08_reporting/{system}/report"
     pictures = list(folder.glob("*.png"))
     assert pictures and all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)

@@ -1,4 +1,4 @@
-"""Parallel sentences through `kedro run`: from files to an encoder that learned from them, for any system."""
+"""`kedro run` on parallel sentences, from files to an encoder."""
 
 import gzip
 from pathlib import Path
@@ -18,7 +18,7 @@ STAGES = ["sources", "corpus", "vocabulary", "tasks", "examples", "pretrain"]
 
 
 def params(**bitext: Any) -> dict[str, Any]:
-    """MSPP at its smallest with one more run."""
+    """Return parameters of a small MSPP with one more run."""
     mspp = SMALLEST["mspp"]
     runs = mspp["pretrain"]["runs"] | {"br": {"schedule": [{"steps": 3, "weights": {"bitext": 1}}]}}
     more = {"streams": mspp["streams"] | {"bitext": {}}, "pretrain": mspp["pretrain"] | {"runs": runs}}
@@ -30,17 +30,17 @@ def test_from_files_to_an_encoder(make_project: Any, tmp_path: Path) -> None:
     with pytest.raises(RunRefusedError, match=r"mspp reads parallel sentences, and bitext\.input names none"):
         run(project, params(), tags=STAGES)
     sides = [tmp_path / "a.en.gz", tmp_path / "a.de"]
-    given = {"a": {"files": [str(side) for side in sides], "languages": ["en", "de"]}}
+    sets = {"a": {"files": [str(side) for side in sides], "languages": ["en", "de"]}}
     with pytest.raises(RunRefusedError, match=r"bitext\.input\.a: .*a\.en\.gz: cannot be read"):
-        run(project, params(input=given), tags=STAGES)
+        run(project, params(input=sets), tags=STAGES)
     lines = [(f"The boat has the number {n}.", f"Das Boot hat die Nummer {n}.") for n in range(30)]
     with gzip.open(sides[0], "wt") as file:
         file.writelines(f"{line}\n" for line, _ in lines)
     sides[1].write_text("".join(f"{line}\n" for _, line in lines[:-1]))
     with pytest.raises(DatasetError, match=r"a\.en\.gz has 30 lines, .*a\.de 29: each line must be"):
-        run(project, params(input=given), tags=STAGES)
+        run(project, params(input=sets), tags=STAGES)
     sides[1].write_text("".join(f"{line}\n" for _, line in lines))
-    run(project, params(input=given), tags=STAGES)
+    run(project, params(input=sets), tags=STAGES)
     counts = read(project, "08_reporting/corpus/bitext.json")["a"]
     assert (counts["pairs_in"], counts["pairs_out"], counts["dropped"]) == (30, 30, {})
     assert read(project, "08_reporting/mspp/examples-bitext.json")["languages"] == {"en-de": 30}

@@ -1,4 +1,4 @@
-"""What a run shows, and what its log has."""
+"""Output of a run on the console, and its log."""
 
 import fcntl
 import io
@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -34,18 +35,20 @@ from contexture.pipelines.hooks.console import (
     LiveLine,
     RunLog,
     RunRefusedError,
-    described,
+    describe_error,
     duration,
-    stage_of,
-    wrapped,
+    get_stage_label,
+    wrap,
 )
 from contexture.progress import DelayedBar
+from tests.pipelines.conftest import PROJECT, MakeProject
 
 ROOT = logging.getLogger()
+Captured = pytest.CaptureFixture[str]
 
 
 class Clock:
-    """Time that passes where it is told to."""
+    """A clock that tests set."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -54,8 +57,8 @@ class Clock:
         return self.now
 
 
-class Slow(MemoryDataset):
-    """A dataset whose saving takes its time, as that of a table which Spark has yet to work out."""
+class SlowDataset(MemoryDataset):
+    """A dataset that is slow to save, such as a table that Spark computes then."""
 
     def __init__(self, clock: Clock, seconds: float) -> None:
         super().__init__()
@@ -72,13 +75,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def shown(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
-    """Hooks on a project's folder, and all that they change put back."""
+def hooks(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Console]:
+    """Hooks on a project's folder; afterwards all that they change is restored."""
     for name in console.QUIET:
         monkeypatch.delenv(name, raising=False)
     level = ROOT.level
     ROOT.setLevel(logging.INFO)
-    # Sessions that other tests only began have left theirs.
+    # Sessions that other tests did not end have left handlers.
     kinds = (logging.handlers.RotatingFileHandler, console.ConsoleHandler)
     left = [handler for handler in ROOT.handlers if isinstance(handler, kinds)]
     for handler in left:
@@ -96,21 +99,23 @@ def shown(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def run(hooks: Console, pipeline: Pipeline, **datasets: MemoryDataset) -> None:
-    """As a session runs a pipeline."""
+    """Run a pipeline with the hooks, as a session does."""
     manager = _create_hook_manager()
     manager.register(hooks)
     catalog = DataCatalog(datasets)
-    given = {"run_params": {}, "pipeline": pipeline, "catalog": catalog}
-    manager.hook.before_pipeline_run(**given)
+    arguments = {"run_params": {}, "pipeline": pipeline, "catalog": catalog}
+    manager.hook.before_pipeline_run(**arguments)
     try:
         result = SequentialRunner().run(pipeline, catalog, manager)
     except Exception as error:
-        manager.hook.on_pipeline_error(error=error, **given)
+        manager.hook.on_pipeline_error(error=error, **arguments)
         raise
-    manager.hook.after_pipeline_run(run_result=result, **given)
+    manager.hook.after_pipeline_run(run_result=result, **arguments)
 
 
-def takes(clock: Clock, seconds: float) -> Callable[..., int]:
+def wait(clock: Clock, seconds: float) -> Callable[..., int]:
+    """Return a function that takes this time."""
+
     def work(*_: Any) -> int:
         clock.now += seconds
         return 1
@@ -119,26 +124,21 @@ def takes(clock: Clock, seconds: float) -> Callable[..., int]:
 
 
 def trainings(clock: Clock) -> Pipeline:
-    """Two stages of one system and one of none; the second system's stage lies among the first one's by name."""
-    text = Pipeline([node(takes(clock, 3), None, "text", name="read")], tags="corpus")
-    runs = [node(takes(clock, 40 * place), "text", f"run{place}", name=f"run{place}") for place in (1, 2)]
-    after = node(takes(clock, 5), "run1", "third", name="third")  # ready only after the other system's
+    """Two stages of one system and two without a system; another system's stage runs between the first one's nodes."""
+    text = Pipeline([node(wait(clock, 3), None, "text", name="read")], tags="corpus")
+    runs = [node(wait(clock, 40 * number), "text", f"run{number}", name=f"run{number}") for number in (1, 2)]
+    after = node(wait(clock, 5), "run1", "third", name="third")  # ready only after the other system's
     first = Pipeline([*runs, after], namespace="mspp", inputs={"text"}, tags="pretrain")
-    other = Pipeline(
-        [node(takes(clock, 7), "text", "run", name="run")], namespace="other", inputs={"text"}, tags="train"
-    )
-    last = node(takes(clock, 3600), ["mspp.third", "mspp.run2", "other.run"], None, name="last", tags="report")
-    return text + first + other + Pipeline([last])
+    other = node(wait(clock, 7), "text", "run", name="run")
+    second = Pipeline([other], namespace="other", inputs={"text"}, tags="train")
+    last = node(wait(clock, 3600), ["mspp.third", "mspp.run2", "other.run"], None, name="last", tags="report")
+    return text + first + second + Pipeline([last])
 
 
-def lines(text: str) -> list[str]:
-    return text.splitlines()
-
-
-def test_one_line_a_stage_with_its_time(shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    run(shown, trainings(clock))
+def test_each_stage_has_one_line_with_its_time(hooks: Console, clock: Clock, capsys: Captured) -> None:
+    run(hooks, trainings(clock))
     out, err = capsys.readouterr()
-    assert lines(out) == [
+    assert out.splitlines() == [
         "[1/4] corpus              0:03   total    0:03",
         "[2/4] other · train       0:07   total    2:10",
         "[3/4] mspp · pretrain     2:05   total    2:15   3 nodes",
@@ -147,61 +147,52 @@ def test_one_line_a_stage_with_its_time(shown: Console, clock: Clock, capsys: py
     ]
     assert err == ""
     assert not any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in ROOT.handlers)
-
-
-def test_a_run_that_was_done_before_tells_what_is_left(
-    shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(shown, trainings(clock))
-    capsys.readouterr()
-    run(shown, trainings(clock))
-    assert [line.partition("total")[2].partition("about")[2] for line in lines(capsys.readouterr().out)[:4]] == [
+    # From the second run on, the remaining time is estimated.
+    run(hooks, trainings(clock))
+    out = capsys.readouterr().out
+    assert [line.partition("total")[2].partition("about")[2] for line in out.splitlines()[:4]] == [
         " 1:02:12 left",
-        " 1:00:05 left",  # of the trainings five seconds, which came to wait for these
+        " 1:00:05 left",  # of the trainings, five seconds
         " 1:00:00 left",
         "",
     ]
-    shown.known.write_text('{"corpus": 3}')
-    run(shown, trainings(clock))
+    hooks.stages_file.write_text('{"corpus": 3}')
+    run(hooks, trainings(clock))
     assert "left" not in capsys.readouterr().out
 
 
-def test_a_stage_lasts_until_its_tables_are_saved(
-    shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stage_lasts_until_its_tables_are_saved(hooks: Console, clock: Clock, capsys: Captured) -> None:
     nodes = [
-        node(takes(clock, 1), None, "table", name="make", tags="make"),
-        node(takes(clock, 2), "table", "use", name="use", tags="use"),
+        node(wait(clock, 1), None, "table", name="make", tags="make"),
+        node(wait(clock, 2), "table", "use", name="use", tags="use"),
     ]
-    run(shown, Pipeline(nodes), table=Slow(clock, 60))
-    assert [re.sub(" +", " ", line) for line in lines(capsys.readouterr().out)] == [
+    run(hooks, Pipeline(nodes), table=SlowDataset(clock, 60))
+    assert [re.sub(" +", " ", line) for line in capsys.readouterr().out.splitlines()] == [
         "[1/2] make 1:01 total 1:01",
         "[2/2] use 0:02 total 1:03",
         "2 stages in 1:03, log: logs/contexture.log",
     ]
 
 
-def test_a_stage_of_which_the_runner_left_nodes_out_still_has_its_line(
-    shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stage_with_skipped_nodes_has_its_line_at_the_end(hooks: Console, clock: Clock, capsys: Captured) -> None:
     pipeline = trainings(clock)
-    shown.before_pipeline_run(pipeline)
-    only = next(n for n in pipeline.nodes if n.name == "mspp.run2")
-    shown.before_node_run(only)
+    hooks.before_pipeline_run(pipeline)
+    (only,) = (n for n in pipeline.nodes if n.name == "mspp.run2")
+    hooks.before_node_run(only)
     clock.now += 9
-    shown.after_dataset_saved("mspp.run2", only)
+    hooks.after_dataset_saved("mspp.run2", only)
     assert capsys.readouterr().out == ""
-    shown.after_pipeline_run()
-    assert lines(capsys.readouterr().out) == [
+    hooks.after_pipeline_run()
+    assert capsys.readouterr().out.splitlines() == [
         "[1/4] mspp · pretrain     0:09   total    0:09",
         "1 stage in 0:09, log: logs/contexture.log",
     ]
 
 
-def test_a_worker_process_that_knows_no_run_shows_nothing(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    hooks, one = Console(clock), trainings(clock).nodes[0]
-    hooks.before_node_run(one)
-    hooks.after_dataset_saved("text", one)
+def test_a_worker_process_prints_nothing(clock: Clock, capsys: Captured) -> None:
+    hooks, first = Console(clock), trainings(clock).nodes[0]
+    hooks.before_node_run(first)
+    hooks.after_dataset_saved("text", first)
     assert capsys.readouterr() == ("", "")
 
 
@@ -212,53 +203,54 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_the_stage_of_a_node() -> None:
-    def made(**given: Any) -> str:
-        return stage_of(node(len, "a", "b", name="count", **given))
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [
+        ({"tags": ["train", "answers"], "namespace": "mspp"}, "mspp · answers"),
+        ({"tags": "train"}, "train"),
+        ({"namespace": "mspp"}, "mspp · count"),
+    ],
+)
+def test_the_stage_of_a_node(options: dict[str, Any], label: str) -> None:
+    assert get_stage_label(node(len, "a", "b", name="count", **options)) == label
 
-    assert made(tags=["train", "answers"], namespace="mspp") == "mspp · answers"
-    assert made(tags="train") == "train"
-    assert made(namespace="mspp") == "mspp · count"
 
-
-def test_long_labels_leave_the_line_in_its_width(
-    shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nodes = [node(takes(clock, 10**6), None, f"a{place}", name=f"a{place}", tags="t" * 200) for place in range(2)]
-    run(shown, Pipeline(nodes, namespace="n" * 200))
+def test_long_labels_are_truncated(hooks: Console, clock: Clock, capsys: Captured) -> None:
+    nodes = [node(wait(clock, 10**6), None, f"a{number}", name=f"a{number}", tags="t" * 200) for number in range(2)]
+    run(hooks, Pipeline(nodes, namespace="n" * 200))
     out = capsys.readouterr().out
     assert "…" in out and "2 nodes" in out
-    assert max(map(len, lines(out))) <= 120
+    assert max(map(len, out.splitlines())) <= 120
 
 
-# What the log and the console get ------------------------------------------------------------------------------------
+# The log and the console ------------------------------------------------------------------------------------
 
 
 def log_of(project: Path) -> str:
     return (project / "logs/contexture.log").read_text(encoding="utf-8")
 
 
-def test_the_console_has_our_warnings_and_others_errors_and_the_log_has_all(
-    shown: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_console_has_our_warnings_and_errors_of_libraries_and_the_log_has_all(
+    hooks: Console, tmp_path: Path, capsys: Captured
 ) -> None:
     logging.getLogger("contexture.tasks").info("counted 3")
     logging.getLogger("contexture.tasks").warning("cr is left out:\n%s", "x" * 300)
     logging.getLogger("library").warning("a library's warning")
     logging.getLogger("library").error("a library's error")
     logging.getLogger("kedro.pipeline.node").error("Node failed with error: \nit")
-    logging.captureWarnings(False)  # pytest has put its own recorder over that of the hooks
+    logging.captureWarnings(False)  # pytest has replaced the recorder of the hooks
     logging.captureWarnings(True)
     warnings.warn("a warning of Python", UserWarning, stacklevel=1)
     out, err = capsys.readouterr()
     assert out == ""
-    assert lines(err) == [f"warning: cr is left out: {'x' * 94}…", "error: a library's error"]
+    assert err.splitlines() == [f"warning: cr is left out: {'x' * 94}…", "error: a library's error"]
     log = log_of(tmp_path)
     for text in ("counted 3", "x" * 300, "a library's warning", "Node failed with error", "a warning of Python"):
         assert text in log
     assert re.search(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO    contexture\.tasks: counted 3$", log, re.MULTILINE)
 
 
-def test_the_projects_own_handler_steps_aside_for_the_run(tmp_path: Path) -> None:
+def test_a_run_replaces_the_handler_of_the_project(tmp_path: Path) -> None:
     theirs, other = logging.StreamHandler(io.StringIO()), logging.StreamHandler(io.StringIO())
     theirs.name = "console"
     for handler in (theirs, other):
@@ -273,9 +265,9 @@ def test_the_projects_own_handler_steps_aside_for_the_run(tmp_path: Path) -> Non
             ROOT.removeHandler(handler)
 
 
-def test_a_large_log_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "LOG_BYTES", 1000)
-    monkeypatch.setattr(console, "LOG_FILES", 2)
+def test_a_large_log_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "LOG_FILE_BYTES", 1000)
+    monkeypatch.setattr(console, "MAX_OLD_LOG_FILES", 2)
     log = RunLog(tmp_path / "a.log")
     for number in range(100):
         log.handlers[0].emit(logging.makeLogRecord({"msg": f"line {number}", "levelname": "INFO", "name": "a"}))
@@ -284,9 +276,7 @@ def test_a_large_log_is_begun_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "line 99\n" in (tmp_path / "a.log").read_text()
 
 
-def test_libraries_are_told_to_be_quiet_unless_the_user_has_said_otherwise(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_libraries_are_quiet_unless_the_user_wants_their_output(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in console.QUIET:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TRANSFORMERS_VERBOSITY", "info")
@@ -306,56 +296,52 @@ def failing(error: Exception) -> Callable[[], int]:
     return work
 
 
-def show(hooks: Console, error: BaseException) -> None:
+def show_error(hooks: Console, error: BaseException) -> None:
     hooks._show_error(type(error), error, error.__traceback__)
 
 
-def test_an_error_of_a_node_is_one_message_and_its_traceback_is_in_the_log(
-    shown: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_error_of_a_node_is_one_message_with_its_traceback_in_the_log(
+    hooks: Console, tmp_path: Path, capsys: Captured
 ) -> None:
     error = ValueError("answers.tsv, line 3: no label")
-    one = node(failing(error), None, "a", name="read", namespace="mspp", tags="sources")
+    reader = node(failing(error), None, "a", name="read", namespace="mspp", tags="sources")
     with pytest.raises(ValueError, match="no label") as raised:
-        run(shown, Pipeline([one]))
+        run(hooks, Pipeline([reader]))
     assert raised.value is error
-    show(shown, error)
+    show_error(hooks, error)
     out, err = capsys.readouterr()
     assert out == ""
-    assert lines(err) == [
+    assert err.splitlines() == [
         "error: node mspp.read: answers.tsv, line 3: no label (traceback: logs/contexture.log)",
     ]
     assert "in work\n    raise error\nValueError: answers.tsv" in log_of(tmp_path)
     assert not any(isinstance(handler, logging.handlers.RotatingFileHandler) for handler in ROOT.handlers)
 
 
-def test_an_input_that_cannot_be_loaded_is_named_with_its_node(
-    shown: Console, clock: Clock, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nodes = [node(takes(clock, 1), None, "a", name="make"), node(takes(clock, 1), "gone", "b", name="use")]
+def test_an_input_that_cannot_be_loaded_is_named_with_its_node(hooks: Console, clock: Clock, capsys: Captured) -> None:
+    nodes = [node(wait(clock, 1), None, "a", name="make"), node(wait(clock, 1), "gone", "b", name="use")]
     with pytest.raises(DatasetError) as raised:
-        run(shown, Pipeline(nodes), gone=MemoryDataset())
+        run(hooks, Pipeline(nodes), gone=MemoryDataset())
     capsys.readouterr()
-    show(shown, raised.value)
+    show_error(hooks, raised.value)
     assert capsys.readouterr().err.startswith("error: node use: ")
 
 
-def test_an_error_before_the_pipeline_is_logged_too(
-    shown: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show(shown, ValueError("no pipeline of that name"))
+def test_an_error_before_the_pipeline_is_logged_too(hooks: Console, tmp_path: Path, capsys: Captured) -> None:
+    show_error(hooks, ValueError("no pipeline of that name"))
     assert capsys.readouterr().err == "error: no pipeline of that name (traceback: logs/contexture.log)\n"
     assert "ValueError: no pipeline of that name" in log_of(tmp_path)
 
 
-def test_a_refusal_is_its_message_alone(shown: Console, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_before_the_run_is_its_message_only(hooks: Console, tmp_path: Path, capsys: Captured) -> None:
     @click.command()
     def command() -> None:
-        raise RunRefusedError("the configuration was refused:\n  mspp.x: no such parameter")
+        raise RunRefusedError("the configuration has errors:\n  mspp.x: no such parameter")
 
     with pytest.raises(SystemExit, match="1"):
         command.main([], standalone_mode=True)
     err = capsys.readouterr().err
-    assert lines(err) == ["error: the configuration was refused:", "  mspp.x: no such parameter"]
+    assert err.splitlines() == ["error: the configuration has errors:", "  mspp.x: no such parameter"]
     assert "mspp.x: no such parameter" in log_of(tmp_path)
 
 
@@ -370,18 +356,18 @@ def test_a_refusal_is_its_message_alone(shown: Console, tmp_path: Path, capsys: 
         (click.ClickException("said"), "said"),
     ],
 )
-def test_what_an_error_says(error: Exception, text: str) -> None:
-    assert described(error) == text
+def test_messages_of_errors(error: Exception, text: str) -> None:
+    assert describe_error(error) == text
 
 
 def test_long_messages_fit_and_keep_their_end() -> None:
-    found = lines(wrapped(f"error: {'a/long/path ' * 1000}the cause"))
-    assert max(map(len, found)) <= 120 and len(found) < 13
-    assert found[0].startswith("error: a/long") and found[-1].endswith("the cause")
-    assert max(map(len, lines(wrapped("x" * 500)))) == 120
+    lines = wrap(f"error: {'a/long/path ' * 1000}the cause").splitlines()
+    assert max(map(len, lines)) <= 120 and len(lines) < 13
+    assert lines[0].startswith("error: a/long") and lines[-1].endswith("the cause")
+    assert max(map(len, wrap("x" * 500).splitlines())) == 120
 
 
-def test_a_console_without_the_signs_gets_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_characters_that_the_console_cannot_encode_are_replaced() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
     console.say("mspp · pretrain", stream)
@@ -400,26 +386,26 @@ class Terminal:
         self.stream = os.fdopen(theirs, "w", encoding="utf-8")
 
     def drawn(self) -> str:
-        """What was written there since."""
-        found = b""
+        """Return what was written since the last call."""
+        written = b""
         while select.select([self.mine], [], [], 0.05)[0]:
-            found += os.read(self.mine, 100_000)
-        return found.decode()
+            written += os.read(self.mine, 100_000)
+        return written.decode()
 
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    """To be made standard error in the test itself: pytest's own capturing begins anew between fixtures and test."""
-    made = Terminal()
-    yield made
-    made.stream.close()
-    os.close(made.mine)
+    """A terminal that the test makes standard error: pytest replaces it between fixtures and test."""
+    terminal = Terminal()
+    yield terminal
+    terminal.stream.close()
+    os.close(terminal.mine)
 
 
-def test_the_line_at_the_foot_is_drawn_anew_and_cleared(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_live_line_is_redrawn_and_cleared(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
     texts = iter(["first", "second", *["x" * 500] * 1000])
-    live = LiveLine(lambda: next(texts), every=0.01)
+    live = LiveLine(lambda: next(texts), interval=0.01)
     time.sleep(0.3)
     live.close()
     assert live.thread is None
@@ -431,26 +417,26 @@ def test_the_line_at_the_foot_is_drawn_anew_and_cleared(terminal: Terminal, monk
     assert drawn.endswith("\r") and drawn.split("\r")[-2].strip() == ""
 
 
-def test_nothing_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    live = LiveLine(lambda: "text", every=0.01)
+def test_nothing_is_drawn_without_a_terminal(capsys: Captured) -> None:
+    live = LiveLine(lambda: "text", interval=0.01)
     time.sleep(0.05)
     live.close()
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_stands_in_the_line(shown: Console, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_content_of_the_live_line(hooks: Console, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline = trainings(clock)
-    shown.before_pipeline_run(pipeline)
+    hooks.before_pipeline_run(pipeline)
     clock.now += 2
-    assert shown._now() == "starting   0:02"
-    named = {one.name: one for one in pipeline.nodes}
-    shown.before_node_run(named["mspp.run1"])
+    assert hooks._live_text() == "starting   0:02"
+    nodes = {n.name: n for n in pipeline.nodes}
+    hooks.before_node_run(nodes["mspp.run1"])
     clock.now += 62
-    shown.after_dataset_saved("mspp.run1", named["mspp.run1"])
-    shown.before_dataset_loaded(named["mspp.run2"])
+    hooks.after_dataset_saved("mspp.run1", nodes["mspp.run1"])
+    hooks.before_dataset_loaded(nodes["mspp.run2"])
     clock.now += 10
     monkeypatch.setattr(console, "spark_progress", lambda: "Spark: 3 of 8")
-    assert shown._now() == "[1/4] mspp · pretrain   1:12   2 of 3: run2   Spark: 3 of 8"
+    assert hooks._live_text() == "[1/4] mspp · pretrain   1:12   2 of 3: run2   Spark: 3 of 8"
 
 
 def test_progress_of_spark_is_that_of_its_active_stages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,7 +453,7 @@ def test_progress_of_spark_is_that_of_its_active_stages(monkeypatch: pytest.Monk
 
 def test_a_bar_comes_after_its_delay_and_goes(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
-    monkeypatch.setattr(progress, "DELAY", 0.5)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.5)
     with progress.progress(10, "embed", "text") as bar:
         bar.update(1)
         bar.refresh()
@@ -481,7 +467,7 @@ def test_a_bar_comes_after_its_delay_and_goes(terminal: Terminal, monkeypatch: p
     assert re.fullmatch(r"\r +\r", terminal.drawn())  # cleared, although only a refresh has drawn it
 
 
-def test_a_short_work_and_a_console_that_is_no_terminal_have_no_bar(
+def test_there_is_no_bar_for_short_work_or_without_a_terminal(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
@@ -493,7 +479,7 @@ def test_a_short_work_and_a_console_that_is_no_terminal_have_no_bar(
         patch.setenv("TQDM_DISABLE", "1")
         assert progress.progress(10, "embed", "text").disable
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
     with progress.progress(None, "embed", "text") as bar:
         assert isinstance(bar, DelayedBar) and bar.disable
         bar.update(10)
@@ -537,12 +523,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyproject.toml").write_text(
         '[tool.kedro]\npackage_name="small"\nproject_name="Small"\nkedro_init_version="1.7.0"\nsource_dir="src"\n'
     )
-    for place in ("conf/base", "conf/local"):
-        (folder / place).mkdir(parents=True)
+    for name in ("conf/base", "conf/local"):
+        (folder / name).mkdir(parents=True)
     for name in ("catalog", "parameters"):
         (folder / f"conf/base/{name}.yml").write_text("{}")
-    ours = Path(__file__).resolve().parents[2] / "conf/logging.yml"
-    (folder / "conf/logging.yml").write_bytes(ours.read_bytes())
+    shutil.copy(PROJECT / "conf/logging.yml", folder / "conf")
     return folder
 
 
@@ -556,7 +541,7 @@ def kedro_run(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_the_whole_output_of_a_run(small: Path) -> None:
     done = kedro_run(small)
     assert (done.returncode, done.stderr) == (0, "")
-    assert [re.sub(r"\d:\d\d", "0:00", line) for line in lines(done.stdout)] == [
+    assert [re.sub(r"\d:\d\d", "0:00", line) for line in done.stdout.splitlines()] == [
         "[1/1] first     0:00   total    0:00",
         "1 stage in 0:00, log: logs/contexture.log",
     ]
@@ -568,8 +553,8 @@ def test_the_whole_output_of_a_run(small: Path) -> None:
 def test_the_whole_output_of_a_run_that_fails(small: Path) -> None:
     failed = kedro_run(small, "--pipelines", "fails")
     assert failed.returncode == 1
-    assert lines(failed.stderr) == ["error: node mspp.fail: the value is 1 (traceback: logs/contexture.log)"]
-    assert [line[:11] for line in lines(failed.stdout)] == ["[1/2] first"]
+    assert failed.stderr.splitlines() == ["error: node mspp.fail: the value is 1 (traceback: logs/contexture.log)"]
+    assert [line[:11] for line in failed.stdout.splitlines()] == ["[1/2] first"]
     unknown = kedro_run(small, "--pipelines", "none")
     assert unknown.returncode == 1 and unknown.stdout == ""
     assert unknown.stderr.startswith("error: Failed to find the pipeline named 'none'.")
@@ -577,54 +562,55 @@ def test_the_whole_output_of_a_run_that_fails(small: Path) -> None:
     assert log_of(small).count("Traceback (most recent call last)") >= 2
 
 
-def test_what_kedro_refuses_is_said_in_one_line(small: Path) -> None:
-    refused = kedro_run(small, "--pipeline", "fails", "--pipelines", "fails")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert lines(refused.stderr) == ["error: Options '--pipeline' and '--pipelines' cannot be used together"]
+def test_errors_of_kedro_have_one_line(small: Path) -> None:
+    failed = kedro_run(small, "--pipeline", "fails", "--pipelines", "fails")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.splitlines() == ["error: Options '--pipeline' and '--pipelines' cannot be used together"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        (("--params", "mspp.seedz=3"), "the configuration was refused:\n  --params: mspp.seedz: no such parameter"),
+        (("--params", "mspp.seedz=3"), "the configuration has errors:\n  --params: mspp.seedz: no such parameter"),
         (("--env", "wikipeda"), "there is no environment 'wikipeda'; there are base, books_sample, league_sample, "),
         (("--pipelines", "mssp"), "there is no pipeline 'mssp'; there are cmlm, cmlm_multilingual, corpus, "),
         (("--tags", "pretrain,pretrian"), "there is no tag 'pretrian'; there are corpus, evaluate, examples, "),
         (("--nodes", "mspp.pretrian"), "there is no node 'mspp.pretrian'; there are mspp.pretrain"),
     ],
 )
-def test_a_run_that_is_refused_says_why_and_nothing_else(
-    options: tuple[str, str], said: str, make_project: Callable[[], Path]
+def test_wrong_arguments_stop_a_run_with_one_error(
+    options: tuple[str, str], message: str, make_project: MakeProject
 ) -> None:
     project = make_project()
-    refused = kedro_run(project, *options)
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.startswith(f"error: {said}")
-    assert refused.stderr.count("error:") == 1 and "Traceback" not in refused.stderr
-    assert said in log_of(project)
+    failed = kedro_run(project, *options)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith(f"error: {message}")
+    assert failed.stderr.count("error:") == 1 and "Traceback" not in failed.stderr
+    assert message in log_of(project)
     assert not (project / "mlflow.db").exists()
 
 
 @pytest.mark.slow
-def test_text_that_is_not_there_or_not_asked_for_is_said_before_anything_begins(
-    make_project: Callable[[], Path],
+def test_missing_or_other_text_stops_a_run_before_it_starts(
+    make_project: MakeProject,
 ) -> None:
-    """No Spark is started, and no run of MLflow's fails."""
     project = make_project()
     (project / "own.xml").touch()
     manifest = project / "data/01_raw/sources.json"
     manifest.parent.mkdir(parents=True, exist_ok=True)
     manifest.write_text('{"inputs": ["own.xml"], "corpus": []}')
-    replaced = "the corpus here was made of own.xml; this run would put one of the made-up world in its place. To go on"
-    for options, said in (
+    replaced = (
+        "the present corpus was made of own.xml; this run would replace it by one of the made-up world. To keep it"
+    )
+    for options, expected in (
         (["--params", "corpus.input=none.xml"], "none.xml: no such file or folder"),
         ([], replaced),
     ):
-        refused = kedro_run(project, "--pipelines", "mspp", *options)
-        assert (refused.returncode, refused.stdout) == (1, "")
-        message = " ".join(lines(refused.stderr))
-        assert message.startswith(f"error: {said}") and "Traceback" not in message
+        failed = kedro_run(project, "--pipelines", "mspp", *options)
+        assert (failed.returncode, failed.stdout) == (1, "")
+        message = " ".join(failed.stderr.splitlines())
+        assert message.startswith(f"error: {expected}") and "Traceback" not in message
     assert "--params corpus.input=own.xml" in message and "--params corpus.input=demo" in message
     assert not (project / "data/01_raw/demo").exists()
     runs = sqlite3.connect(project / "mlflow.db").execute("select count(*) from runs").fetchone()

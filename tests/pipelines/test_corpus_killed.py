@@ -1,4 +1,4 @@
-"""A corpus stage that is killed leaves nothing that the next run takes for whole."""
+"""A killed corpus stage leaves no incomplete table that the next run reads."""
 
 import os
 import random
@@ -18,7 +18,7 @@ COMMAND = [sys.executable, "-m", "kedro", "run", "--tags", "sources,corpus", "--
 
 
 def corpus(folder: Path, killed_after: float | None = None) -> float:
-    """Run the stage in a process of its own; the seconds it took."""
+    """Run the stage in a new process; return the seconds."""
     began = time.monotonic()
     process = subprocess.Popen(
         COMMAND, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -40,13 +40,13 @@ def tables(folder: Path) -> dict[str, object]:
 @pytest.mark.slow
 def test_killed_at_any_moment(make_project: Callable[[], Path]) -> None:
     whole, folder = make_project(), make_project()
-    took = corpus(whole)
+    seconds = corpus(whole)
     expected = tables(whole)
     assert len(expected) == 2 + 2 + 2 + 1
-    assert sum("/03_primary/paragraphs/lang=" in name for name in expected) == 2  # each language a folder of its own
-    draw = random.Random(took)  # another moment every time
+    assert sum("/03_primary/paragraphs/lang=" in name for name in expected) == 2  # a folder for each language
+    draw = random.Random(seconds)  # other moments each time
     for share in (draw.uniform(0.3, 0.5), draw.uniform(0.5, 0.7), draw.uniform(0.7, 0.9)):
-        corpus(folder, killed_after=share * took)
+        corpus(folder, killed_after=share * seconds)
         assert tables(folder).items() <= expected.items()
     corpus(folder)
     assert tables(folder) == expected

@@ -1,4 +1,4 @@
-"""Datasets that are there whole or not at all."""
+"""Datasets that are either complete or missing."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ def fill_the_disk(_: Iterator[Any]) -> Iterator[Any]:
     yield
 
 
-def test_a_full_disk_is_told_in_a_line_and_the_older_table_stays(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_of_one_line_and_keeps_the_older_table(spark: SparkSession, tmp_path: Path) -> None:
     table = SparkTable(str(tmp_path / "pages"))
     table.save(spark.range(3))
     with pytest.raises(DatasetError) as raised:
@@ -32,20 +32,20 @@ def test_a_full_disk_is_told_in_a_line_and_the_older_table_stays(spark: SparkSes
 
 
 @pytest.mark.parametrize(
-    ("said", "full"),
+    ("message", "full"),
     [
         ("org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device\n\tat java.base/java.io", True),
         ("java.io.IOException: Disk quota exceeded", True),
         ("java.io.IOException: Permission denied", False),
     ],
 )
-def test_what_java_says_of_a_full_disk(said: str, full: bool) -> None:
+def test_messages_of_java_about_a_full_disk(message: str, full: bool) -> None:
     outer = RuntimeError("An error occurred while calling o57.parquet.")
-    outer.__cause__ = RuntimeError(f"Job aborted due to stage failure: {said}")
+    outer.__cause__ = RuntimeError(f"Job aborted due to stage failure: {message}")
     assert is_disk_full(outer) is full
 
 
-def test_json_and_text_come_back_and_a_failure_leaves_the_older_file(tmp_path: Path) -> None:
+def test_json_and_text_are_loaded_again_and_an_error_keeps_the_older_file(tmp_path: Path) -> None:
     values, text = JsonFile(str(tmp_path / "new/counts.json")), TextFile(str(tmp_path / "card.html"))
     text.save("naïve\n")
     assert text.load() == "naïve\n" and text.exists() and not values.exists()

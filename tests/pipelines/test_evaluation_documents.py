@@ -1,4 +1,4 @@
-"""A corpus without the documents that an evaluation asks about."""
+"""A corpus without the documents of an evaluation."""
 
 import logging
 import re
@@ -15,28 +15,27 @@ from contexture.tasks.answer_selection.task import AnswerSelectionTask
 from tests.pipelines.conftest import SMALLEST, read, run
 
 
-def runs_of_words(text: str) -> set[tuple[str, ...]]:
-    """All runs of 13 words."""
+def word_runs(text: str) -> set[tuple[str, ...]]:
+    """Return all runs of 13 words."""
     words = re.findall(r"\w+", text.lower())
     return set(zip(*(words[first:] for first in range(13)), strict=False))
 
 
 @pytest.mark.slow
 def test_pages_of_dev_and_test_questions_are_kept_out(spark: SparkSession, make_project: Callable[[], Path]) -> None:
-    """The stage alone reads the task that it is told of."""
     folder = make_project()
-    given = SMALLEST | {"cleaning": {"evaluation": ["answer_selection"]}}
-    run(folder, given, pipeline_names=["corpus"], to_nodes=["text.report_corpus"])
-    place = folder / "data/03_primary/tasks/answer_selection/demo"
-    held_out = pd.concat([pd.read_parquet(place / f"{split}.parquet") for split in ("dev", "test")])
-    asked, texts = set(held_out["title"]), set[tuple[str, ...]]().union(*map(runs_of_words, held_out["candidate"]))
-    found = pd.read_parquet(folder / "data/02_intermediate/paragraphs")
+    params = SMALLEST | {"cleaning": {"evaluation": ["answer_selection"]}}
+    run(folder, params, pipeline_names=["corpus"], to_nodes=["text.report_corpus"])
+    task_dir = folder / "data/03_primary/tasks/answer_selection/demo"
+    held_out = pd.concat([pd.read_parquet(task_dir / f"{split}.parquet") for split in ("dev", "test")])
+    titles, texts = set(held_out["title"]), set[tuple[str, ...]]().union(*map(word_runs, held_out["candidate"]))
+    paragraphs = pd.read_parquet(folder / "data/02_intermediate/paragraphs")
     kept = pd.read_parquet(folder / "data/03_primary/paragraphs")
-    alike = {row.title for row in found.itertuples() if texts & runs_of_words(row.text)}
-    kept_out = asked | alike
-    assert asked and not kept_out & set(kept["title"])
+    alike = {row.title for row in paragraphs.itertuples() if texts & word_runs(row.text)}
+    kept_out = titles | alike
+    assert titles and not kept_out & set(kept["title"])
     counts = read(folder, "08_reporting/corpus/counts.json")
-    dropped = found[found["title"].isin(kept_out)]
+    dropped = paragraphs[paragraphs["title"].isin(kept_out)]
     assert counts["evaluation"] == {
         "tasks": "answer_selection",
         "documents": dropped["doc_id"].nunique(),
@@ -48,7 +47,7 @@ def test_pages_of_dev_and_test_questions_are_kept_out(spark: SparkSession, make_
     assert "evaluation: documents" in card and "Dropped: evaluation document" in card
 
 
-def test_missing_files_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_files_are_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     AnswerSelectionTask().read(AnswersConfig(input={"wikiqa": str(tmp_path / "nowhere")}), tmp_path, tmp_path / "task")
     with caplog.at_level(logging.WARNING, "contexture"):
         evaluation, missing = read_evaluation(["answer_selection"], [tmp_path / "task"])

@@ -1,4 +1,4 @@
-"""What is loaded when a run reaches its first node: Kedro, MLflow and what they bring, and not what trains or draws."""
+"""When a run reaches its first node, libraries for training and drawing are not loaded."""
 
 import json
 import subprocess
@@ -32,25 +32,25 @@ if __name__ == "__main__":
 
 
 def at_first_node(project: Path, pipeline: str, *tags: str) -> list[str]:
-    """The name of the first node of a run, and the modules that are loaded when it begins."""
+    """Return the first node of a run and the modules that are loaded when it begins."""
     (project / "run.py").write_text(RUN)
     command = [sys.executable, "run.py", pipeline, *tags]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    node_and_modules: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return node_and_modules
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("asked", "first"), [(("corpus",), "text.make_demo_world"), (("mspp", "pretrain"), "mspp.pretrain")]
+    ("arguments", "first"), [(("corpus",), "text.make_demo_world"), (("mspp", "pretrain"), "mspp.pretrain")]
 )
-def test_the_first_node_finds_nothing_heavy_loaded(
-    asked: tuple[str, ...], first: str, make_project: Callable[[], Path]
+def test_nothing_heavy_is_loaded_before_the_first_node(
+    arguments: tuple[str, ...], first: str, make_project: Callable[[], Path]
 ) -> None:
     project = make_project()
-    for made in ("04_feature/subword_vectors", "05_model_input/mspp/joint"):  # what training reads has to be there
-        (project / "data" / made).mkdir(parents=True)
-    node, *modules = at_first_node(project, *asked)
+    for name in ("04_feature/subword_vectors", "05_model_input/mspp/joint"):  # inputs of training
+        (project / "data" / name).mkdir(parents=True)
+    node, *modules = at_first_node(project, *arguments)
     assert node == first
     assert [name for name in HEAVY if name in modules] == []

@@ -18,7 +18,7 @@ SEED = 7
 
 
 def params() -> dict[str, Any]:
-    """MSPP at its smallest with a run that reads parallel sentences; the environment says the rest."""
+    """Return parameters of a small MSPP with a run that reads parallel sentences."""
     mspp = SMALLEST["mspp"]
     runs = mspp["pretrain"]["runs"] | {"br": {"schedule": [{"steps": 3, "weights": {"bitext": 1}}]}}
     more = {"streams": mspp["streams"] | {"bitext": {}}, "pretrain": mspp["pretrain"] | {"runs": runs}}
@@ -26,7 +26,7 @@ def params() -> dict[str, Any]:
     return {key: SMALLEST[key] for key in ("demo", "corpus", "compute")} | {"mspp": mspp | more}
 
 
-def test_every_sentence_of_every_language_arrives(make_project: Any) -> None:
+def test_all_sentences_of_all_languages_reach_the_corpus(make_project: Any) -> None:
     project: Path = make_project()
     run(project, params(), env="multilingual", pipeline_names=["corpus"])
     table = pd.read_parquet(project / "data/03_primary/paragraphs")
@@ -35,17 +35,17 @@ def test_every_sentence_of_every_language_arrives(make_project: Any) -> None:
     ]
     assert (table["doc_id"].str.split(":").str[0] == table["lang"].astype(str)).all()
     dropped = read(project, "08_reporting/corpus/cleaning.json")["languages"]
-    assert dropped.keys() == set(LANGUAGES) and not any(one["dropped"] for one in dropped.values())
+    assert dropped.keys() == set(LANGUAGES) and not any(language["dropped"] for language in dropped.values())
     for lang, part in table.groupby("lang", observed=True):
         series = () if lang == "en" else (str(lang),)
         translate = translator(SEED, *series) if series else str
-        written = [translate(one) for index in range(2) for one in sentences(novel(SEED, index, *series))]
+        written = [translate(sentence) for index in range(2) for sentence in sentences(novel(SEED, index, *series))]
         assert part["doc_id"].nunique() == 2
-        assert sorted(one for found in part["sentences"] for one in found) == sorted(written)
+        assert sorted(part["sentences"].explode()) == sorted(written)
     vocabulary = Vocabulary.load(project / "data/04_feature/tokenizer")
     assert vocabulary.tokens.vocab_size <= 8000
     pieces = [vocabulary.tokenizer.encode(text).tokens for text in table["text"]]
-    assert not any("[UNK]" in one for one in pieces)
+    assert not any("[UNK]" in tokens for tokens in pieces)
 
 
 def test_parallel_sentences_and_the_task(make_project: Any) -> None:
@@ -53,10 +53,10 @@ def test_parallel_sentences_and_the_task(make_project: Any) -> None:
     stages = ["sources", "corpus", "vocabulary", "tasks", "examples"]
     run(project, params(), env="multilingual", tags=stages)
     counts = read(project, "08_reporting/corpus/bitext.json")
-    assert {name: (one["pairs_in"], one["pairs_out"]) for name, one in counts.items()} == {
+    assert {name: (count["pairs_in"], count["pairs_out"]) for name, count in counts.items()} == {
         f"demo_{lang}": (1000, 1000) for lang in LANGUAGES[1:]
     }
-    assert not any(one["same_language"] for one in counts.values())
+    assert not any(count["same_language"] for count in counts.values())
     languages = read(project, "08_reporting/mspp/examples-bitext.json")["languages"]
     assert languages.keys() == {f"en-{lang}" for lang in LANGUAGES[1:]} and min(languages.values()) > 950
     report = read(project, "03_primary/tasks/bitext_retrieval/task.json")

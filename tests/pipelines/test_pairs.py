@@ -1,4 +1,4 @@
-"""`kedro run` of a system that asks for pairs and for tasks in several languages, at its smallest."""
+"""A small `kedro run` of a system with pairs and tasks in several languages."""
 
 import copy
 import json
@@ -15,8 +15,8 @@ from tests.tasks.reviews.test_task import put as put_reviews
 
 
 @pytest.mark.slow
-def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callable[[], Path], tmp_path: Path) -> None:
-    """Frozen and fine-tuned on a set of one's own, frozen on one in two languages, beside a set that is not here."""
+def test_pairs_are_measured_and_reported(spark: SparkSession, make_project: Callable[[], Path], tmp_path: Path) -> None:
+    """Frozen and fine-tuned on a user's set, frozen on a set in two languages, and with a missing set."""
     lines = [f"The {n} boats lie in the harbour.\tBoats {n % 7} lie there.\t{n % 2}" for n in range(120)]
     (tmp_path / "dev.txt").write_text("\n".join([*lines, "No\tlabel\t-"]))
     for name in ("train-en", "test-en", "test-de"):
@@ -39,13 +39,13 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     run(project, params)
     table = records(project, "mspp")
     check_records(table, "mspp", {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise", "base_ie"})
-    trained = {"mspp_ie", "joint_ie", "pairwise"}  # the others are for answer selection alone
+    trained = {"mspp_ie", "joint_ie", "pairwise"}  # the others are for answer selection only
     pairs = table[table["task"] == "pairs"]
     assert set(pairs["data"]) == {"scitail", "xnli_de", "xnli_en"} and set(pairs["metric"]) == {"accuracy"}
-    found = pairs.groupby("protocol")["variant"].agg(set).to_dict()
-    assert found == {"frozen": trained | {"majority", "word_overlap"}, "finetuned": trained}
-    others = table[table["task"].isin(["reviews", "bitext_mining"])].groupby("data")["variant"].agg(set).to_dict()
-    assert others == {"amazon_en": trained, "bucc_de-en": trained}
+    protocols = pairs.groupby("protocol")["variant"].agg(set).to_dict()
+    assert protocols == {"frozen": trained | {"majority", "word_overlap"}, "finetuned": trained}
+    other_tasks = table[table["task"].isin(["reviews", "bitext_mining"])].groupby("data")["variant"].agg(set).to_dict()
+    assert other_tasks == {"amazon_en": trained, "bucc_de-en": trained}
     searched = table[table["task"] == "beir"]
     assert set(searched["data"]) == {"boats"} and set(searched["variant"]) == trained | {"bm25", "mspp_ie+bm25"}
     text = check_report(project, "mspp")
@@ -56,5 +56,5 @@ def test_pairs_are_measured_and_shown(spark: SparkSession, make_project: Callabl
     assert "BEIR: how sure it is, boats" in text and "documents not there | 0" in text
     card = project / "data/06_models/mspp/finetuned/pairs/mspp_ie/seed-0/scitail/README.md"
     assert "pairs, scitail" in card.read_text()
-    told = json.loads((project / "data/03_primary/tasks/pairs/task.json").read_text())
-    assert told["sets"] == ["scitail", "xnli"] and told["counts"]["scitail"]["without_label"] == 1
+    task = json.loads((project / "data/03_primary/tasks/pairs/task.json").read_text())
+    assert task["sets"] == ["scitail", "xnli"] and task["counts"]["scitail"]["without_label"] == 1

@@ -1,11 +1,10 @@
-"""MSPP's run at its smallest, what the options of `kedro run` do, and which pipelines there are."""
+"""A small run of MSPP, options of `kedro run`, and all pipelines."""
 
 import copy
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from kedro.config import OmegaConfigLoader
 from kedro.framework.cli.utils import KedroCliError
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
@@ -30,13 +28,15 @@ from contexture.pipeline_registry import register_pipelines
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.hooks.record import git_tags, run_name
 from contexture.pipelines.system import resolve_all
-from contexture.pipelines.trainings import shares
+from contexture.pipelines.trainings import split_cores
 from contexture.reporting.index import read_summaries
-from contexture.settings import CONFIG_LOADER_ARGS, RUN_PARAMETERS
+from contexture.settings import RUN_PARAMETERS
 from contexture.systems.registry import SYSTEMS
+from tests.environments import config_loader
 from tests.pipelines.conftest import (
     PROJECT,
     SMALLEST,
+    MakeProject,
     check_records,
     check_report,
     copy_data,
@@ -50,18 +50,18 @@ from tests.pipelines.conftest import (
 RUNS = ["base", "mlm", "mspp_ie", "mspp_ae"]
 VARIANTS = {"mspp_ie", "mspp_ae", "joint_ie", "joint_ae", "pairwise", "base_ie"}
 BASELINES = {"word_overlap", "file_order", "random_order"}
-#: Models of claims.
+#: Fine-tuned models for fact verification.
 HEADS = {"pairwise": ("max_pool", "weighted_sum"), "joint_ie": ("ie_1", "ae_1"), "mspp_ie": ("ie_1", "ae_1")}
-OF_CLAIMS = [(variant, head) for variant, heads in HEADS.items() for head in heads]
+CLAIM_MODELS = [(variant, head) for variant, heads in HEADS.items() for head in heads]
 TRAININGS = ["mspp.pretrain", "mspp.finetune_answer_selection", "mspp.finetune_fact_verification"]
-#: What trainings read.
-READ = ("03_primary/tasks", "04_feature/subword_vectors", "05_model_input")
-#: What everything behind the examples reads.
-KEPT = (*READ, "01_raw", "03_primary/paragraphs", "08_reporting/corpus")
+#: Inputs of the trainings.
+TRAINING_INPUTS = ("03_primary/tasks", "04_feature/subword_vectors", "05_model_input")
+#: Inputs of all stages after the examples.
+LATER_INPUTS = (*TRAINING_INPUTS, "01_raw", "03_primary/paragraphs", "08_reporting/corpus")
 
 
 @pytest.fixture(scope="module")
-def demo(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
+def demo(spark: SparkSession, make_project: MakeProject) -> Path:
     """A project after MSPP's run."""
     folder = make_project()
     run(folder)
@@ -69,10 +69,10 @@ def demo(spark: SparkSession, make_project: Callable[[], Path]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(demo: Path, make_project: Callable[[], Path]) -> Path:
-    """A project with the trainings alone, on what an earlier run made."""
+def trained(demo: Path, make_project: MakeProject) -> Path:
+    """A project with the trainings only, on inputs of an earlier run."""
     folder = make_project()
-    copy_data(demo, folder, *READ)
+    copy_data(demo, folder, *TRAINING_INPUTS)
     run_without_spark(folder, node_names=TRAININGS)
     return folder
 
@@ -82,6 +82,10 @@ def weights(project: Path) -> dict[str, Path]:
     return {file.parent.relative_to(models).as_posix(): file for file in models.rglob("model.safetensors")}
 
 
+def weight_bytes(project: Path) -> dict[str, bytes]:
+    return {name: file.read_bytes() for name, file in weights(project).items()}
+
+
 def test_metrics_of_every_variant_are_recorded(demo: Path) -> None:
     table = records(demo, "mspp")
     check_records(table, "mspp", VARIANTS)
@@ -89,25 +93,27 @@ def test_metrics_of_every_variant_are_recorded(demo: Path) -> None:
     assert set(table["split"]) == {"dev", "test"} and table["value"].between(0, 1).all()
     claims = table[table["task"] == "fact_verification"].groupby("protocol")["variant"].agg(set).to_dict()
     frozen = {"frozen": {*HEADS, "majority", "word_overlap"}, "claim_only": {*HEADS}}
-    assert claims == frozen | {head: {one for one, heads in HEADS.items() if head in heads} for _, head in OF_CLAIMS}
+    assert claims == frozen | {
+        head: {name for name, heads in HEADS.items() if head in heads} for _, head in CLAIM_MODELS
+    }
     table = table[table["task"] == "answer_selection"]
     assert set(table["metric"]) == {"p_at_1", "map", "mrr"}
-    found = table.groupby("protocol")["variant"].agg(set).to_dict()
-    assert found == {"frozen": VARIANTS | BASELINES, "grouped": VARIANTS, "reranked": VARIANTS - {"pairwise"}}
+    variants = table.groupby("protocol")["variant"].agg(set).to_dict()
+    assert variants == {"frozen": VARIANTS | BASELINES, "grouped": VARIANTS, "reranked": VARIANTS - {"pairwise"}}
     assert (table.groupby(["protocol", "variant"]).size() == 3 * 2).all()  # metrics, splits
     steps = table.groupby("variant")["steps"].first()
-    assert steps["mspp_ie"] == steps["joint_ie"] == 2 + 4  # with those of the run that it starts from
+    assert steps["mspp_ie"] == steps["joint_ie"] == 2 + 4  # and those of the run that it starts from
 
 
-def test_all_variants_are_asked_the_same_questions(demo: Path) -> None:
+def test_all_variants_get_the_same_questions(demo: Path) -> None:
     folder = demo / "data/07_model_output/mspp/answer_selection"
     assert {file.name for file in folder.iterdir()} >= {"records.json", "details.json"}
     scores = pd.read_parquet(folder / "scores-demo.parquet")
     assert set(scores["variant"]) >= VARIANTS
-    asked = scores.groupby(["split", "protocol", "variant"]).apply(
+    candidates = scores.groupby(["split", "protocol", "variant"]).apply(
         lambda part: frozenset(zip(part["question_id"], part["candidate_id"], strict=True)), include_groups=False
     )
-    assert (asked.groupby(["split"]).nunique() == 1).all()
+    assert (candidates.groupby(["split"]).nunique() == 1).all()
     questions = pd.read_parquet(folder / "questions-demo.parquet")
     numbers = questions.groupby(["split", "variant", "protocol"])["question_id"].agg(frozenset)
     assert (numbers.groupby("split").nunique() == 1).all()
@@ -119,66 +125,65 @@ def test_the_report_shows_tables_and_curves(demo: Path) -> None:
     assert "The documents that questions are about were not kept out of the text." in text
     pictures = [picture.name for picture in (demo / "data/08_reporting/mspp/report").glob("*.png")]
     assert any("pretrain" in name for name in pictures)
-    assert not any("finetune" in name for name in pictures)  # of one epoch there is no course to draw
+    assert not any("finetune" in name for name in pictures)  # one epoch is no curve
 
 
-def test_some_questions_are_to_be_read_on_the_page(demo: Path) -> None:
-    [shown] = read(demo, "07_model_output/mspp/answer_selection/details.json")["examples"]
+def test_the_page_shows_examples_of_questions(demo: Path) -> None:
+    [examples] = read(demo, "07_model_output/mspp/answer_selection/facts.json")["examples"]
     answers = pd.read_parquet(demo / "data/03_primary/tasks/answer_selection/demo/test.parquet")
     right = set(answers.loc[answers["label"] == 1, ["question", "candidate"]].itertuples(index=False, name=None))
-    assert shown["variant"] in VARIANTS and shown["missed"]
-    for row, answered in [(row, kind == "answered") for kind in ("answered", "missed") for row in shown[kind]]:
+    assert examples["variant"] in VARIANTS and examples["missed"]
+    for row, answered in [(row, kind == "answered") for kind in ("answered", "missed") for row in examples[kind]]:
         assert ((row["question"], row["found"]) in right) == answered and (row["question"], row["right"]) in right
         assert row["question"] in check_report(demo, "mspp")
 
 
-def test_the_index_leads_to_the_report(demo: Path) -> None:
+def test_the_index_links_to_the_report(demo: Path) -> None:
     reports = demo / "data/08_reporting"
     index = (reports / "index.html").read_text(encoding="utf-8")
     [summary] = read_summaries(reports).values()
     assert summary.text == "the demo's made-up world" and summary.verdict
-    for told in (summary.title, *summary.verdict, summary.made):
-        assert str(escape(told)) in index
+    for text in (summary.title, *summary.verdict, summary.made):
+        assert str(escape(text)) in index
     for link in re.findall(r'href="([^":]+)"', index):
         assert (reports / link).exists()
     assert "<dd>mspp</dd>" in index and f"/#/experiments/1/runs/{parent_of(demo)[0].info.run_id}?" in index
 
 
-def test_models_lie_where_they_are_said_to(demo: Path) -> None:
-    found = weights(demo)
+def test_folders_of_models(demo: Path) -> None:
+    files = weights(demo)
     expected = {f"pretrained/{run}/seed-0" for run in RUNS}
     expected |= {f"finetuned/answer_selection/{name}/seed-0/demo" for name in VARIANTS}
-    expected |= {f"finetuned/fact_verification/{name}/seed-0/{head}" for name, head in OF_CLAIMS}
-    assert set(found) == expected
+    expected |= {f"finetuned/fact_verification/{name}/seed-0/{head}" for name, head in CLAIM_MODELS}
+    assert set(files) == expected
     for name in expected:
         assert load_encoder(demo / "data/06_models/mspp" / name).embed(["a town"], "query").shape == (1, 16)
-        assert (found[name].parent / "tokenizer.json").exists() and (found[name].parent / "identity.json").exists()
+        assert (files[name].parent / "tokenizer.json").exists() and (files[name].parent / "identity.json").exists()
     assert (demo / "data/03_primary/tasks/answer_selection/task.json").exists()
 
 
-def test_a_run_continues_an_encoder_of_another_place(demo: Path, make_project: Callable[[], Path]) -> None:
-    """It is refused before anything is done where there is no such encoder, or one of another kind."""
+def test_a_run_continues_an_encoder_of_another_project(demo: Path, make_project: MakeProject) -> None:
     folder = make_project()
-    copy_data(demo, folder, *READ, "06_models/mspp/pretrained/mspp_ie")
+    copy_data(demo, folder, *TRAINING_INPUTS, "06_models/mspp/pretrained/mspp_ie")
     (folder / "data/06_models").rename(folder / "elsewhere")
     params = copy.deepcopy(SMALLEST)
     runs = params["mspp"]["pretrain"]["runs"]
     runs["further"] = {"start": "elsewhere/mspp/pretrained/mspp_ie", "schedule": []}
     run_without_spark(folder, params, node_names=["mspp.pretrain"])
     file = "mspp/pretrained/{}/seed-0/model.safetensors"
-    begun = load_file(folder / "elsewhere" / file.format("mspp_ie"))
-    kept = load_file(folder / "data/06_models" / file.format("further"))
-    assert begun.keys() == kept.keys() and all(torch.equal(begun[name], kept[name]) for name in begun)
+    start = load_file(folder / "elsewhere" / file.format("mspp_ie"))
+    copied = load_file(folder / "data/06_models" / file.format("further"))
+    assert start.keys() == copied.keys() and all(torch.equal(start[name], copied[name]) for name in start)
     params["mspp"]["encoders"]["transformer"]["layers"] = 2
-    said = r"mspp\.encoders\.transformer: layers is 1 there, 2 here$"
-    with pytest.raises(RunRefusedError, match=said):
+    message = r"mspp\.encoders\.transformer: layers is 1 there, 2 here$"
+    with pytest.raises(RunRefusedError, match=message):
         run_without_spark(folder, params, node_names=["mspp.pretrain"])
     runs["further"]["start"] = "elsewhere/mspp/pretrained/mspp_ae"
     with pytest.raises(RunRefusedError, match=r"further\.start: elsewhere/.* holds no encoder for seed 0"):
         run_without_spark(folder, params, node_names=["mspp.pretrain"])
 
 
-def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
+def test_mlflow_has_one_run_with_a_child_for_each_training(demo: Path) -> None:
     parent, client = parent_of(demo)
     runs = client.search_runs([parent.info.experiment_id], max_results=100)
     children = {r.info.run_name: r for r in runs if r.data.tags.get("mlflow.parentRunId") == parent.info.run_id}
@@ -186,7 +191,7 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert set(children) == {
         *(f"pretrain mspp {name} seed 0" for name in RUNS),
         *(f"finetune mspp {name} on answer_selection demo seed 0" for name in VARIANTS),
-        *(f"finetune mspp {name} on fact_verification {head} seed 0" for name, head in OF_CLAIMS),
+        *(f"finetune mspp {name} on fact_verification {head} seed 0" for name, head in CLAIM_MODELS),
     }
     assert all(r.info.status == "FINISHED" for r in [parent, *children.values()])
     assert not [value for value in parent.data.params.values() if str(demo) in value]
@@ -209,58 +214,60 @@ def test_mlflow_has_one_run_with_a_child_for_every_training(demo: Path) -> None:
     assert [point.step for point in curve] == [1, 2, 3, 4]
 
 
-def test_mlflow_shows_what_the_main_variants_reached_and_keeps_a_table_of_all(demo: Path) -> None:
+def test_mlflow_has_scores_of_the_main_variants_and_a_table_of_all(demo: Path) -> None:
     parent, client = parent_of(demo)
     table = records(demo, "mspp").query("split == 'test'")
-    reached = table.query("protocol == 'grouped' and metric == 'map'").set_index("variant")["value"]
-    metrics = {f"mspp/{name} map": pytest.approx(100 * reached[name]) for name in ("mspp_ie", "joint_ie")}
+    scores = table.query("protocol == 'grouped' and metric == 'map'").set_index("variant")["value"]
+    metrics = {f"mspp/{name} map": pytest.approx(100 * scores[name]) for name in ("mspp_ie", "joint_ie")}
     assert parent.data.metrics == metrics
-    kept = client.load_table(parent.info.experiment_id, "mspp/test_means.json", run_ids=[parent.info.run_id])
-    assert len(kept) == len(table) and set(kept["variant"]) == set(table["variant"])
+    logged = client.load_table(parent.info.experiment_id, "mspp/test_means.json", run_ids=[parent.info.run_id])
+    assert len(logged) == len(table) and set(logged["variant"]) == set(table["variant"])
 
 
 def test_the_encoder_of_a_system_is_registered_by_its_name(demo: Path) -> None:
     parent, client = parent_of(demo)
     (model,) = client.search_registered_models()
     assert model.name == "mspp"
-    assert [(str(one.version), one.run_id) for one in model.latest_versions] == [("1", parent.info.run_id)]
+    assert [(str(version.version), version.run_id) for version in model.latest_versions] == [("1", parent.info.run_id)]
     served = mlflow.pyfunc.load_model("models:/mspp/1")
     encoder = load_encoder(demo / "data/06_models/mspp/pretrained/mspp_ie/seed-0")
     np.testing.assert_allclose(served.predict(["a town"]), encoder.embed(["a town"]), atol=1e-5)
     assert not [*(demo / "mlruns").rglob("*.pkl")]
 
 
-def test_artifacts_are_found_in_a_folder_that_was_moved(demo: Path, tmp_path: Path) -> None:
-    """By what docs/mlflow.md says."""
+def test_artifacts_of_a_moved_project(demo: Path, tmp_path: Path) -> None:
+    """Run the code of docs/mlflow.md."""
     shutil.copytree(demo / "mlruns", tmp_path / "mlruns")
     shutil.copy(demo / "mlflow.db", tmp_path)
-    said = (PROJECT / "docs/mlflow.md").read_text(encoding="utf-8").partition("## A project folder that was moved")[2]
-    code = said.partition("```python\n")[2].partition("```")[0]
+    section = (
+        (PROJECT / "docs/mlflow.md").read_text(encoding="utf-8").partition("## A project folder that was moved")[2]
+    )
+    code = section.partition("```python\n")[2].partition("```")[0]
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
     parent, client = parent_of(tmp_path)
     (encoder,) = client.search_logged_models([parent.info.experiment_id])
     downloaded = client.get_model_version_download_uri("mspp", "1")
-    for place in (parent.info.artifact_uri, encoder.artifact_location, downloaded):
-        assert Path(place).is_relative_to(tmp_path) and Path(place).is_dir()
+    for path in map(Path, (parent.info.artifact_uri, encoder.artifact_location, downloaded)):
+        assert path.is_relative_to(tmp_path) and path.is_dir()
     assert {file.path for file in client.list_artifacts(parent.info.run_id, "mspp")} >= {"mspp/metrics.json"}
 
 
-def test_make_ui_names_the_view_of_the_runs(demo: Path) -> None:
+def test_make_ui_prints_the_address_of_the_runs(demo: Path) -> None:
     parent, _ = parent_of(demo)
-    told = subprocess.run(["make", "--dry-run", "ui"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
-    assert f"/#/experiments/{parent.info.experiment_id}/runs?workflowType=machine_learning" in told
+    output = subprocess.run(["make", "--dry-run", "ui"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    assert f"/#/experiments/{parent.info.experiment_id}/runs?workflowType=machine_learning" in output
     port = yaml.safe_load((PROJECT / "conf/base/mlflow.yml").read_text())["ui"]["port"]
-    assert f"--port {port}" in told and f"http://127.0.0.1:{port}/#/" in told
+    assert f"--port {port}" in output and f"http://127.0.0.1:{port}/#/" in output
     index = (demo / "data/08_reporting/index.html").read_text(encoding="utf-8")
     assert f"http://127.0.0.1:{port}/#/experiments/{parent.info.experiment_id}/runs/{parent.info.run_id}?" in index
-    assert "--host 127.0.0.1" in told
+    assert "--host 127.0.0.1" in output
 
 
 @pytest.mark.slow
-def test_artifacts_lie_in_a_folder_of_their_system(demo: Path, make_project: Callable[[], Path]) -> None:
-    """Several systems are run in one run of MLflow's, and their pages and pictures have the same names."""
+def test_each_system_has_a_folder_of_artifacts(demo: Path, make_project: MakeProject) -> None:
+    """Pages and pictures of several systems in one MLflow run have the same names."""
     folder = make_project()
-    copy_data(demo, folder, *KEPT, "06_models", "07_model_output")
+    copy_data(demo, folder, *LATER_INPUTS, "06_models", "07_model_output")
     shutil.copytree(demo / "data/08_reporting/mspp", folder / "data/08_reporting/mspp")
     params = copy.deepcopy(SMALLEST)
     params["mspp"]["ablation"] = {
@@ -268,24 +275,24 @@ def test_artifacts_lie_in_a_folder_of_their_system(demo: Path, make_project: Cal
         "tasks": {"answer_selection": {}},
     }
     systems = ["mspp", "mspp_ablation"]
-    nodes = ["pretrain", "evaluate_answer_selection", "no_speed", "report"]
-    asked = ["mspp.no_speed", "mspp.report", *(f"mspp_ablation.{name}" for name in nodes)]
-    run_without_spark(folder, params, pipeline_names=systems, node_names=asked)
+    nodes = ["pretrain", "evaluate_answer_selection", "report"]
+    selected = ["mspp.report", *(f"mspp_ablation.{name}" for name in nodes)]
+    run_without_spark(folder, params, pipeline_names=systems, node_names=selected)
     parent, client = parent_of(folder)
-    kept = Path(client.download_artifacts(parent.info.run_id, "."))
+    artifacts = Path(client.download_artifacts(parent.info.run_id, "."))
     for system in systems:
         reported = folder / "data/08_reporting" / system
-        made = [reported / "metrics.json", *(reported / "report").iterdir()]
-        assert {"report.html", "report.md"} < {file.name for file in made}
-        for file in made:
-            assert (kept / system / file.relative_to(reported)).read_bytes() == file.read_bytes()
-    assert {file.name for file in kept.iterdir()} == {*systems, "configuration", "data"}
-    pages = [(kept / system / "report/report.md").read_text() for system in systems]
+        files = [reported / "metrics.json", *(reported / "report").iterdir()]
+        assert {"report.html", "report.md"} < {file.name for file in files}
+        for file in files:
+            assert (artifacts / system / file.relative_to(reported)).read_bytes() == file.read_bytes()
+    assert {file.name for file in artifacts.iterdir()} == {*systems, "configuration", "data"}
+    pages = [(artifacts / system / "report/report.md").read_text() for system in systems]
     assert pages[0] != pages[1]
 
 
 def parent_of(project: Path) -> tuple[Run, MlflowClient]:
-    """The one run of MLflow's that is no child."""
+    """Return the only run of MLflow that is no child, and a client."""
     mlflow.set_tracking_uri(f"sqlite:///{project}/mlflow.db")
     client = MlflowClient()
     experiment = client.get_experiment_by_name("contexture")
@@ -307,45 +314,42 @@ def test_a_run_is_tagged_with_its_commit(tmp_path: Path) -> None:
 
 
 def test_one_stage_needs_only_the_files_of_the_stage_before(demo: Path, trained: Path) -> None:
-    """Training runs on model input, questions and tokenizer alone, and never asks for Spark."""
-    expected = weights(demo)
-    assert {name: file.read_bytes() for name, file in weights(trained).items()} == {
-        name: file.read_bytes() for name, file in expected.items()
-    }
+    """Training needs model input, questions and tokenizer only, and no Spark."""
+    assert weight_bytes(trained) == weight_bytes(demo)
     with pytest.raises(RunRefusedError, match=r"03_primary/paragraphs is not there: run .* first \(--tags corpus\)"):
         run(trained, node_names=["text.make_tokenizer"])
 
 
-def test_a_stage_without_the_one_before_is_refused_before_mlflow_begins_a_run(demo: Path) -> None:
-    """After the tour, the report of everything: it needs encoders that the tour does not train."""
-    made = demo / "data/06_models/mspp/pretrained/mspp_ae"
-    made.rename(made.with_name("hidden"))
+def test_a_missing_earlier_stage_stops_a_run_before_mlflow_starts(demo: Path) -> None:
+    """The report of all variants needs encoders that the tour does not train."""
+    encoder = demo / "data/06_models/mspp/pretrained/mspp_ae"
+    encoder.rename(encoder.with_name("hidden"))
     try:
-        with pytest.raises(RunRefusedError) as refused:
+        with pytest.raises(RunRefusedError) as raised:
             run(demo, tags=["report"])
     finally:
-        made.with_name("hidden").rename(made)
-    message = str(refused.value)
-    assert message.startswith(str(made)) and "(--tags pretrain)" in message and "--pipelines tour" in message
+        encoder.with_name("hidden").rename(encoder)
+    message = str(raised.value)
+    assert message.startswith(str(encoder)) and "(--tags pretrain)" in message and "--pipelines tour" in message
     parent_of(demo)  # still the one run
 
 
-def test_what_was_trained_is_kept_and_what_changed_is_trained_anew(trained: Path) -> None:
-    before = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
+def test_finished_trainings_are_reused_unless_their_settings_change(trained: Path) -> None:
+    first = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
     run_without_spark(trained, node_names=TRAININGS)
-    assert {name: file.stat().st_mtime_ns for name, file in weights(trained).items()} == before
+    assert {name: file.stat().st_mtime_ns for name, file in weights(trained).items()} == first
     changed: dict[str, Any] = copy.deepcopy(SMALLEST)
     changed["mspp"]["pretrain"]["runs"]["mspp_ie"]["schedule"][0]["steps"] = 3
     run_without_spark(trained, changed, node_names=TRAININGS)
     after = {name: file.stat().st_mtime_ns for name, file in weights(trained).items()}
-    assert {name for name in before if after[name] != before[name]} == {
+    assert {name for name in first if after[name] != first[name]} == {
         "pretrained/mspp_ie/seed-0",
         "finetuned/answer_selection/mspp_ie/seed-0/demo",
         *(f"finetuned/fact_verification/mspp_ie/seed-0/{head}" for head in HEADS["mspp_ie"]),
     }
 
 
-def test_a_table_that_was_not_finished_is_refused(trained: Path) -> None:
+def test_an_incomplete_table_is_an_error(trained: Path) -> None:
     marker = trained / "data/05_model_input/mspp/joint/_SUCCESS"
     marker.rename(marker.with_name("hidden"))
     with pytest.raises(DatasetError, match=r"mspp/joint was not written to its end"):
@@ -354,7 +358,7 @@ def test_a_table_that_was_not_finished_is_refused(trained: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "key"),
+    ("mspp", "key"),
     [
         ({"finetune": {"epoch": 3}}, r"mspp\.finetune"),
         ({"tasks": {"answer_selection": {"epoch": 3}}}, r"mspp\.tasks\.answer_selection\.epoch"),
@@ -362,16 +366,16 @@ def test_a_table_that_was_not_finished_is_refused(trained: Path) -> None:
     ],
 )
 def test_unknown_parameters_stop_the_run_before_any_work(
-    given: dict[str, Any], key: str, make_project: Callable[[], Path]
+    mspp: dict[str, Any], key: str, make_project: MakeProject
 ) -> None:
     folder = make_project()
     with pytest.raises(KedroCliError, match=rf"--params: {key}: no such parameter"):
-        run(folder, SMALLEST | {"mspp": given})
+        run(folder, SMALLEST | {"mspp": mspp})
     assert not (folder / "data").exists()
 
 
 @pytest.mark.slow
-def test_missing_questions_leave_out_the_evaluation_only(demo: Path, make_project: Callable[[], Path]) -> None:
+def test_missing_questions_skip_the_evaluation_only(demo: Path, make_project: MakeProject) -> None:
     folder = make_project()
     run(folder, SMALLEST | {"answer_selection": {"input": {"wikiqa": "data/01_raw/wikiqa"}}})
     assert {"pretrained/mspp_ie/seed-0"} <= set(weights(folder))
@@ -380,44 +384,31 @@ def test_missing_questions_leave_out_the_evaluation_only(demo: Path, make_projec
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_metrics(demo: Path, make_project: Callable[[], Path]) -> None:
+def test_the_same_seed_gives_the_same_metrics(demo: Path, make_project: MakeProject) -> None:
     folder = make_project()
     run(folder)
     pd.testing.assert_frame_equal(measured(folder, "mspp"), measured(demo, "mspp"))
 
 
 @pytest.mark.slow
-def test_trainings_side_by_side_give_the_same_metrics(demo: Path, make_project: Callable[[], Path]) -> None:
-    folders = []
-    for params in (SMALLEST, SMALLEST | {"compute": {"processes": 2}}):
-        folder = make_project()
-        copy_data(demo, folder, *KEPT)
-        for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
-            (folder / "data/08_reporting/mspp").mkdir(exist_ok=True)
-            shutil.copy(counts, folder / "data/08_reporting/mspp")
-        run_without_spark(folder, params, tags=["pretrain", "finetune", "evaluate", "report"])
-        folders.append(folder)
-    alone, beside = folders
-    assert {name: file.read_bytes() for name, file in weights(beside).items()} == {
-        name: file.read_bytes() for name, file in weights(alone).items()
-    }
-    pd.testing.assert_frame_equal(measured(beside, "mspp"), measured(alone, "mspp"))
-    mlflow.set_tracking_uri(f"sqlite:///{beside}/mlflow.db")
+def test_parallel_trainings_give_the_same_metrics(demo: Path, make_project: MakeProject) -> None:
+    folder = make_project()
+    copy_data(demo, folder, *LATER_INPUTS)
+    (folder / "data/08_reporting/mspp").mkdir()
+    for counts in (demo / "data/08_reporting/mspp").glob("examples-*.json"):
+        shutil.copy(counts, folder / "data/08_reporting/mspp")
+    stages = ["pretrain", "finetune", "evaluate", "report"]
+    run_without_spark(folder, SMALLEST | {"compute": {"processes": 2}}, tags=stages)
+    assert weight_bytes(folder) == weight_bytes(demo)
+    pd.testing.assert_frame_equal(measured(folder, "mspp"), measured(demo, "mspp"))
+    mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
     runs = mlflow.search_runs(experiment_names=["contexture"], output_format="list")
-    assert len(runs) == 1 + len(RUNS) + len(VARIANTS) + len(OF_CLAIMS)
-    assert {one.info.status for one in runs} == {"FINISHED"}
+    assert len(runs) == 1 + len(RUNS) + len(VARIANTS) + len(CLAIM_MODELS)
+    assert {finished.info.status for finished in runs} == {"FINISHED"}
 
 
-@pytest.fixture(scope="module")
-def pipelines() -> dict[str, Pipeline]:
-    """Those of conf/base."""
-    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
-    RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), env="base", **arguments))
-    return register_pipelines()
-
-
-#: What runs by default where the made-up world speaks English alone.
-FED = [name for name in SYSTEMS if name not in ("cmlm_multilingual", "own_text")]
+#: Default systems if the made-up world is in English only.
+DEFAULT_SYSTEMS = [name for name in SYSTEMS if name not in ("cmlm_multilingual", "own_text")]
 
 
 def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str, Pipeline]) -> None:
@@ -429,22 +420,22 @@ def test_every_system_has_a_pipeline_and_the_default_has_all(pipelines: dict[str
         n.name for n in pipelines["two_tower"].nodes
     }
     everything = {node.name for node in pipelines["__default__"].nodes}
-    for name in [*FED, "corpus"]:
+    for name in [*DEFAULT_SYSTEMS, "corpus"]:
         assert {node.name for node in pipelines[name].nodes} <= everything
-    others = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
-    assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= others
-    own = {node.name for node in pipelines["own_text"].nodes}
-    assert {"own_text.evaluate_held_out", "own_text.adopt", "own_text.index_passages"} <= own - everything
+    multilingual = {node.name for node in pipelines["cmlm_multilingual"].nodes} - everything
+    assert {"cmlm_multilingual.pretrain", "text.read_bitext", "text.read_nli"} <= multilingual
+    own_text = {node.name for node in pipelines["own_text"].nodes}
+    assert {"own_text.evaluate_held_out", "own_text.adopt", "own_text.index_passages"} <= own_text - everything
     assert {node.namespace for node in pipelines["two_tower_ablation"].nodes} == {"two_tower_ablation"}
 
 
-def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None:
+def test_main_variants_of_systems(pipelines: dict[str, Pipeline]) -> None:
     parameters = RUN_PARAMETERS.get()
     main = {name: system.main_variants for name, system in resolve_all(parameters).items()}
     assert set(main) == set(SYSTEMS) and set(map(len, main.values())) == {2}
-    short = parameters.toured()
+    short = parameters.select_tour()
     tour = {name: system.main_variants for name, system in resolve_all(short).items()}
-    assert tour == {name: main[name] for name in FED}
+    assert tour == {name: main[name] for name in DEFAULT_SYSTEMS}
     for name in ("tour", "__default__"):
         registered = {
             node.namespace: node.inputs for node in pipelines[name].nodes if node.short_name == "register_encoder"
@@ -460,7 +451,7 @@ def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"),
+    ("options", "name"),
     [
         ({"pipeline_names": ["__default__"]}, "everything, a text"),
         ({}, "everything, a text"),
@@ -468,47 +459,40 @@ def test_few_variants_stand_for_a_system(pipelines: dict[str, Pipeline]) -> None
         ({"pipeline_names": ["mspp"], "from_nodes": ["mspp.pretrain"]}, "mspp from mspp.pretrain, a text"),
     ],
 )
-def test_a_run_is_named_by_what_ran_and_on_which_text(asked: dict[str, Any], name: str) -> None:
-    assert run_name(asked, "a text") == name
+def test_names_of_runs(options: dict[str, Any], name: str) -> None:
+    assert run_name(options, "a text") == name
 
 
-def test_the_tour_goes_through_all_systems(pipelines: dict[str, Pipeline]) -> None:
-    tour, short = pipelines["tour"], RUN_PARAMETERS.get().toured()
+def test_the_tour_runs_all_systems(pipelines: dict[str, Pipeline]) -> None:
+    tour, short = pipelines["tour"], RUN_PARAMETERS.get().select_tour()
     for name, system in short.systems.items():
-        own = [node for node in tour.nodes if node.namespace == name]
-        assert {tag for node in own for tag in node.tags} >= {"examples", "pretrain", "evaluate", "report"}
-        made = {output for node in own if node.short_name == "pretrain" for output in node.outputs}
-        assert made == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
-        assert len(made) < len(RUN_PARAMETERS.get().systems[name].pretrain.runs)
-    assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*FED, "text"}
+        nodes = [node for node in tour.nodes if node.namespace == name]
+        assert {tag for node in nodes for tag in node.tags} >= {"examples", "pretrain", "evaluate", "report"}
+        trained = {output for node in nodes if node.short_name == "pretrain" for output in node.outputs}
+        assert trained == {f"{name}.{run}-pretrained" for run in system.pretrain.runs}
+        assert len(trained) < len(RUN_PARAMETERS.get().systems[name].pretrain.runs)
+    assert {*short.systems, "text"} == {node.namespace for node in tour.nodes} == {*DEFAULT_SYSTEMS, "text"}
 
 
-def test_the_default_has_many_languages_where_their_files_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_default_includes_many_languages_if_their_files_are_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RUN_PARAMETERS, "_parameters", None)
-    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
-    for env, params, there in (
-        ("multilingual", {}, True),
-        ("multilingual", {"nli": {"input": None}}, False),
-        ("multilingual", {"bitext": {"input": {}}}, False),
-    ):
-        RUN_PARAMETERS.check(OmegaConfigLoader(str(PROJECT / "conf"), env=env, runtime_params=params, **arguments))
-        found = register_pipelines()
-        systems = {*FED, *(["cmlm_multilingual"] if there else [])}
-        assert {node.namespace for node in found["__default__"].nodes} == {*systems, "text"}
-        assert {node.namespace for node in found["tour"].nodes} == {*FED, "text"}
+    for params in ({}, {"nli": {"input": None}}, {"bitext": {"input": {}}}):
+        RUN_PARAMETERS.check(config_loader("multilingual", params))
+        pipelines = register_pipelines()
+        systems = {*DEFAULT_SYSTEMS, *([] if params else ["cmlm_multilingual"])}
+        assert {node.namespace for node in pipelines["__default__"].nodes} == {*systems, "text"}
+        assert {node.namespace for node in pipelines["tour"].nodes} == {*DEFAULT_SYSTEMS, "text"}
 
 
-def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:
+def test_a_system_on_its_own_trains_what_it_includes(pipelines: dict[str, Pipeline]) -> None:
     league = pipelines["league"]
-    by_guest = {
+    trained = {
         node.namespace: {output.removesuffix("-pretrained").partition(".")[2] for output in node.outputs}
         for node in league.nodes
         if node.short_name == "pretrain" and node.namespace != "league"
     }
     parameters = RUN_PARAMETERS.get()
-    assert by_guest == {
+    assert trained == {
         name: set(parameters.systems[name].restricted(variants).pretrain.runs)
         for name, variants in parameters.systems["league"].guests.items()
     }
@@ -516,14 +500,14 @@ def test_a_host_alone_trains_its_guests(pipelines: dict[str, Pipeline]) -> None:
     assert not league.inputs() & pipelines["__default__"].all_outputs()
 
 
-def test_trainings_at_a_time(monkeypatch: pytest.MonkeyPatch, pipelines: dict[str, Pipeline]) -> None:
+def test_parallel_trainings_and_threads(monkeypatch: pytest.MonkeyPatch, pipelines: dict[str, Pipeline]) -> None:
     compute = RUN_PARAMETERS.get().compute
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("os.cpu_count", lambda: 7)
-    assert shares(compute) == (7, 1)
-    assert shares(type(compute)(threads=3)) == (2, 3)
-    assert shares(type(compute)(processes=3)) == (3, 1)
-    monkeypatch.setattr("contexture.pipelines.trainings._DRIVERS", ["null"])  # as if a GPU's driver stood in /dev
-    assert shares(type(compute)(processes=3)) == (3, 1)
+    assert split_cores(compute) == (7, 1)
+    assert split_cores(type(compute)(threads=3)) == (2, 3)
+    assert split_cores(type(compute)(processes=3)) == (3, 1)
+    monkeypatch.setattr("contexture.pipelines.trainings._DRIVERS", ["null"])  # a file in /dev
+    assert split_cores(type(compute)(processes=3)) == (3, 1)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert shares(type(compute)(processes=3)) == (1, torch.get_num_threads())
+    assert split_cores(type(compute)(processes=3)) == (1, torch.get_num_threads())

@@ -1,4 +1,4 @@
-"""The node that finds and checks what a run reads."""
+"""The node that finds and checks the files of a run."""
 
 import json
 from dataclasses import replace
@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kedro.config import OmegaConfigLoader
 from pydantic import TypeAdapter
 
 from contexture import pipeline_registry
-from contexture.config import Parameters, check_parameters
+from contexture.config import Parameters
 from contexture.corpus.config import CorpusConfig
 from contexture.corpus.errors import SourceError
 from contexture.corpus.sources import find_sources
@@ -18,33 +17,27 @@ from contexture.corpus.sources.protocol import SourceFile
 from contexture.demo.config import DemoConfig
 from contexture.pipelines.sources import nodes
 from contexture.pipelines.sources.nodes import check_inputs, locate_sources, make_demo_world
-from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.tasks.answer_selection.config import AnswersConfig
 from contexture.tasks.fact_verification.config import VerificationConfig
 from contexture.tasks.pairs.config import PairsConfig
 from contexture.tasks.ranking.config import RankingConfig, RankingSet
 from contexture.tasks.retrieval.config import RetrievalConfig
 from contexture.tasks.sentences.config import SentenceTasksConfig
-from tests.pipelines.conftest import PROJECT
+from tests.environments import checked
 
 
 @pytest.fixture(scope="module")
 def base() -> Parameters:
-    arguments: dict[str, Any] = CONFIG_LOADER_ARGS
-    loader = OmegaConfigLoader(str(PROJECT / "conf"), env="base", **arguments)
-    return replace(
-        check_parameters(loader["parameters"], [PROJECT / "conf/base"], {}),
-        demo=DemoConfig(pages=25, seed=1, novels=2),
-    )
+    return replace(checked("base"), demo=DemoConfig(pages=25, seed=1, novels=2))
 
 
-def locate(base: Parameters, corpus: dict[str, Any], place: Path) -> list[SourceFile]:
-    make_demo_world(base.demo, place)
-    manifest = locate_sources(CorpusConfig(**corpus), base.demo, place)
+def locate(base: Parameters, corpus: dict[str, Any], demo_dir: Path) -> list[SourceFile]:
+    make_demo_world(base.demo, demo_dir)
+    manifest = locate_sources(CorpusConfig(**corpus), base.demo, demo_dir)
     return TypeAdapter(list[SourceFile]).validate_python(json.loads(json.dumps(manifest))["corpus"])
 
 
-def test_the_demo_beside_text_of_ones_own(base: Parameters, tmp_path: Path) -> None:
+def test_the_demo_together_with_the_users_text(base: Parameters, tmp_path: Path) -> None:
     book = tmp_path / "boats.txt"
     book.write_text("The boats lie in the harbour.")
     files = locate(base, {"input": ["demo", {"path": str(book), "lang": "en"}]}, tmp_path / "demo")
@@ -66,59 +59,62 @@ def test_a_world_of_several_languages_is_read_without_its_encyclopedia(base: Par
 
 
 @pytest.mark.parametrize(
-    ("asked", "pipeline"),
+    ("reader", "pipeline"),
     [
         ("corpus", "corpus"), ("answer_selection", "mspp"), ("retrieval", "two_tower"), ("sentences", "quick_thoughts"),
         ("analogies", "quick_thoughts"), (None, "league"),
     ],
 )  # fmt: skip
-def test_the_made_up_world_is_written_where_anything_asks_for_it(
-    asked: str | None, pipeline: str, base: Parameters, monkeypatch: pytest.MonkeyPatch
+def test_the_made_up_world_is_written_if_it_is_an_input(
+    reader: str | None, pipeline: str, base: Parameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def given(name: str) -> str:
-        return "demo" if name == asked else "own"
+    def source(name: str) -> str:
+        return "demo" if name == reader else "own"
 
     parameters = replace(
         base,
-        corpus=CorpusConfig(input=given("corpus"), lang="en"),
+        corpus=CorpusConfig(input=source("corpus"), lang="en"),
         sources=base.sources
         | {
-            "answer_selection": AnswersConfig(input="demo" if asked == "answer_selection" else {"own": "own"}),
+            "answer_selection": AnswersConfig(input="demo" if reader == "answer_selection" else {"own": "own"}),
             "pairs": PairsConfig(input={"snli": "own"}),
             "ranking": RankingConfig(input={"own": RankingSet("squad", "own")}),
-            "retrieval": RetrievalConfig(input=given("retrieval")),
+            "retrieval": RetrievalConfig(input=source("retrieval")),
             "fact_verification": VerificationConfig(input={"train": "own", "dev": "own"}),
             "sentences": SentenceTasksConfig(
-                input=given("sentences"), analogies="demo" if asked == "analogies" else None
+                input=source("sentences"), analogies="demo" if reader == "analogies" else None
             ),
         },
     )
     monkeypatch.setattr(pipeline_registry.RUN_PARAMETERS, "_parameters", parameters)
-    found = pipeline_registry.register_pipelines()
-    making = {name for name, made in found.items() if "make_demo_world" in {one.short_name for one in made.nodes}}
-    assert (pipeline in making) == (asked is not None)
-    assert ("corpus" in making) == (asked == "corpus")  # whatever the tasks are, text of one's own needs no other
+    writing = {
+        name
+        for name, registered in pipeline_registry.register_pipelines().items()
+        if any(node.short_name == "make_demo_world" for node in registered.nodes)
+    }
+    assert (pipeline in writing) == (reader is not None)
+    assert ("corpus" in writing) == (reader == "corpus")  # for any tasks
 
 
-def test_what_was_checked_before_a_run_is_not_read_again(
+def test_files_that_were_checked_before_a_run_are_not_listed_again(
     base: Parameters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
     for name in ("boats", "gulls"):
         (folder / f"{name}.txt").write_text("The boats lie in the harbour.")
-    looked: list[CorpusConfig] = []
-    monkeypatch.setattr(nodes, "find_sources", lambda config: looked.append(config) or find_sources(config))
-    own = {"input": str(folder), "lang": "en"}
-    check_inputs(CorpusConfig(**own), False, {})
-    files = locate(base, own, tmp_path / "demo")
-    assert len(looked) == 1 and [file.name for file in files] == ["boats", "gulls"]
+    listed: list[CorpusConfig] = []
+    monkeypatch.setattr(nodes, "find_sources", lambda config: listed.append(config) or find_sources(config))
+    corpus = {"input": str(folder), "lang": "en"}
+    check_inputs(CorpusConfig(**corpus), False, {})
+    files = locate(base, corpus, tmp_path / "demo")
+    assert len(listed) == 1 and [file.name for file in files] == ["boats", "gulls"]
     (folder / "boats.txt").unlink()
-    assert locate(base, own, tmp_path / "demo") == files[1:]
-    check_inputs(CorpusConfig(**own), False, {})
-    assert len(locate(base, own | {"input": ["demo", str(folder)]}, tmp_path / "demo")) == 4
+    assert locate(base, corpus, tmp_path / "demo") == files[1:]
+    check_inputs(CorpusConfig(**corpus), False, {})
+    assert len(locate(base, corpus | {"input": ["demo", str(folder)]}, tmp_path / "demo")) == 4
 
 
-def test_a_fault_is_told_before_any_work(base: Parameters, tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(base: Parameters, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"harbour: no such file or folder"):
         locate(base, {"input": str(tmp_path / "harbour")}, tmp_path / "demo")

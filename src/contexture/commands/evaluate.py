@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from contexture.commands.options import MODEL_HELP, check_output
-from contexture.folders import above, whole_file
+from contexture.folders import find_upwards, whole_file
 from contexture.imports import resolve
 
 
@@ -34,7 +34,7 @@ def main(args: argparse.Namespace) -> None:
     from contexture.tasks.registry import TASKS
 
     check_output(args.output)
-    folder = above(args.tasks)
+    folder = find_upwards(args.tasks)
     if not folder.is_dir():
         raise ValueError(f"{folder}: there is no such folder; name the one that SentEval calls data/downstream")
     measure = next(resolve(spec.measures_models) for spec in TASKS.values() if spec.measures_models)

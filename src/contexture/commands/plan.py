@@ -18,9 +18,9 @@ from contexture.corpus.config import CorpusConfig
 from contexture.corpus.sources import find_sources
 from contexture.corpus.sources.protocol import SourceFile
 from contexture.encoders.named import PUBLISHED, first_line, hub_answers, is_path
-from contexture.folders import above
+from contexture.folders import find_upwards
 from contexture.imports import resolve
-from contexture.packages import packaged
+from contexture.packages import encoder_path
 from contexture.tasks.registry import TASKS
 
 ENVIRONMENT, SYSTEM = "own_text", "own_text"
@@ -169,7 +169,7 @@ def published(name: str) -> str:
     Raises ValueError for a folder that is missing or has no model, for a package that is not installed, and for a name
     that neither the hub nor its downloads have.
     """
-    folder = Path(packaged(name)).expanduser()
+    folder = Path(encoder_path(name)).expanduser()
     if not folder.exists() and is_path(name):
         raise ValueError(f"{name}: there is no such folder, and no model is named so")
     if folder.is_dir():
@@ -206,7 +206,7 @@ def duration(seconds: float) -> str:
 
 def run(planned: Plan) -> int:
     """Run kedro in the folder of the project; return its exit status."""
-    project = above(Path("conf") / ENVIRONMENT).parent.parent
+    project = find_upwards(Path("conf") / ENVIRONMENT).parent.parent
     if not (project / "conf" / ENVIRONMENT).is_dir():
         raise ValueError(f"there is no conf/{ENVIRONMENT} here or above: go to the folder of the project")
     return subprocess.run([sys.executable, "-m", "kedro", *planned.command], cwd=project, check=False).returncode

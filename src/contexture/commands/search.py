@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contexture.folders import above
+from contexture.folders import find_upwards
 from contexture.paths import SEARCH_INDEX_DIR
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def main(args: argparse.Namespace) -> None:
         raise ValueError("no question: give one, or lines on the standard input, or --interactive")
     if args.question is not None and not args.question.strip():
         raise ValueError("the question is empty")
-    folder = above(args.index) if args.index else _find_index()
+    folder = find_upwards(args.index) if args.index else _find_index()
     search = PassageSearch(folder, IndexConfig(kind=args.approximate or "flat"), args.by)
     for question in _questions(args):
         hits = search(question, args.k)
@@ -74,7 +74,7 @@ def main(args: argparse.Namespace) -> None:
 
 def _find_index() -> Path:
     """The index of the project in this folder or one above it; ValueError if there is none."""
-    index_dir = above(SEARCH_INDEX_DIR)
+    index_dir = find_upwards(SEARCH_INDEX_DIR)
     if not index_dir.is_dir():
         raise ValueError(
             f"there is no {SEARCH_INDEX_DIR} in {Path.cwd()} or above: name a search index with --index FOLDER, or "

@@ -8,8 +8,8 @@ from huggingface_hub.constants import HF_HUB_ETAG_TIMEOUT
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
 from contexture.encoders.saved import is_encoder
-from contexture.folders import above
-from contexture.packages import packaged
+from contexture.folders import find_upwards
+from contexture.packages import encoder_path
 from contexture.vocabulary.words import VECTORS_FILE
 
 #: A folder that sentence-transformers loads, or a model on the hub, has one of these files.
@@ -21,8 +21,8 @@ def model_places(name: str) -> list[str]:
 
     Raises ValueError for a folder that does not exist or holds no model, and for a model that nothing can load.
     """
-    name = packaged(name)
-    folder = above(Path(name)) if name.count("/") > 1 and name[0] not in ".~" else Path(name)
+    name = encoder_path(name)
+    folder = find_upwards(Path(name)) if name.count("/") > 1 and name[0] not in ".~" else Path(name)
     if not folder.exists() and "+" in name:
         return [model for part in name.split("+") for model in model_places(part)]
     if folder.exists():

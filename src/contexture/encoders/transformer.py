@@ -23,7 +23,7 @@ from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_stat
 from contexture.encoders.layout import Batch, Specials, chunks_of_like_length
 from contexture.encoders.network import Network, Projections, known, pool
 from contexture.encoders.quiet import quiet_loading
-from contexture.packages import packaged
+from contexture.packages import encoder_path
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 #: On a CPU in bfloat16 training on rows of up to this length is 1.2 to 2 times faster with plain products than with
@@ -259,7 +259,7 @@ def build_transformer(
         if config.initialization == "static":
             silence_layers(model)
     else:
-        weights = packaged(config.init_from)
+        weights = encoder_path(config.init_from)
         published = AutoConfig.from_pretrained(weights)
         check_fits(published, needs.positions, tokens, config.init_from)
         published.hidden_dropout_prob = published.attention_probs_dropout_prob = config.dropout

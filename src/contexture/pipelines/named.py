@@ -6,15 +6,15 @@ from typing import Any
 
 
 def fixed(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """`partial` that keeps the function's name, which Kedro shows in its log."""
+    """Return a partial function with the function's name, which Kedro logs."""
     return update_wrapper(partial(function, *arguments), function)
 
 
 def name_group(group: str, datasets: Mapping[str, str]) -> dict[str, str]:
-    """Inputs of a node called `<group>/<key>`."""
+    """Name inputs of a node `<group>/<key>`."""
     return {f"{group}/{key}": dataset for key, dataset in datasets.items()}
 
 
 def select_group(inputs: Mapping[str, Any], group: str) -> dict[str, Any]:
-    """Those of a node's inputs that `name_group` named, by their keys."""
+    """Return the inputs of a group that `name_group` made, by key."""
     return {name.removeprefix(f"{group}/"): value for name, value in inputs.items() if name.startswith(f"{group}/")}

@@ -1,4 +1,4 @@
-"""The typed parameters of the run, checked once; pipelines are built from them."""
+"""The typed parameters of a run."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,19 +11,13 @@ from contexture.pipelines.config_loader import ARGUMENTS
 
 
 class RunParameters:
-    """The checked parameters of a run, which its hooks share with the registry of pipelines.
-
-    Kedro calls the registry without arguments, so the hook that checks the parameters leaves them here.
-    """
+    """Checked parameters that hooks share with the pipeline registry, which Kedro calls without arguments."""
 
     def __init__(self) -> None:
         self._parameters: Parameters | None = None
 
     def check(self, loader: Any) -> Parameters:
-        """Check what a configuration loader holds, and keep it.
-
-        Raises ConfigurationError with every fault, its file and its key, or for an environment that does not exist.
-        """
+        """Check and keep the parameters of a configuration loader; ConfigurationError if they have errors."""
         root = Path(loader.conf_source)
         if loader.env and not (root / loader.env).is_dir():
             known = sorted({folder.name for folder in root.iterdir() if folder.is_dir()})
@@ -33,15 +27,15 @@ class RunParameters:
         return self._parameters
 
     def get(self) -> Parameters:
-        """The parameters of the run; those of conf/base without a run, as when pipelines are listed."""
+        """Return the parameters of the run; without a run, as when pipelines are listed, of conf/base."""
         return self._parameters or self.check(OmegaConfigLoader(str(Path.cwd() / "conf"), **ARGUMENTS))
 
 
-def flattened(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Leaves of nested parameters by their dotted keys."""
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys and values of nested parameters."""
     for key, value in values.items():
-        name = f"{before}{key}".replace("=", "_")
+        name = f"{prefix}{key}".replace("=", "_")
         if isinstance(value, Mapping):
-            yield from flattened(value, f"{name}.")
+            yield from flatten(value, f"{name}.")
         else:
             yield name, value

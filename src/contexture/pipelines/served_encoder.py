@@ -1,4 +1,4 @@
-"""The model that MLflow serves: texts in, vectors out. MLflow runs this file."""
+"""Model that MLflow serves: texts → vectors. MLflow runs this file."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ class ServedEncoder(PythonModel):
         self.encoder = on_device(load_encoder(Path(context.artifacts["encoder"])))
 
     def predict(self, context: Any, model_input: list[str], params: dict[str, Any] | None = None) -> Any:
-        """Vectors (B, D) of texts: of documents, or, with `params` {"role": "query"}, of queries."""
+        """Embed documents, or queries with `params` {"role": "query"} → (B, D)."""
         return self.encoder.embed(model_input, "query" if (params or {}).get("role") == "query" else "document")
 
 

@@ -3,89 +3,87 @@
 from kedro.pipeline import Pipeline
 
 from contexture.config import Parameters
-from contexture.pipelines import (
-    adopt,
-    bitext,
-    corpus,
-    evaluate,
-    examples,
-    finetune,
-    nli,
-    pretrain,
-    report,
-    search,
-    sources,
-    tasks,
-    vocabulary,
-)
+from contexture.pipelines.adopt import pipeline as adopt
+from contexture.pipelines.corpus import pipeline as corpus
+from contexture.pipelines.evaluate import pipeline as evaluate
+from contexture.pipelines.examples import pipeline as examples
+from contexture.pipelines.finetune import pipeline as finetune
+from contexture.pipelines.pretrain import pipeline as pretrain
+from contexture.pipelines.report import pipeline as report
+from contexture.pipelines.search import pipeline as search
+from contexture.pipelines.sources import pipeline as sources
+from contexture.pipelines.tasks import pipeline as tasks
+from contexture.pipelines.vocabulary import pipeline as vocabulary
 from contexture.systems.config import SystemConfig
 from contexture.systems.resolved import ResolvedSystem, resolve_ablation, resolve_systems
 
 
 def create_text_pipeline(parameters: Parameters, config: SystemConfig | None = None) -> Pipeline:
-    """Sources, corpus, what else a system's examples are made of, and vocabulary: of subwords, or what it asks for.
+    """Sources, corpus and vocabulary, those that a system needs, or by default the corpus and subwords.
 
-    Where the documents of an evaluation are kept out of the corpus, its task is read for them.
+    If documents of an evaluation are kept out of the corpus, its task is read first.
     """
-    found = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
-    found += tasks.create_pipeline(parameters, parameters.cleaning.evaluation)
-    made_of = config.made_of if config is not None else set()
-    if "bitext" in made_of:
-        found += bitext.create_pipeline(parameters)
-    if "nli" in made_of:
-        found += nli.create_pipeline(parameters)
+    pipeline = sources.create_pipeline(parameters) + corpus.create_pipeline(parameters)
+    pipeline += tasks.create_pipeline(parameters, parameters.cleaning.evaluation)
     if config is None or config.vocabulary == "subwords":
-        found += vocabulary.create_pipeline(parameters)
-    if config is not None and config.vocabulary_dataset in ("subwords", "subword_vectors"):
-        found += vocabulary.create_subwords_pipeline(parameters, config.vocabulary_dataset)
-    if config is not None and config.needs_words:
-        found += vocabulary.create_words_pipeline(parameters)
-    return boxed(found)
+        pipeline += vocabulary.create_pipeline(parameters)
+    if config is not None:
+        if "bitext" in config.made_of:
+            pipeline += corpus.create_bitext_pipeline(parameters)
+        if "nli" in config.made_of:
+            pipeline += corpus.create_nli_pipeline(parameters)
+        if config.vocabulary_dataset in ("subwords", "subword_vectors"):
+            pipeline += vocabulary.create_subwords_pipeline(parameters, config.vocabulary_dataset)
+        if config.needs_words:
+            pipeline += vocabulary.create_words_pipeline(parameters)
+    return box(pipeline)
 
 
-def boxed(found: Pipeline) -> Pipeline:
-    """What systems stand on, as one box in Kedro-Viz; its datasets keep their names."""
-    return Pipeline(found, namespace="text", prefix_datasets_with_namespace=False)
+def box(pipeline: Pipeline) -> Pipeline:
+    """Draw a pipeline as one box in Kedro-Viz; its datasets keep their names."""
+    return Pipeline(pipeline, namespace="text", prefix_datasets_with_namespace=False)
 
 
 def create_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
-    """A system from the sources to its page; the encoders that it includes must be made by others."""
-    compute = parameters.compute
+    """A system from the sources to its page, without the encoders of other systems that it includes."""
     return (
-        create_text_pipeline(parameters, system.config)
-        + boxed(tasks.create_pipeline(parameters, system.config.tasks))
-        + examples.create_pipeline(system)
-        + pretrain.create_pipeline(system, compute)
-        + finetune.create_pipeline(system, compute)
-        + evaluate.create_pipeline(system, compute)
+        _create_pretraining(system, parameters)
+        + _create_evaluation(system, parameters)
         + adopt.create_pipeline(system)
         + search.create_pipeline(system)
-        + report.create_pipeline(system)
     )
 
 
 def create_included_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
     """The encoders that a system includes, from the sources on."""
-    pipeline = Pipeline([])
-    for included in system.included.values():
-        pipeline += create_text_pipeline(parameters, included.config)
-        pipeline += boxed(tasks.create_pipeline(parameters, included.config.tasks))
-        pipeline += examples.create_pipeline(included) + pretrain.create_pipeline(included, parameters.compute)
-    return pipeline
+    included = (_create_pretraining(other, parameters) for other in system.included.values())
+    return sum(included, start=Pipeline([]))
 
 
 def create_ablation_pipeline(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
-    """The rows of a system's ablation, on the examples and questions that its own pipeline left."""
-    ablation, compute = resolve_ablation(system), parameters.compute
+    """The rows of a system's ablation, on the examples and questions of its own pipeline."""
+    ablation = resolve_ablation(system)
+    return pretrain.create_pipeline(ablation, parameters.compute) + _create_evaluation(ablation, parameters)
+
+
+def _create_pretraining(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
     return (
-        pretrain.create_pipeline(ablation, compute)
-        + finetune.create_pipeline(ablation, compute)
-        + evaluate.create_pipeline(ablation, compute)
-        + report.create_pipeline(ablation)
+        create_text_pipeline(parameters, system.config)
+        + box(tasks.create_pipeline(parameters, system.config.tasks))
+        + examples.create_pipeline(system)
+        + pretrain.create_pipeline(system, parameters.compute)
+    )
+
+
+def _create_evaluation(system: ResolvedSystem, parameters: Parameters) -> Pipeline:
+    return (
+        finetune.create_pipeline(system, parameters.compute)
+        + evaluate.create_pipeline(system, parameters.compute)
+        + report.create_pipeline(system)
     )
 
 
 def resolve_all(parameters: Parameters, full_command: str = "") -> dict[str, ResolvedSystem]:
-    """All systems of the parameters; the variants of the tour stand for them."""
+    """Resolve all systems; the variants of the tour are their main variants."""
     preferred = {name: tour.variants for name, tour in parameters.tour.items()}
     return resolve_systems(parameters.systems, preferred, full_command)

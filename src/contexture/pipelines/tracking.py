@@ -1,4 +1,4 @@
-"""What MLflow is told beside Kedro's own: a child run for every training, a system's encoder as a model."""
+"""Child runs of MLflow for all trainings, and the encoder of a system as a registered model."""
 
 import importlib.metadata
 import threading
@@ -13,22 +13,20 @@ from mlflow.entities import Metric, Param
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from contexture.folders import UNFINISHED
-from contexture.pipelines.parameters import flattened
+from contexture.pipelines.parameters import flatten
 from contexture.training.curves import read_curves
 
-#: Seconds between two looks at the curves of a training that is under way.
-POLL = 30.0
-#: Numbers that MLflow takes at a time.
-BATCH = 1000
-#: Characters of a setting that are shown.
-SHOWN = 250
+POLL_SECONDS = 30.0
+#: Numbers in one request to MLflow.
+MAX_BATCH_METRICS = 1000
+MAX_SETTING_CHARS = 250
 
 
 @contextmanager
 def child_run(name: str, tags: dict[str, str], settings: dict[str, Any], folder: Path) -> Iterator[None]:
-    """A run under the active one, with the settings of a training and the curves of its `folder`, while they grow.
+    """Open a child run with the settings of a training, and log the curves in `folder` as they grow.
 
-    It is marked FAILED where the block raises. Nothing happens where nothing is tracked.
+    An error of the block marks the run FAILED. Without an active run, nothing is tracked.
     """
     parent = mlflow.active_run()
     if parent is None:
@@ -37,45 +35,42 @@ def child_run(name: str, tags: dict[str, str], settings: dict[str, Any], folder:
     client = MlflowClient()
     tags = tags | {MLFLOW_PARENT_RUN_ID: parent.info.run_id}
     run = client.create_run(parent.info.experiment_id, run_name=name, tags=tags)
-    client.log_batch(run.info.run_id, params=[Param(*item) for item in shown(settings).items()])
-    curves = _Curves(client, run.info.run_id, folder)
+    client.log_batch(run.info.run_id, params=[Param(*item) for item in format_settings(settings).items()])
+    curves, status = _CurveLogger(client, run.info.run_id, folder), "FAILED"
     try:
         yield
-    except BaseException:
-        curves.end()
-        client.set_terminated(run.info.run_id, "FAILED")
-        raise
-    curves.end()
-    client.set_terminated(run.info.run_id, "FINISHED")
+        status = "FINISHED"
+    finally:
+        curves.close()
+        client.set_terminated(run.info.run_id, status)
 
 
-def shown(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as MLflow's parameters: by their dotted keys, those without a value left out."""
-    return {key: str(value)[:SHOWN] for key, value in flattened(settings) if value not in (None, [], {})}
+def format_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return settings as parameters of MLflow: dotted key → value, without empty values."""
+    return {key: str(value)[:MAX_SETTING_CHARS] for key, value in flatten(settings) if value not in (None, [], {})}
 
 
-class _Curves:
-    """Follows the files of a training, as it need not know MLflow, and runs in another process."""
+class _CurveLogger:
+    """Reads the curves from the files of a training, which runs in another process and does not know MLflow."""
 
     def __init__(self, client: MlflowClient, run_id: str, folder: Path) -> None:
         self.client, self.run_id, self.folder = client, run_id, folder
-        self.last, self.over = -1, threading.Event()
+        self.last_step, self.ended = -1, threading.Event()
         self.thread = threading.Thread(target=self._follow, daemon=True)
         self.thread.start()
 
-    def end(self) -> None:
-        """Log what is left."""
-        self.over.set()
+    def close(self) -> None:
+        self.ended.set()
         self.thread.join()
         self._log(self.folder)
 
     def _follow(self) -> None:
-        while not self.over.wait(POLL):
+        while not self.ended.wait(POLL_SECONDS):
             self._log(self.folder.with_name(self.folder.name + UNFINISHED))
 
     def _log(self, folder: Path) -> None:
         table = read_curves(folder)
-        table = table[table["step"] > self.last]
+        table = table[table["step"] > self.last_step]
         if table.empty:
             return
         points = [
@@ -83,28 +78,27 @@ class _Curves:
             for _, row in table.iterrows()
             for name, value in row.drop("step").dropna().items()
         ]
-        for start in range(0, len(points), BATCH):
-            self.client.log_batch(self.run_id, metrics=points[start : start + BATCH])
-        self.last = int(table["step"].max())
+        for start in range(0, len(points), MAX_BATCH_METRICS):
+            self.client.log_batch(self.run_id, metrics=points[start : start + MAX_BATCH_METRICS])
+        self.last_step = int(table["step"].max())
 
 
 def register_encoder(name: str, encoder: Path) -> None:
-    """Keep an encoder in the active run, and as the next version of the registered model `name`.
+    """Log an encoder to the active run, if any, and register it as the next version of the model `name`.
 
     `mlflow models serve` serves it. Its code is logged as a file and its weights as safetensors: nothing is pickled.
-    Nothing happens where nothing is tracked.
     """
     run = mlflow.active_run()
     if run is None:
         return
-    made = mlflow.pyfunc.log_model(
+    model = mlflow.pyfunc.log_model(
         name=name,
         python_model=str(Path(__file__).with_name("served_encoder.py")),
         artifacts={"encoder": str(encoder)},
         pip_requirements=[f"contexture=={importlib.metadata.version('contexture')}"],
         input_example=["a text to embed"],
     )
-    client = MlflowClient()  # says nothing on the console
+    client = MlflowClient()  # unlike mlflow.register_model, it prints nothing
     if not client.search_registered_models(f"name = '{name}'"):
         client.create_registered_model(name)
-    client.create_model_version(name, made.model_uri, run.info.run_id, model_id=made.model_id)
+    client.create_model_version(name, model.model_uri, run.info.run_id, model_id=model.model_id)

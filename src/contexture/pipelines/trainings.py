@@ -1,4 +1,4 @@
-"""Trainings of a node: side by side, shown, and each a child run of MLflow's."""
+"""Trainings of a node: in parallel, with a progress bar, each a child run of MLflow."""
 
 import json
 import os
@@ -20,13 +20,13 @@ from contexture.systems.config import SystemConfig
 from contexture.tasks.base import ParallelMap
 from contexture.training.fleet import Job, run_jobs
 
-#: What the drivers of GPUs show. Without any, torch need not be asked: a run begins three seconds earlier.
+#: Files in /dev of GPU drivers. Without any, torch is not imported: a run starts three seconds earlier.
 _DRIVERS = ("nvidiactl", "kfd", "dxg")
 
 
 @dataclass(frozen=True)
 class Training:
-    """A job that trains, the folder that it makes, and the tags and settings of its run."""
+    """A training job, its output folder, and tags and settings of its run."""
 
     job: Job
     folder: Path
@@ -34,42 +34,44 @@ class Training:
     settings: dict[str, Any]
 
 
-def train_all(trainings: Sequence[Training], compute: ComputeConfig, what: str) -> None:
-    """Do all of them."""
+def train_all(trainings: Sequence[Training], compute: ComputeConfig, description: str) -> None:
+    """Run all trainings, and say how many finished ones were reused."""
     if not trainings:
         return
     by_name = {training.job.name: training for training in trainings}
 
     @contextmanager
     def around(job: Job) -> Iterator[None]:
-        found = by_name[job.name]
-        with child_run(job.name, found.tags, found.settings, found.folder):
+        training = by_name[job.name]
+        with child_run(job.name, training.tags, training.settings, training.folder):
             yield
 
-    began = time.time()
-    with progress(len(trainings), what, "run") as bar:
-        run_jobs([training.job for training in trainings], *shares(compute), around, lambda done: _show(bar, done))
+    start = time.time()
+    with progress(len(trainings), description, "run") as bar:
+        run_jobs(
+            [training.job for training in trainings], *split_cores(compute), around, lambda done: _update(bar, done)
+        )
     markers = [training.folder / IDENTITY for training in trainings]
-    if kept := sum(marker.exists() and marker.stat().st_mtime < began for marker in markers):
+    if kept := sum(marker.exists() and marker.stat().st_mtime < start for marker in markers):
         say(
-            f"        {what}: {kept} of {len(trainings)} were there, made with the same settings, and are kept",
+            f"        {description}: {kept} of {len(trainings)} were there, made with the same settings, and are kept",
             sys.stdout,
         )
 
 
-def parallel_map(compute: ComputeConfig, what: str) -> ParallelMap:
-    """The way to do a function of many things as trainings are done, with a bar."""
+def parallel_map(compute: ComputeConfig, description: str) -> ParallelMap:
+    """Return a map that calls a function in parallel, as trainings run, with a progress bar."""
 
-    def parallel_map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        jobs = [Job(str(number), function, given) for number, given in enumerate(arguments)]
-        with progress(len(jobs), what, "model") as bar:
-            return run_jobs(jobs, *shares(compute), lambda job: nullcontext(), lambda done: _show(bar, done))
+    def run_all(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        jobs = [Job(str(number), function, args) for number, args in enumerate(arguments)]
+        with progress(len(jobs), description, "model") as bar:
+            return run_jobs(jobs, *split_cores(compute), lambda job: nullcontext(), lambda done: _update(bar, done))
 
-    return parallel_map
+    return run_all
 
 
-def shares(compute: ComputeConfig) -> tuple[int, int]:
-    """Trainings at a time, and threads of each: on a GPU one with all, on CPUs as many as there are cores for."""
+def split_cores(compute: ComputeConfig) -> tuple[int, int]:
+    """Return the number of parallel trainings and of threads of each: one training on a GPU, several on a CPU."""
     if any(Path("/dev", driver).exists() for driver in _DRIVERS):
         import torch
 
@@ -80,13 +82,13 @@ def shares(compute: ComputeConfig) -> tuple[int, int]:
 
 @contextmanager
 def config_file(config: SystemConfig) -> Iterator[Path]:
-    """The settings of a system in a file, for processes that train on a device each."""
-    with TemporaryDirectory() as place:
-        file = Path(place) / "config.json"
+    """Write the settings of a system to a temporary file for processes that train on several devices."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "config.json"
         file.write_text(json.dumps(config.plain()), encoding="utf-8")
         yield file
 
 
-def _show(bar: DelayedBar, done: float) -> None:
+def _update(bar: DelayedBar, done: float) -> None:
     bar.n = done
     bar.refresh()

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from contexture.reporting.names import DATA, REFERENCES
 from contexture.reporting.records import METRICS, ScoreKey
-from contexture.strict import STRICT, checked
+from contexture.strict import STRICT, validate
 
 try:
     from yaml import CSafeLoader as SafeLoader  # ten times as fast
@@ -196,7 +196,7 @@ def read_published(package: str) -> Published:
     """
     try:
         raw = yaml.load((resources.files(package) / FILE).read_text("utf-8"), _Loader)
-        file: _File = checked(_File, raw)
+        file: _File = validate(_File, raw)
         labels = _labels(file.labels)
         tables = {key: _table(key, table, labels, file.paper) for key, table in file.tables.items()}
     except (yaml.YAMLError, ValueError) as error:
@@ -234,7 +234,7 @@ def _table(key: str, table: _Table, labels: Mapping[str, str], paper: str) -> Sc
 
 def _column(name: str, own: dict[str, Any], table: _Table, key: str) -> ScoreColumn:
     values = {"name": name, "unit": table.unit} | table.every_column | own | {"key": name}
-    column: ScoreColumn = checked(ScoreColumn, values, "tables", key, "columns", name)
+    column: ScoreColumn = validate(ScoreColumn, values, "tables", key, "columns", name)
     if column.metric and column.metric not in METRICS:
         raise ValueError(f"tables.{key}.columns.{name}: no metric {column.metric}; there are {sorted(METRICS)}")
     if column.metric and (column.unit == PERCENT) != (METRICS[column.metric].scale == 100):

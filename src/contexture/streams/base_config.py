@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.encoders.config import Lengths, Needs
-from contexture.strict import STRICT, Positive, checked
+from contexture.strict import STRICT, Positive, validate
 
 
 @dataclass(config=STRICT, frozen=True)
@@ -47,4 +47,4 @@ def with_run(config: StreamConfig, changed: Mapping[str, Any], *keys: str) -> An
     if other := sorted(set(changed) - set(config.by_run)):
         raise ValueError(f"{'.'.join(keys)}: a run can set {list(config.by_run)}, not {other}")
     values = {field.name: getattr(config, field.name) for field in fields(config)} | dict(changed)
-    return checked(type(config), values, *keys)
+    return validate(type(config), values, *keys)

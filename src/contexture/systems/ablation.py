@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 
 from contexture.encoders.config import AnyEncoderConfig
-from contexture.strict import checked
+from contexture.strict import validate
 from contexture.systems.config import SystemConfig, Variant, check_known
 
 
@@ -20,10 +20,10 @@ def ablated(config: SystemConfig) -> SystemConfig:
         changed = asdict(config.encoders[config.encoder_of(row.run)]) | row.encoder
         if name in runs:
             raise ValueError(f"ablation: {name} is there twice")
-        encoders[name] = checked(AnyEncoderConfig, changed, "ablation", "rows", str(position), "encoder")
+        encoders[name] = validate(AnyEncoderConfig, changed, "ablation", "rows", str(position), "encoder")
         runs[name] = replace(config.pretrain.runs[row.run], encoder=name)
     tasks = {
-        name: checked(type(settings), asdict(settings) | config.ablation.tasks[name], "ablation", "tasks", name)
+        name: validate(type(settings), asdict(settings) | config.ablation.tasks[name], "ablation", "tasks", name)
         for name, settings in config.tasks.items()
         if name in config.ablation.tasks
     }

@@ -12,7 +12,7 @@ from contexture.encoders.config import ROLES, AnyEncoderConfig, HeadKind, Length
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
 from contexture.streams.config import STREAMS
-from contexture.strict import STRICT, DropNull, Positive, checked, key_error
+from contexture.strict import STRICT, DropNull, Positive, key_error, validate
 from contexture.tasks.registry import TASKS
 from contexture.training.config import PretrainConfig, Pretraining
 
@@ -26,7 +26,7 @@ def _typed(kinds: Mapping[str, Any], noun: str) -> AfterValidator:
     def check(values: dict[str, Any]) -> dict[str, Any]:
         if unknown := sorted(set(values) - set(kinds)):
             raise ValueError(f"no {noun} is called {', '.join(unknown)}; there are {sorted(kinds)}")
-        return {name: checked(kinds[name], value, name) for name, value in values.items()}
+        return {name: validate(kinds[name], value, name) for name, value in values.items()}
 
     return AfterValidator(check)
 

@@ -8,7 +8,7 @@ import pytorch_lightning as pl
 import torch
 from safetensors.torch import load_model, save_model
 
-from contexture.folders import OLD, replace
+from contexture.folders import OLD, replace_folder
 from contexture.training.module import ScheduledObjectives, stepped
 
 NAME = "checkpoint"
@@ -35,7 +35,7 @@ def save_checkpoint(module: ScheduledObjectives, optimizer: torch.optim.Optimize
     new.mkdir(parents=True)
     save_model(module, str(new / "model.safetensors"))
     torch.save({"step": module.step, "optimizer": optimizer.state_dict()}, new / "state.pt")
-    replace(new, folder / NAME)
+    replace_folder(new, folder / NAME)
 
 
 def remove_checkpoint(folder: Path) -> None:

@@ -12,7 +12,7 @@ from contexture.encoders.config import AnyEncoderConfig, Lengths
 from contexture.objectives.base_config import ObjectiveConfig
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.base_config import StreamConfig, with_run
-from contexture.strict import STRICT, DropNull, Positive, checked
+from contexture.strict import STRICT, DropNull, Positive, validate
 
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -114,7 +114,7 @@ class PretrainRun:
         if idle := set(self.objectives) - used:
             raise ValueError(f"settings for {sorted(idle)}, which no stage of the schedule uses")
         for name, settings in self.objectives.items():
-            checked(OBJECTIVES[name], settings, "objectives", name)
+            validate(OBJECTIVES[name], settings, "objectives", name)
 
     @property
     def steps(self) -> int:

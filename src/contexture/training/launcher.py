@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import torch
 
 from contexture.encoders.saved import encoder_checksum
-from contexture.folders import UNFINISHED, finished, work_folder
+from contexture.folders import UNFINISHED, is_finished, work_folder
 from contexture.training.card import pretraining_facts, write_card
 from contexture.training.config import Pretraining
 from contexture.training.prepare import Files
@@ -75,7 +75,7 @@ def launch(
             train(folder.with_name(folder.name + UNFINISHED))
         return begins
     wanted = identity()
-    if finished(folder, wanted):
+    if is_finished(folder, wanted):
         LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
         if channel:
             channel.send(KEPT)

@@ -20,7 +20,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from contexture.packages import packaged
+from contexture.packages import encoder_path
 from contexture.strict import STRICT
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -266,7 +266,7 @@ def _published(name: str) -> tuple[str, str]:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(packaged(name), trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(encoder_path(name), trust_remote_code=False)
     except Exception as error:  # transformers raises OSError, ValueError, KeyError and more for the same cause
         raise ValueError(
             f"published tokenizer {name!r} cannot be loaded: neither a folder with a tokenizer nor a name that "

@@ -39,7 +39,7 @@ def test_answers_facts_and_sentences(tmp_path: Path) -> None:
     folder = tmp_path / "read/hotpotqa"
     questions, paragraphs = read_questions(folder, "test"), read_paragraphs(folder)
     assert (questions.ranked.ids, questions.answers) == (["h1"], ["Ann"])
-    assert questions.facts == [{("Ann", 0), ("Bob", 0), ("Ann", 1)}]
+    assert questions.details == [{("Ann", 0), ("Bob", 0), ("Ann", 1)}]
     assert [paragraphs.titles[row] for row in questions.ranked.right[0]] == ["Ann", "Bob"]
     assert paragraphs.titles == ["Cy", "Ann", "Bob", "Dee"]
     assert paragraphs.sentences[3] == ["Dee is.", "", "Ann knew her."]
@@ -128,10 +128,10 @@ def test_the_real_slice(shared_data: Path, tmp_path: Path, encoder: Encoder) -> 
     for part in parts:
         gold = [[int(row) for row in right] for right in part.ranked.right]
         inputs = ReaderInputs(paragraphs, gold, encoder, 512)
-        for answer, rows, facts in zip(part.answers, gold, part.facts, strict=True):
-            assert len(rows) == 2 and {title for title, _ in facts} == {paragraphs.titles[row] for row in rows}
+        for answer, rows, details in zip(part.answers, gold, part.details, strict=True):
+            assert len(rows) == 2 and {title for title, _ in details} == {paragraphs.titles[row] for row in rows}
             closed += answer in ("yes", "no")
-            span = inputs.span(answer, rows, facts)
+            span = inputs.span(answer, rows, details)
             spans += span is not None
             assert span is None or inputs.text(span).lower() == answer.lower()
     assert closed > 0 and spans + closed >= 98

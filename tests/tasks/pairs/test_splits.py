@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from contexture.splits import groups
+from contexture.splits import group_rows
 from contexture.tasks.pairs.files import read_set
 from contexture.tasks.pairs.splits import first_rows, split_set
 
@@ -68,7 +68,7 @@ def test_a_set_without_parts_is_split_by_its_texts(parts: list[str]) -> None:
 
 def test_pairs_with_the_same_first_sentence_and_reversed_pairs_stay_together() -> None:
     pairs = [("a", "b"), ("a", "c"), ("b", "a"), ("b", "d"), ("d", "e"), ("f", "f"), ("c", "g")]
-    found = groups(pd.DataFrame(pairs, columns=["first", "second"]))
+    found = group_rows(pd.DataFrame(pairs, columns=["first", "second"]))
     assert found == ["a", "a", "a", "a", "d", "f", "c"]
 
 

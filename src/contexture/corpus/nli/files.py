@@ -11,7 +11,7 @@ import pandas as pd
 
 from contexture.corpus.errors import SourceError
 from contexture.corpus.nli.config import NliConfig
-from contexture.splits import TEST, drawn
+from contexture.splits import TEST_SHARE, draw_rows
 
 #: The classes, in the order of their numbers.
 LABELS = ("entailment", "neutral", "contradiction")
@@ -68,7 +68,9 @@ def _untested(config: NliConfig, folder: Path, tables: Mapping[str, pd.DataFrame
         return np.ones(len(next(iter(tables.values()))), np.bool_)
     if config.without_tested not in tables:
         raise SourceError(f"{folder}: nli.without_tested is {config.without_tested}, but read are {sorted(tables)}.")
-    return ~drawn(tables[config.without_tested].set_axis(["first", "second", "label", "number"], axis=1), "test", TEST)
+    return ~draw_rows(
+        tables[config.without_tested].set_axis(["first", "second", "label", "number"], axis=1), "test", TEST_SHARE
+    )
 
 
 def _read(file: Path) -> pd.DataFrame:

@@ -12,19 +12,19 @@ from contexture.tasks.registry import TASKS
 from contexture.training.card import CARD
 
 
-def adopt(chooser: str, results: Path, place: Path, **inputs: Path) -> Path:
-    """The encoder, of the first seed, that the results of the task `chooser` choose, with these results on its card.
+def adopt(chooser: str, results_dir: Path, output_dir: Path, **inputs: Path) -> Path:
+    """Copy the best encoder (first seed) by the results of the task `chooser`; add the results to its card.
 
     `inputs` are the folders of the variants, as `encoders/<variant>`.
     """
     pretrained = select_group(inputs, "encoders")
     task = TASKS[chooser].load()
     assert isinstance(task, EncoderChooser)  # `TaskSpec.chooses_encoder`
-    best = task.best_encoder(json.loads((results / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
-    run = pretrained[best]
-    with work_folder(place) as work:
-        shutil.copytree(encoder_dir(run.parent, run.name, 0), work, dirs_exist_ok=True)
-        records = json.loads((results / RECORDS_FILE).read_text(encoding="utf-8"))
+    best = task.best_encoder(json.loads((results_dir / DETAILS_FILE).read_text(encoding="utf-8")), list(pretrained))
+    records = json.loads((results_dir / RECORDS_FILE).read_text(encoding="utf-8"))
+    run_dir = pretrained[best]
+    with work_folder(output_dir) as work:
+        shutil.copytree(encoder_dir(run_dir.parent, run_dir.name, 0), work, dirs_exist_ok=True)
         with (work / CARD).open("a", encoding="utf-8") as card:
             card.write(task.card_section(records, best))
-    return place
+    return output_dir

@@ -9,10 +9,12 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """What a task found out about all encoders → the best of them; nothing unless `search` is best."""
+    """Results of a task and all encoders → the best encoder; nothing unless `search` is best."""
     if system.config.search != BEST:
         return Pipeline([])
     chooser = system.config.chooser
     variants = {name: f"{name}-pretrained" for name in system.config.adoptable}
-    inputs = {"results": f"{chooser}-results", "place": "params:adopted_place"} | name_group("encoders", variants)
+    inputs = {"results_dir": f"{chooser}-results", "output_dir": "params:adopted_place"} | name_group(
+        "encoders", variants
+    )
     return Pipeline([node(fixed(adopt, chooser), inputs, "adopted", name="adopt", tags="adopt")], namespace=system.name)

@@ -1,5 +1,1 @@
 """Exports to paragraphs."""
-
-from contexture.pipelines.corpus.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

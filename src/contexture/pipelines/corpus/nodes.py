@@ -4,7 +4,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contexture.corpus import cleaning as rules
 from contexture.corpus import main_content
-from contexture.corpus import pages as rooms
+from contexture.corpus import pages as page_tables
+from contexture.corpus.bitext import table as bitext_table
+from contexture.corpus.bitext.config import BitextConfig, BitextSet
 from contexture.corpus.card import card
 from contexture.corpus.config import CleaningConfig, CorpusConfig
 from contexture.corpus.evaluation import Evaluation
+from contexture.corpus.nli.config import NliConfig
+from contexture.corpus.nli.files import read_pairs
 from contexture.corpus.sources.protocol import SourceFile
+from contexture.demo.config import DEMO, DemoConfig
+from contexture.demo.languages import codes
+from contexture.demo.translations import XNLI, bitext_names
+from contexture.demo.write import LANGUAGES
 from contexture.tasks.base import TASK_FILE, DocumentTask
 from contexture.tasks.registry import TASKS
 
@@ -25,27 +33,27 @@ LOG = logging.getLogger(__name__)
 
 
 def learn_sentences(corpus: CorpusConfig, sources: dict[str, Any]) -> dict[str, Any]:
-    """What is learned of each language's sentences, from a sample of the sources."""
+    """Learn the sentence boundaries of each language from a sample of the sources."""
     from contexture.corpus.sentence_training import train_sentences
 
-    learned = train_sentences(files_of(sources), corpus)
-    for lang, language in learned.items():
+    languages = train_sentences(source_files(sources), corpus)
+    for lang, language in languages.items():
         LOG.info("%s: %d abbreviations", lang, len(language["abbreviations"]))
-    return dict(learned)
+    return dict(languages)
 
 
 def parse_pages(corpus: CorpusConfig, sources: dict[str, Any], languages: dict[str, Any]) -> DataFrame:
-    """Every page of the sources, with its paragraphs or the reason why it was dropped."""
-    return rooms.read_pages(SparkSession.builder.getOrCreate(), files_of(sources), corpus, languages)
+    """Return all pages of the sources, with their paragraphs or the reason to drop them."""
+    return page_tables.read_pages(SparkSession.builder.getOrCreate(), source_files(sources), corpus, languages)
 
 
 def find_paragraphs(corpus: CorpusConfig, pages: DataFrame) -> DataFrame:
-    """The paragraphs of the pages that were kept, their links resolved."""
-    return rooms.paragraphs(pages, corpus)
+    """Return the paragraphs of the kept pages, with resolved links."""
+    return page_tables.paragraphs(pages, corpus)
 
 
 def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[str, Any]:
-    """The classifier of main content and its quality on held-out documents; empty where it is off."""
+    """Return the classifier of main content and its quality on held-out documents; {} if it is off."""
     if cleaning.main_content is None:
         return {}
     model, quality = main_content.train(paragraphs)
@@ -56,44 +64,44 @@ def learn_main_content(cleaning: CleaningConfig, paragraphs: DataFrame) -> dict[
 def clean_paragraphs(
     corpus: CorpusConfig, cleaning: CleaningConfig, paragraphs: DataFrame, classifier: dict[str, Any], *tasks: Path
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """The paragraphs worth learning from; counts of the others by reason, and some of them to read.
+    """Return the paragraphs to learn from, and a report with counts and a sample of the dropped ones.
 
-    `tasks` are the folders of the data of `cleaning.evaluation`.
+    `tasks` are the data folders of `cleaning.evaluation`.
     """
     model = main_content.load(classifier["model"]) if classifier else None
     evaluation, missing = read_evaluation(cleaning.evaluation, tasks)
     judged = rules.clean(paragraphs, cleaning, corpus.files, model, evaluation)
-    found = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged)}
+    report = {"languages": rules.count(judged), "sample": rules.sample_dropped(judged)}
     if cleaning.evaluation:
-        dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in found["languages"].values()]
-        found["evaluation"] = {
+        dropped = [counts["dropped"].get(rules.EVALUATION_DOCUMENT, 0) for counts in report["languages"].values()]
+        report["evaluation"] = {
             "tasks": ", ".join(task for task in cleaning.evaluation if task not in missing),
             "documents": rules.count_documents(judged, rules.EVALUATION_DOCUMENT) if evaluation else 0,
             "paragraphs": sum(dropped),
             "missing": missing,
         }
-    return rules.kept(judged), found
+    return rules.kept(judged), report
 
 
 def read_evaluation(tasks: Sequence[str], folders: Sequence[Path]) -> tuple[Evaluation | None, dict[str, str]]:
-    """What the documents of these tasks are known by, and, by task, why there are none; nothing for no tasks."""
+    """Return the documents of these tasks, and for each task without documents the reason."""
     import pandas as pd
 
-    tables = []
+    documents = []
     missing: dict[str, str] = {}
     for name, folder in zip(tasks, folders, strict=True):
         task = TASKS[name].load()
         assert isinstance(task, DocumentTask)  # `config.check_evaluation`
         if (table := task.documents(folder)) is None:
-            told = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
-            missing[name] = "; ".join(told.values())
+            reasons = json.loads((folder / TASK_FILE).read_text(encoding="utf-8"))["missing"]
+            missing[name] = "; ".join(reasons.values())
             LOG.warning("no document could be kept out of the corpus for %s: %s", name, missing[name])
         else:
-            tables.append(table)
-    if not tables:
+            documents.append(table)
+    if not documents:
         return None, missing
-    documents = pd.concat(tables)
-    return Evaluation.from_documents(documents["title"], documents["text"]), missing
+    combined = pd.concat(documents)
+    return Evaluation.from_documents(combined["title"], combined["text"]), missing
 
 
 def report_corpus(
@@ -103,24 +111,23 @@ def report_corpus(
     cleaned: dict[str, Any],
     classifier: dict[str, Any],
 ) -> tuple[dict[str, Any], str]:
-    """Counts and the corpus card; ValueError where no paragraph is left.
+    """Return counts and the corpus card; ValueError if no paragraph is left.
 
-    Paragraphs found less those dropped are those that come out; pages out less those left empty are the documents.
+    `paragraphs_found` − `paragraphs_dropped` = `paragraphs_out`; `pages_out` − `pages_left_empty` = documents.
     """
     from contexture.reporting.corpus_card import render_corpus_card
 
-    counts = rooms.report(pages, corpus)
+    counts = page_tables.report(pages, corpus)
     dropped: Counter[str] = Counter(counts["paragraphs_dropped"])
     counts["paragraphs_found"] += dropped.total()
     for language in cleaned["languages"].values():
         dropped.update(language["dropped"])
     counts["paragraphs_dropped"] = {reason: number for reason, number in dropped.items() if number}
     content = card(paragraphs)
-    for name, column in (("paragraphs", "paragraphs"), ("sentences", "sentences"), ("links", "links")):
-        counts[f"{name}_out"] = sum(language[column] for language in content["languages"].values())
-    documents = sum(language["documents"] for language in content["languages"].values())
-    counts["pages_left_empty"] = counts["pages_out"] - documents
-    counts["links_resolved"] = sum(language["resolved"] for language in content["languages"].values())
+    columns = ("paragraphs", "sentences", "links", "documents", "resolved")
+    totals = {column: sum(language[column] for language in content["languages"].values()) for column in columns}
+    counts |= {f"{column}_out": totals[column] for column in ("paragraphs", "sentences", "links")}
+    counts |= {"pages_left_empty": counts["pages_out"] - totals["documents"], "links_resolved": totals["resolved"]}
     LOG.info("corpus: %s", counts)
     if not counts["paragraphs_out"]:
         raise ValueError(f"the corpus holds no paragraph: {counts}; is corpus.input the right file?")
@@ -131,6 +138,50 @@ def report_corpus(
     return counts, render_corpus_card(content, counts, cleaned["sample"])
 
 
-def files_of(sources: dict[str, Any]) -> list[SourceFile]:
-    """The files of the corpus, as the stage `sources` found them."""
+def source_files(sources: dict[str, Any]) -> list[SourceFile]:
+    """Return the files of the corpus."""
     return TypeAdapter(list[SourceFile]).validate_python(sources["corpus"])
+
+
+def read_bitext(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> DataFrame:
+    """Read the pairs of all sets; `demo_dir` has the made-up world, if it is read."""
+    return bitext_table.read(SparkSession.builder.getOrCreate(), locate_demo_sets(config, world, demo_dir))
+
+
+def clean_bitext(
+    config: BitextConfig, world: DemoConfig, demo_dir: Path, pairs: DataFrame
+) -> tuple[DataFrame, dict[str, Any]]:
+    """Return the pairs to learn from and the counts of each set; warn about sets that look wrong."""
+    from contexture.corpus.duplicates import on_disk
+
+    config = locate_demo_sets(config, world, demo_dir)
+    cleaned = on_disk(bitext_table.clean(pairs))
+    report = bitext_table.report(cleaned, config)
+    for name, counts in report.items():
+        LOG.info("bitext %s: %s", name, counts)
+        if counts["same_language"]:
+            languages = " and ".join(counts["languages"])
+            LOG.warning("bitext %s: its sides should be %s, but seem to be in one language", name, languages)
+        if not counts["pairs_out"]:
+            LOG.warning("bitext %s: no pair is left of %d: %s", name, counts["pairs_in"], counts["dropped"])
+    return bitext_table.kept(cleaned), report
+
+
+def locate_demo_sets(config: BitextConfig, world: DemoConfig, demo_dir: Path) -> BitextConfig:
+    """Replace the input `demo` by a set of files for each language of the made-up world."""
+    if config.input != DEMO:
+        return config
+    sets = {}
+    for code in codes(world.languages):
+        files = [str(demo_dir / LANGUAGES / name) for name in bitext_names(code)]
+        sets[f"demo_{code}"] = BitextSet(files, ("en", code))
+    return replace(config, input=sets)
+
+
+def read_nli(config: NliConfig, demo_dir: Path) -> DataFrame:
+    """Read all pairs in all languages; `demo_dir` has the made-up world, if it is read."""
+    assert config.input is not None  # `config.Parameters.check_systems`
+    folder = demo_dir / LANGUAGES / XNLI if config.input == DEMO else Path(config.input).expanduser()
+    pairs = read_pairs(config, folder)
+    LOG.info("nli: %s", pairs["lang"].value_counts().sort_index().to_dict())
+    return SparkSession.builder.getOrCreate().createDataFrame(pairs)

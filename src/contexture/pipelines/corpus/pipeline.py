@@ -6,12 +6,13 @@ from contexture.config import Parameters
 from contexture.corpus.pages import redirects
 from contexture.pipelines.corpus import nodes
 from contexture.pipelines.named import fixed
+from contexture.pipelines.sources.pipeline import create_world_pipeline
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
-    """Sources → pages → paragraphs found → paragraphs worth learning from; redirects, counts and the corpus card."""
+    """Sources → pages → all paragraphs → paragraphs to learn from; redirects, counts and the corpus card."""
     corpus, cleaning = parameters.corpus, parameters.cleaning
-    found, kept = "found_paragraphs@spark", "paragraphs@spark"
+    paragraphs, kept = "found_paragraphs@spark", "paragraphs@spark"
     return Pipeline(
         [
             node(fixed(nodes.learn_sentences, corpus), "sources", "sentence_parameters", name="learn_sentences"),
@@ -19,11 +20,11 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
                 fixed(nodes.parse_pages, corpus), ["sources", "sentence_parameters"], "pages@spark", name="parse_pages"
             ),
             node(redirects, "pages@spark", "redirects@spark", name="select_redirects"),
-            node(fixed(nodes.find_paragraphs, corpus), "pages@spark", found, name="find_paragraphs"),
-            node(fixed(nodes.learn_main_content, cleaning), found, "main_content", name="learn_main_content"),
+            node(fixed(nodes.find_paragraphs, corpus), "pages@spark", paragraphs, name="find_paragraphs"),
+            node(fixed(nodes.learn_main_content, cleaning), paragraphs, "main_content", name="learn_main_content"),
             node(
                 fixed(nodes.clean_paragraphs, corpus, cleaning),
-                [found, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
+                [paragraphs, "main_content", *(f"{task}-data" for task in cleaning.evaluation)],
                 [kept, "cleaning_report"],
                 name="clean_paragraphs",
             ),
@@ -35,4 +36,26 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
             ),
         ],
         tags="corpus",
+    )
+
+
+def create_bitext_pipeline(parameters: Parameters) -> Pipeline:
+    """Files → all pairs → pairs to learn from, and their counts."""
+    pairs, settings = "found_bitext@spark", (parameters.bitext, parameters.demo)
+    world, demo_dir = create_world_pipeline(parameters, [parameters.bitext.input])
+    outputs = ["bitext@spark", "bitext_report"]
+    return world + Pipeline(
+        [
+            node(fixed(nodes.read_bitext, *settings), demo_dir, pairs, name="read_bitext"),
+            node(fixed(nodes.clean_bitext, *settings), [demo_dir, pairs], outputs, name="clean_bitext"),
+        ],
+        tags="corpus",
+    )
+
+
+def create_nli_pipeline(parameters: Parameters) -> Pipeline:
+    """Files → pairs in every language."""
+    world, demo_dir = create_world_pipeline(parameters, [parameters.nli.input])
+    return world + Pipeline(
+        [node(fixed(nodes.read_nli, parameters.nli), demo_dir, "nli@spark", name="read_nli", tags="corpus")]
     )

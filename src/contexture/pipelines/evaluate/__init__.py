@@ -1,5 +1,1 @@
 """The stage `evaluate`."""
-
-from contexture.pipelines.evaluate.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

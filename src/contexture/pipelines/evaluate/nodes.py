@@ -30,17 +30,17 @@ def evaluate(
 ) -> Path:
     """Measure all variants of a system, and those that it includes, on a task; write records, facts and tables.
 
-    `inputs` are tables of the corpus, as `corpus/<name>`, and what was made of encoders, to wait for it.
+    `inputs` are tables of the corpus, as `corpus/<name>`; others are only waited for.
     """
     corpus = select_group(inputs, "corpus")
     spec, config = TASKS[task], system.config
     encoders = [*system.encoders(task, models_dir), *system.included_encoders(models_dir)]
-    if config.word_average and "words" not in spec.corpus:  # a task that is given words has the row by itself
+    if config.word_average and "words" not in spec.corpus:  # tasks that read words add the row themselves
         encoders.append(EvaluatedEncoder(WORD_AVERAGE, 0, (str(corpus["words"]),)))
-    more = {name: corpus[name] for name in spec.corpus if name in corpus}
+    tables = {name: corpus[name] for name in spec.corpus if name in corpus}
     vectors_dir.mkdir(parents=True, exist_ok=True)
-    run_parallel = parallel_map(compute, f"evaluation on {task.replace('_', ' ')}")
-    results = spec.load().evaluate(config.task(task), encoders, data, vectors_dir, run_parallel, **more)
+    parallel = parallel_map(compute, f"evaluation on {task.replace('_', ' ')}")
+    results = spec.load().evaluate(config.task(task), encoders, data, vectors_dir, parallel, **tables)
     with work_folder(results_dir) as work:
         (work / RECORDS_FILE).write_text(json.dumps(results.records), encoding="utf-8")
         (work / DETAILS_FILE).write_text(json.dumps(results.details), encoding="utf-8")
@@ -50,7 +50,7 @@ def evaluate(
 
 
 def time_embedding(system: ResolvedSystem, models_dir: Path, paragraphs: Path, *encoders: Path) -> dict[str, float]:
-    """Variant → sentences that it embeds per second, with the first seed; `encoders` are there to wait for."""
+    """Return the sentences per second that each variant embeds (first seed); `encoders` are only waited for."""
     from contexture.encoders.models import load_models
     from contexture.vocabulary.tokenizers import paragraph_texts
 

@@ -1,5 +1,1 @@
 """The stage `examples`."""
-
-from contexture.pipelines.examples.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

@@ -3,13 +3,13 @@
 from kedro.pipeline import Pipeline, node
 
 from contexture.imports import resolve
-from contexture.pipelines.examples.nodes import count, training_config
+from contexture.pipelines.examples.nodes import count_examples, training_config
 from contexture.pipelines.named import fixed
 from contexture.streams.base_config import StreamConfig
 from contexture.systems.config import SAMPLING_SEED, SystemConfig
 from contexture.systems.resolved import ResolvedSystem
 
-#: What examples are made of, by what a system's vocabulary is called.
+#: Tables of the corpus that examples are made of, by the kind of vocabulary.
 _TEXTS = {"paragraphs": "paragraphs@spark", "bitext": "bitext@spark", "nli": "nli@spark"}
 CORPUS = {
     "subwords": _TEXTS | {"documents": "documents@spark", "tokenizer": "tokenizer"},
@@ -18,15 +18,15 @@ CORPUS = {
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """Documents → the tables that training reads, their counts, and training's configuration."""
+    """Documents → tables of examples, their counts, and the configuration of training."""
     config = system.config
-    parts = [_tables(system.name, config, kind, stream) for kind, stream in config.examples().items()]
+    parts = [_create_stream_pipeline(system.name, config, kind, stream) for kind, stream in config.examples().items()]
     data = {task: f"{task}-data" for task in config.tasks}
     written = node(fixed(training_config, config), data or None, "training_config", name="training_config")
     return sum(parts, start=Pipeline([written], namespace=system.name, inputs=set(data.values()), tags="examples"))
 
 
-def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
+def _create_stream_pipeline(system: str, config: SystemConfig, kind: str, stream: StreamConfig) -> Pipeline:
     corpus = CORPUS[config.vocabulary]
     made = resolve(stream.tables)(stream, config.sampled_lengths, SAMPLING_SEED)
     nodes, read, observed = [], [], []
@@ -37,15 +37,15 @@ def _tables(system: str, config: SystemConfig, kind: str, stream: StreamConfig) 
         observed += outputs[1:]
         read += [outputs[0]] if table.name not in made.between else []
         nodes.append(node(table.make, inputs, outputs if table.observed else outputs[0], name=f"sample_{label}"))
-    # What was observed is known once the table is written: its folder is there to wait for that.
+    # Observed counts are complete when the table is written: the folder is an input to wait for that.
     counted = [*observed, *(f"{name.removesuffix('@spark')}@files" for name in read)] if observed else read
     nodes.append(
         node(
-            fixed(count, made.count),
+            fixed(count_examples, made.count),
             [f"params:{kind}-folder_place", "sources", *counted, corpus["documents"]],
             [f"{kind}-counts", f"{kind}-folder"],
             name=f"count_{kind}",
         )
     )
-    used = {name for one in nodes for name in one.inputs} & set(corpus.values())
+    used = {name for sample in nodes for name in sample.inputs} & set(corpus.values())
     return Pipeline(nodes, namespace=system, inputs={"sources", *used}, tags="examples")

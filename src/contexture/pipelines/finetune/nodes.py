@@ -19,11 +19,11 @@ LOG = logging.getLogger(__name__)
 def finetune_all(
     system: ResolvedSystem, task: str, compute: ComputeConfig, data: Path, models_dir: Path, *encoders: Path
 ) -> Path:
-    """Fine-tune every option of every variant with every seed; `encoders` are there to wait for."""
+    """Fine-tune each option of each variant with each seed; `encoders` are inputs only to wait for them."""
     task_dir = task_models_dir(models_dir, task)
     task_dir.mkdir(parents=True, exist_ok=True)
     trainings = [
-        _training(system, task, option, encoder, data)
+        create_training(system, task, option, encoder, data)
         for encoder in system.encoders(task, models_dir)
         for option in system.finetune_options[task][encoder.variant]
     ]
@@ -31,8 +31,8 @@ def finetune_all(
     return task_dir
 
 
-def _training(system: ResolvedSystem, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> Training:
-    """The job that fine-tunes one model, from the model of another option if the task says so."""
+def create_training(system: ResolvedSystem, task: str, option: str, encoder: EvaluatedEncoder, data: Path) -> Training:
+    """Return the training of one model, which starts from the model of another option if the task says so."""
     assert encoder.finetuned is not None
     settings, variant, seed = system.config.task(task), encoder.variant, encoder.seed
     start = settings.before(option)
@@ -43,31 +43,26 @@ def _training(system: ResolvedSystem, task: str, option: str, encoder: Evaluated
         encoder = replace(encoder, models=(str(encoder.finetuned / start),))
     tags = {"system": system.name, "stage": "finetune", "variant": variant, "seed": str(seed)}
     tags |= {"task": task, "option": option}
-    identity = {
-        **settings.identity(option),
-        "seed": seed,
-        "start": start or " ".join(system.config.runs_of(variant)),
-        "head": encoder.head,
-    }
+    origin = start or " ".join(system.config.runs_of(variant))
+    identity = {**settings.identity(option), "seed": seed, "start": origin, "head": encoder.head}
     arguments = (system.config, task, option, encoder, data, model_dir)
-    return Training(
-        Job(f"{prefix} {option} seed {seed}", finetune_one, arguments, predecessor), model_dir, tags, identity
-    )
+    job = Job(f"{prefix} {option} seed {seed}", finetune_one, arguments, predecessor)
+    return Training(job, model_dir, tags, identity)
 
 
 def finetune_one(
-    config: SystemConfig, task: str, option: str, encoder: EvaluatedEncoder, data: Path, folder: Path
+    config: SystemConfig, task: str, option: str, encoder: EvaluatedEncoder, data: Path, model_dir: Path
 ) -> None:
-    """Fine-tune one model, unless it is there; on several devices in a process for each.
+    """Fine-tune one model, with a process for each device if there are several.
 
-    Nothing is made of a model to begin with that is not there, as its data were missing.
+    Skip it with a warning if the model that it starts from is missing, because its data were missing.
     """
     from contexture.systems.launch import finetune_arguments, launch_finetuning
 
     if config.task(task).before(option) and not is_encoder(Path(encoder.models[0])):
-        LOG.warning("%s is not made: there is no %s to begin with", folder, encoder.models[0])
+        LOG.warning("%s is not trained: there is no %s to start from", model_dir, encoder.models[0])
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    model_dir.parent.mkdir(parents=True, exist_ok=True)
     with config_file(config) as file:
-        told = finetune_arguments(file, task, option, encoder, data)
-        launch_finetuning(config, task, option, encoder, data, folder, told)
+        arguments = finetune_arguments(file, task, option, encoder, data)
+        launch_finetuning(config, task, option, encoder, data, model_dir, arguments)

@@ -9,15 +9,10 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
-    """Encoders and task data → a model for every variant and option."""
-    tasks = list(system.finetune_options)
-    nodes = [
-        node(
-            fixed(finetune_all, system, task, compute),
-            [f"{task}-data", "params:models_place", *system.task_datasets(task)],
-            f"{task}-finetuned",
-            name=f"finetune_{task}",
-        )
-        for task in tasks
-    ]
-    return Pipeline(nodes, namespace=system.name, inputs={f"{task}-data" for task in tasks}, tags="finetune")
+    """Encoders and task data → a model for each variant and option."""
+    nodes, data = [], {task: f"{task}-data" for task in system.finetune_options}
+    for task in data:
+        inputs = [data[task], "params:models_place", *system.task_datasets(task)]
+        train = fixed(finetune_all, system, task, compute)
+        nodes.append(node(train, inputs, f"{task}-finetuned", name=f"finetune_{task}"))
+    return Pipeline(nodes, namespace=system.name, inputs=set(data.values()), tags="finetune")

@@ -1,1 +1,1 @@
-"""Kedro's hooks: what happens before, during and after a run."""
+"""Kedro hooks: code that runs before, during and after a pipeline."""

@@ -1,56 +1,118 @@
-"""Before a run: check the parameters and the arguments."""
+"""Before a run: check the parameters and the arguments of `kedro run`."""
 
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 import click
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
 from kedro.io import CatalogProtocol
 from kedro.pipeline import Pipeline
 
 from contexture.config import ConfigurationError
-from contexture.pipelines.hooks.arguments import check_asked, check_there
+from contexture.pipelines.datasets import find_missing
 from contexture.pipelines.hooks.console import RunRefusedError
 from contexture.pipelines.parameters import RunParameters
 
+#: An error lists all known names up to this number, otherwise close matches.
+MAX_LISTED_NAMES = 20
+#: Options that select nodes of a pipeline, as `Pipeline.filter` calls them.
+NODE_OPTIONS = ("tags", "from_nodes", "to_nodes", "node_names", "from_inputs", "to_outputs")
+
+
+@contextmanager
+def refuse_run() -> Iterator[None]:
+    """Turn ConfigurationError of the block into RunRefusedError."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise RunRefusedError(str(error)) from None
+
 
 class CheckParameters:
-    """Refuse unknown keys, impossible values, and what is asked for and not there, before any work starts."""
+    """Stop a run before any work if a parameter, an argument or an input cannot be used."""
 
     def __init__(self, parameters: RunParameters) -> None:
         self.run_parameters = parameters
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
-        """Raises RunRefusedError with the file and the key of every fault."""
+        """Raise RunRefusedError with file and key of all errors."""
         runtime = context.config_loader.runtime_params or {}
-        self.told = "input" in runtime.get("corpus", {})
+        self.sets_input = "input" in runtime.get("corpus", {})
         command = click.get_current_context(silent=True)
-        try:
+        with refuse_run():
             self.run_parameters.check(context.config_loader)
             if command and command.info_name == "run":
-                check_asked(command.params)
-        except ConfigurationError as error:
-            raise RunRefusedError(str(error)) from None
+                check_options(command.params)
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Raises RunRefusedError for a tokenizer, a first encoder, text or work of an earlier stage that is not there.
-
-        Also where another corpus would be replaced that this run does not name.
-        """
+        """Raise RunRefusedError for missing inputs and for a corpus that would be replaced unasked."""
         from contexture.pipelines.sources.nodes import check_inputs
 
-        try:
-            self.run_parameters.get().check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
+        parameters = self.run_parameters.get()
+        with refuse_run():
+            parameters.check_systems({str(node.namespace).split(".")[0] for node in pipeline.nodes})
             if "sources" in pipeline.all_outputs():
-                check_inputs(
-                    self.run_parameters.get().corpus,
-                    self.told,
-                    catalog.load("sources") if catalog.exists("sources") else {},
-                )
-            check_there(pipeline, catalog, run_params)
-        except ConfigurationError as error:
-            raise RunRefusedError(str(error)) from None
+                sources = catalog.load("sources") if catalog.exists("sources") else {}
+                check_inputs(parameters.corpus, self.sets_input, sources)
+            check_earlier_stages(pipeline, catalog, run_params)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError for an unknown pipeline, tag or node, with the known ones.
+
+    Kedro ignores an unknown tag next to known ones.
+    """
+    names = options.get("pipelines") or [options.get("pipeline") or "__default__"]
+    _check_names("pipeline", [name for name in names if name != "__default__"], set(pipelines) - {"__default__"})
+    nodes = [node for name in names for node in pipelines[name].nodes]
+    _check_names("tag", options.get("tags") or [], {tag for node in nodes for tag in node.tags})
+    selected = [name for option in ("node_names", "from_nodes", "to_nodes") for name in options.get(option) or []]
+    _check_names("node", selected, {node.name for node in nodes})
+
+
+def _check_names(kind: str, names: Collection[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            listed = sorted(known) if len(known) <= MAX_LISTED_NAMES else get_close_matches(name, sorted(known))
+            raise ConfigurationError(
+                f"there is no {kind} {name!r}" + (f"; there are {', '.join(listed)}" if listed else "")
+            )
+
+
+def check_earlier_stages(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError if results of earlier stages are missing, with the tags of these stages.
+
+    The message names the pipeline `tour` if its results are complete.
+    """
+    missing = {} if options.get("only_missing_outputs") else find_missing(pipeline, catalog)
+    if not missing:
+        return
+    names = options.get("pipeline_names") or ["__default__"]
+    bare = {name.partition("@")[0] for name in missing}  # a table has several names, one for each kind of reader
+    nodes = [node for name in names for node in pipelines[name].nodes]
+    makers = [node for node in nodes if bare & {name.partition("@")[0] for name in node.outputs}]
+    stages = sorted({tag for node in makers for tag in node.tags})
+    message, *more = missing.values()
+    message += f", and {len(more)} more that this run needs" if more else ""
+    message += ": run the stage that makes it first" + (f" (--tags {','.join(stages)})" if stages else "")
+    if _can_continue_tour(pipeline, catalog, options):
+        message += "; to continue after make demo, add --pipelines tour"
+    raise ConfigurationError(message)
+
+
+def _can_continue_tour(pipeline: Pipeline, catalog: CatalogProtocol[Any, Any], options: Mapping[str, Any]) -> bool:
+    try:
+        selected = pipelines["tour"].filter(**{name: options.get(name) for name in NODE_OPTIONS})
+    except ValueError:  # it has no such nodes
+        return False
+    systems = {node.namespace for node in pipeline.nodes}
+    same = Pipeline([node for node in selected.nodes if node.namespace in systems])
+    return bool(same.nodes) and len(same.nodes) < len(pipelines["tour"].nodes) and not find_missing(same, catalog)

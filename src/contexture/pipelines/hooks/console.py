@@ -1,4 +1,4 @@
-"""What `kedro run` shows: one line a stage, warnings of the project, and what failed. The log has all the rest."""
+"""Output of `kedro run`: one line for each stage, warnings of the project, and errors. The log has everything."""
 
 import atexit
 import json
@@ -30,17 +30,15 @@ from contexture.folders import whole_file
 
 LOG = logging.getLogger(__name__)
 
-#: Where a run's log lies in the project's folder, and how large it may grow before a new file is begun.
+#: Log of all runs, below the project's folder. A full file is renamed to `contexture.log.1`, and so on.
 LOG_FILE = Path("logs/contexture.log")
-LOG_BYTES, LOG_FILES = 10_000_000, 5
-#: The seconds that each stage took when it was last done as a whole, beside the log.
+LOG_FILE_BYTES, MAX_OLD_LOG_FILES = 10_000_000, 5
+#: Seconds that each stage took in its last complete run, next to the log.
 STAGES_FILE = "stages.json"
-#: Characters in a line of the console, and in an error or a warning altogether.
-WIDTH, LONGEST = 120, 1200
-LONGEST_LABEL = 60
-#: Handlers of conf/logging.yml, or of Kedro's own configuration, whose place the run's own take.
-REPLACED = ("console", "rich")
-#: Libraries read these when they are imported. MLflow's log goes where ours goes; bars of libraries are left out.
+MAX_LINE_CHARS, MAX_ERROR_CHARS, MAX_LABEL_CHARS = 120, 1200, 60
+#: Handlers of conf/logging.yml, or of Kedro, that a run replaces.
+REPLACED_HANDLERS = ("console", "rich")
+#: Libraries read these when they are imported: MLflow uses our log, and libraries show no bars.
 QUIET = {
     "MLFLOW_CONFIGURE_LOGGING": "false",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -53,111 +51,110 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 @dataclass
 class Stage:
-    """Nodes that share namespace and first tag."""
+    """Progress of the nodes that share namespace and first tag."""
 
     label: str
     nodes: int = 0
-    done: int = 0
+    finished: int = 0
     seconds: float = 0.0
 
 
-def stage_of(node: Node) -> str:
-    """`namespace · tag`; the tag that comes first by alphabet, a node without tags is a stage of its own."""
+def get_stage_label(node: Node) -> str:
+    """Return `namespace · tag`, with the alphabetically first tag, or the name of a node without tags."""
     tag = min(node.tags, default=node.short_name)
     return f"{node.namespace} · {tag}" if node.namespace else tag
 
 
 def duration(seconds: float) -> str:
-    """`0:07`, `12:34`, `1:02:03`."""
+    """Format seconds as `0:07`, `12:34` or `1:02:03`."""
     minutes, second = divmod(int(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def say(line: str, stream: TextIO) -> None:
-    """Write a line above whatever bars stand on the terminal, in characters that `stream` has, and at once."""
+    """Write a line above progress bars, in characters that `stream` can encode, and flush."""
     encoding = stream.encoding or "utf-8"
     tqdm.write(line.encode(encoding, "replace").decode(encoding), file=stream)
     stream.flush()
 
 
-def cut(text: str, width: int = WIDTH) -> str:
-    """The beginning of a text of one line."""
+def truncate(text: str, width: int = MAX_LINE_CHARS) -> str:
+    """Return the beginning of a line, with an ellipsis if it is too long."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
-def wrapped(text: str) -> str:
-    """A message in lines that fit; its own lines stay lines, and the middle of a very long one is left out."""
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
-    lines = (textwrap.wrap(line, WIDTH, break_long_words=True, break_on_hyphens=False) for line in text.splitlines())
+def wrap(text: str) -> str:
+    """Wrap a message, keeping its line breaks; leave out the middle of a very long one."""
+    if len(text) > MAX_ERROR_CHARS:
+        text = f"{text[: MAX_ERROR_CHARS // 2]} … {text[-MAX_ERROR_CHARS // 2 :]}"
+    lines = (
+        textwrap.wrap(line, MAX_LINE_CHARS, break_long_words=True, break_on_hyphens=False) for line in text.splitlines()
+    )
     return "\n".join(part for line in lines for part in line)
 
 
-def described(error: BaseException) -> str:
-    """What an error says; its type, too, where the message alone would say little."""
+def describe_error(error: BaseException) -> str:
+    """Return the message of an error, with the type if the message is unclear."""
     if isinstance(error, click.ClickException):
         return error.format_message()
     text = str(error).strip()
-    telling = isinstance(error, OSError | ValueError | RuntimeError | DatasetError)
-    return text if text and telling else f"{type(error).__name__}: {text}".removesuffix(": ")
+    is_clear = isinstance(error, OSError | ValueError | RuntimeError | DatasetError)
+    return text if text and is_clear else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
-def show_refusal(self: KedroCliError, file: Any = None) -> None:
-    """Print why a command is refused, by us or by Kedro, on standard error.
-
-    Kedro's own way looks for the exception being handled: since 8.5.1 click shows an error when that is over.
-    """
-    say(wrapped(f"error: {self.format_message()}"), sys.stderr)
+def show_cli_error(self: KedroCliError, file: Any = None) -> None:
+    """Print an error of the command on standard error; replaces Kedro's method, which fails with click 8.5.1."""
+    say(wrap(f"error: {self.format_message()}"), sys.stderr)
     if self.VERBOSE_ERROR:
         traceback.print_exception(self)
 
 
 class RunRefusedError(KedroCliError):
-    """A run that is refused: its log says so, too."""
+    """Error that stops a run before it starts; also logged."""
 
     def show(self, file: Any = None) -> None:
         """Print the message on standard error."""
         LOG.error("%s", self.format_message())
-        show_refusal(self)
+        show_cli_error(self)
 
 
 class ConsoleHandler(logging.Handler):
-    """Warnings of the project, and errors of what does not raise them, too (Kedro and py4j do); a line each."""
+    """Print warnings of the project and errors of libraries, except those that are raised too (Kedro, py4j)."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line to standard error, above the bars."""
+        """Write one line to standard error."""
         source = record.name.partition(".")[0]
-        needed = logging.WARNING if source == "contexture" else logging.ERROR
-        raised = source == "kedro" or record.name == __name__ or "py4j" in Path(record.pathname).parts
-        if record.levelno < needed or raised:
+        min_level = logging.WARNING if source == "contexture" else logging.ERROR
+        is_raised = source == "kedro" or record.name == __name__ or "py4j" in Path(record.pathname).parts
+        if record.levelno < min_level or is_raised:
             return
         try:
             message = " ".join(record.getMessage().split())
-            say(cut(f"{record.levelname.lower()}: {message}"), sys.stderr)
+            say(truncate(f"{record.levelname.lower()}: {message}"), sys.stderr)
         except Exception:
             self.handleError(record)
 
 
 class RunLog:
-    """The handlers of one run on the root logger: the file that has everything, and the console."""
+    """Handlers of one run on the root logger: the log file and the console."""
 
     def __init__(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        everything = logging.handlers.RotatingFileHandler(
-            file, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8"
+        log_file = logging.handlers.RotatingFileHandler(
+            file, maxBytes=LOG_FILE_BYTES, backupCount=MAX_OLD_LOG_FILES, encoding="utf-8"
         )
-        everything.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+        log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
         root = logging.getLogger()
-        self.replaced = [handler for handler in root.handlers if handler.name in REPLACED]
-        self.handlers: list[logging.Handler] = [everything, ConsoleHandler()]
+        self.replaced = [handler for handler in root.handlers if handler.name in REPLACED_HANDLERS]
+        self.handlers: list[logging.Handler] = [log_file, ConsoleHandler()]
         for handler in self.replaced:
             root.removeHandler(handler)
         for handler in self.handlers:
             root.addHandler(handler)
 
     def close(self) -> None:
-        """Put back what was there before."""
+        """Restore the former handlers."""
         root = logging.getLogger()
         for handler in self.handlers:
             root.removeHandler(handler)
@@ -167,11 +164,11 @@ class RunLog:
 
 
 class LiveLine:
-    """A line at the foot of the terminal that is drawn anew until it is closed; nothing where there is no terminal."""
+    """Line at the bottom of the terminal that is redrawn until it is closed; nothing without a terminal."""
 
-    def __init__(self, text: Callable[[], str], every: float = 0.5) -> None:
-        """`text` says what stands in the line; it is called in a thread of its own, every `every` seconds."""
-        self.text, self.every = text, every
+    def __init__(self, text: Callable[[], str], interval: float = 0.5) -> None:
+        """A thread calls `text` for the content every `interval` seconds."""
+        self.text, self.interval = text, interval
         self.ended = threading.Event()
         self.thread: threading.Thread | None = None
         if sys.stderr.isatty():
@@ -182,10 +179,10 @@ class LiveLine:
     def _draw(self) -> None:
         encoding = sys.stderr.encoding or "utf-8"
         for sign in cycle(SPINNER):
-            columns = os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH
-            line = cut(f"{sign} {self.text()}", min(WIDTH, columns - 1))
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or MAX_LINE_CHARS
+            line = truncate(f"{sign} {self.text()}", min(MAX_LINE_CHARS, columns - 1))
             self.bar.set_description_str(line.encode(encoding, "replace").decode(encoding))
-            if self.ended.wait(self.every):
+            if self.ended.wait(self.interval):
                 return
 
     def close(self) -> None:
@@ -198,49 +195,49 @@ class LiveLine:
 
 
 def spark_progress() -> str:
-    """How many tasks of the stages that Spark works on are done, as `Spark: 12 of 200`; "" where it does nothing."""
+    """Return the finished tasks of active Spark stages as `Spark: 12 of 200`; "" if there are none."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     context = context and context._active_spark_context
     if context is None:
         return ""
     try:
         tracker = context.statusTracker()
-        found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+        stages = list(filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds())))
     except Exception:  # Spark is being started, or stopped
         return ""
-    stages = [stage for stage in found if stage is not None]
-    if not stages:
-        return ""
-    done, tasks = (sum(counts) for counts in zip(*((s.numCompletedTasks, s.numTasks) for s in stages), strict=True))
-    return f"Spark: {done} of {tasks}"
+    finished, tasks = sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+    return f"Spark: {finished} of {tasks}" if stages else ""
 
 
 class Console:
-    """Hooks that show a run. They stand last in `settings.HOOKS`: the last are the first of the first to be called, and
-    the last of the last.
+    """Hooks that show a run.
+
+    They are last in `settings.HOOKS`: so `tryfirst` calls them before, and `trylast` after, all others.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self.clock = clock
         self.lock = threading.RLock()  # nodes may run in threads
         self.log: RunLog | None = None
         self.live: LiveLine | None = None
-        self.known = Path(STAGES_FILE)
+        self.stages_file = Path(STAGES_FILE)
         self._start([])
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         logging.captureWarnings(True)
-        KedroCliError.show = show_refusal  # type: ignore[method-assign]
+        KedroCliError.show = show_cli_error  # type: ignore[method-assign]
 
     def _start(self, nodes: Iterable[Node]) -> None:
-        self.began = self.clock()
-        self.before: dict[str, float] = json.loads(self.known.read_text("utf-8")) if self.known.exists() else {}
+        self.start = self.clock()
+        self.previous: dict[str, float] = (
+            json.loads(self.stages_file.read_text("utf-8")) if self.stages_file.exists() else {}
+        )
         self.stages: dict[str, Stage] = {}
         for node in nodes:
-            self.stages.setdefault(stage_of(node), Stage(stage_of(node))).nodes += 1
-        self.running: dict[str, float] = {}  # node → when it began
-        self.unsaved: dict[str, set[str]] = {}  # node → outputs that are not saved
+            self.stages.setdefault(get_stage_label(node), Stage(get_stage_label(node))).nodes += 1
+        self.running: dict[str, float] = {}  # node → its start
+        self.unsaved: dict[str, set[str]] = {}  # node → outputs that are not saved yet
         self.ended: set[str] = set()
         self.written = 0
         self.latest: Node | None = None
@@ -248,76 +245,27 @@ class Console:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
-        """Open the log before anything else happens."""
-        self._close()  # of a run that never began
-        self.known = context.project_path / LOG_FILE.with_name(STAGES_FILE)
+        """Open the log before all other hooks."""
+        self._close()  # of a run that did not start
+        self.stages_file = context.project_path / LOG_FILE.with_name(STAGES_FILE)
         self._start([])
         self.log = RunLog(context.project_path / LOG_FILE)
         command = click.get_current_context(silent=True)
-        if command and command.info_name == "run":  # not for a script that runs a session of its own
+        if command and command.info_name == "run":  # not for a script with its own session
             sys.excepthook = self._show_error
             atexit.register(self._close)
-            self.live = LiveLine(self._now)  # MLflow and Spark need their time to start
+            self.live = LiveLine(self._live_text)
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Count the stages."""
+        """Count the nodes of each stage."""
         with self.lock:
             self._start(pipeline.nodes)
-        self.live = self.live or LiveLine(self._now)
+        self.live = self.live or LiveLine(self._live_text)
 
     @hook_impl(tryfirst=True)
     def before_dataset_loaded(self, node: Node) -> None:
-        """A node begins with its inputs."""
-        self._begin(node)
-
-    @hook_impl(tryfirst=True)
-    def before_node_run(self, node: Node) -> None:
-        """Or, without inputs, with its work."""
-        self._begin(node)
-
-    @hook_impl(trylast=True)
-    def after_node_run(self, node: Node) -> None:
-        """A node without outputs is done."""
-        if not node.outputs:
-            self._end(node)
-
-    @hook_impl(trylast=True)
-    def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
-        """Any other is done when its last output is saved: Spark works on a table when it is saved."""
-        unsaved = self.unsaved.get(node.name, set())
-        unsaved.discard(dataset_name)
-        if not unsaved:
-            self._end(node)
-
-    @hook_impl(trylast=True)
-    def after_pipeline_run(self) -> None:
-        """One last line, and the log is closed."""
-        for stage in self.stages.values():
-            if 0 < stage.done < stage.nodes:  # the runner left nodes out, as with --only-missing-outputs
-                self._write(stage)
-        self._close()
-        took = {stage.label: stage.seconds for stage in self.stages.values() if stage.done == stage.nodes}
-        with whole_file(self.known) as file:
-            file.write(json.dumps(self.before | took, indent=1).encode())
-        count = f"{self.written} stage{'s' * (self.written != 1)}"
-        say(f"{count} in {duration(self.clock() - self.began)}, log: {LOG_FILE}", sys.stdout)
-
-    @hook_impl
-    def on_node_error(self, error: Exception, node: Node) -> None:
-        """Remember where it failed."""
-        self.failed = error, f"node {node.name}: "
-
-    @hook_impl(trylast=True)
-    def on_pipeline_error(self, error: Exception) -> None:
-        """Keep the traceback; the interpreter, or whoever runs the session, gets the error."""
-        if not (self.failed and self.failed[0] is error):  # it came while an input was loaded or an output saved
-            nodes = ", ".join(self.running)
-            self.failed = error, f"node {nodes}: " if nodes else ""
-        LOG.error("%sfailed", self.failed[1], exc_info=error)
-        self._close()
-
-    def _begin(self, node: Node) -> None:
+        """Start the time of a node with its first input, or before it runs if it has no inputs."""
         with self.lock:
             if node.name in self.running or node.name in self.ended:
                 return
@@ -325,45 +273,90 @@ class Console:
             self.unsaved[node.name] = set(node.outputs)
             self.latest = node
 
+    before_node_run = before_dataset_loaded
+
+    @hook_impl(trylast=True)
+    def after_node_run(self, node: Node) -> None:
+        """End the time of a node without outputs."""
+        if not node.outputs:
+            self._end(node)
+
+    @hook_impl(trylast=True)
+    def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
+        """End the time of a node with its last output: Spark computes a table when it is saved."""
+        unsaved = self.unsaved.get(node.name, set())
+        unsaved.discard(dataset_name)
+        if not unsaved:
+            self._end(node)
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self) -> None:
+        """Print the last line and close the log."""
+        for stage in self.stages.values():
+            if 0 < stage.finished < stage.nodes:  # the runner left nodes out, as with --only-missing-outputs
+                self._write(stage)
+        self._close()
+        seconds = {stage.label: stage.seconds for stage in self.stages.values() if stage.finished == stage.nodes}
+        with whole_file(self.stages_file) as file:
+            file.write(json.dumps(self.previous | seconds, indent=1).encode())
+        count = f"{self.written} stage{'s' * (self.written != 1)}"
+        say(f"{count} in {duration(self.clock() - self.start)}, log: {LOG_FILE}", sys.stdout)
+
+    @hook_impl
+    def on_node_error(self, error: Exception, node: Node) -> None:
+        """Keep the error with its node."""
+        self.failed = error, f"node {node.name}: "
+
+    @hook_impl(trylast=True)
+    def on_pipeline_error(self, error: Exception) -> None:
+        """Log the traceback; Kedro raises the error afterwards."""
+        if not (self.failed and self.failed[0] is error):  # while an input was loaded or an output saved
+            nodes = ", ".join(self.running)
+            self.failed = error, f"node {nodes}: " if nodes else ""
+        LOG.error("%sfailed", self.failed[1], exc_info=error)
+        self._close()
+
     def _end(self, node: Node) -> None:
         with self.lock:
-            stage = self.stages.get(stage_of(node))
+            stage = self.stages.get(get_stage_label(node))
             if stage is None or node.name not in self.running:
-                return  # in a process of its own, which knows no run
+                return  # in a worker process
             stage.seconds += self.clock() - self.running.pop(node.name)
             self.ended.add(node.name)
-            stage.done += 1
-            if stage.done == stage.nodes:
+            stage.finished += 1
+            if stage.finished == stage.nodes:
                 self._write(stage)
 
-    def _place(self, number: int) -> str:
+    def _counter(self, number: int) -> str:
         count = str(len(self.stages))
         return f"[{number:>{len(count)}}/{count}]"
 
     def _write(self, stage: Stage) -> None:
         self.written += 1
-        widest = min(max(len(label) for label in self.stages), LONGEST_LABEL)
-        line = f"{self._place(self.written)} {cut(stage.label, LONGEST_LABEL):<{widest}} {duration(stage.seconds):>8}"
-        line += f"   total {duration(self.clock() - self.began):>7}"
-        line += f"   {stage.done} nodes" if stage.done > 1 else ""
-        say(line + self._left(), sys.stdout)
+        widest = min(max(len(label) for label in self.stages), MAX_LABEL_CHARS)
+        label = truncate(stage.label, MAX_LABEL_CHARS)
+        line = f"{self._counter(self.written)} {label:<{widest}} {duration(stage.seconds):>8}"
+        line += f"   total {duration(self.clock() - self.start):>7}"
+        line += f"   {stage.finished} nodes" if stage.finished > 1 else ""
+        say(line + self._time_left(), sys.stdout)
 
-    def _left(self) -> str:
-        """About how long the rest takes, where all of it was done before."""
-        rest = [stage for stage in self.stages.values() if stage.done < stage.nodes]
-        if not rest or not all(stage.label in self.before for stage in rest):
+    def _time_left(self) -> str:
+        """Return the estimated rest of the time, if all stages have been run before."""
+        rest = [stage for stage in self.stages.values() if stage.finished < stage.nodes]
+        if not rest or not all(stage.label in self.previous for stage in rest):
             return ""
-        return f"   about {duration(sum(max(0.0, self.before[one.label] - one.seconds) for one in rest))} left"
+        seconds = sum(max(0.0, self.previous[stage.label] - stage.seconds) for stage in rest)
+        return f"   about {duration(seconds)} left"
 
-    def _now(self) -> str:
+    def _live_text(self) -> str:
         with self.lock:
-            stage = self.stages.get(stage_of(self.latest)) if self.latest else None
+            stage = self.stages.get(get_stage_label(self.latest)) if self.latest else None
             if stage is None or self.latest is None:
-                return f"starting   {duration(self.clock() - self.began)}"
+                return f"starting   {duration(self.clock() - self.start)}"
             seconds = stage.seconds + self.clock() - self.running.get(self.latest.name, self.clock())
-            parts = [f"{self._place(self.written + 1)} {stage.label}", duration(seconds)]
-            which = f"{min(stage.done + 1, stage.nodes)} of {stage.nodes}: " if stage.nodes > 1 else ""
-            parts.append(which + self.latest.short_name)
+            parts = [f"{self._counter(self.written + 1)} {stage.label}", duration(seconds)]
+            position = f"{min(stage.finished + 1, stage.nodes)} of {stage.nodes}: " if stage.nodes > 1 else ""
+            parts.append(position + self.latest.short_name)
         return "   ".join(filter(None, [*parts, spark_progress()]))
 
     def _close(self) -> None:
@@ -375,14 +368,14 @@ class Console:
             self.log = None
 
     def _show_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """What `sys.excepthook` does for `kedro run`: the message, and where the traceback is."""
+        """`sys.excepthook` of `kedro run`: print the message and the file with the traceback."""
         if not isinstance(error, Exception):
             sys.__excepthook__(kind, error, trace)
             return
-        where = ""
+        prefix = ""
         if self.failed and self.failed[0] is error:
-            where = self.failed[1]
+            prefix = self.failed[1]
         else:  # before the pipeline ran
             LOG.error("failed", exc_info=error)
             self._close()
-        say(wrapped(f"error: {where}{described(error)} (traceback: {LOG_FILE})"), sys.stderr)
+        say(wrap(f"error: {prefix}{describe_error(error)} (traceback: {LOG_FILE})"), sys.stderr)

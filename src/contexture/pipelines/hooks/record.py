@@ -1,4 +1,4 @@
-"""What MLflow keeps of `kedro run`: its name and code version, its configuration, the fingerprints of its data."""
+"""What MLflow keeps of `kedro run`: its name, code version, configuration, and fingerprints of its data."""
 
 import importlib.metadata
 import subprocess
@@ -18,7 +18,7 @@ RECORDED_PACKAGES = ("contexture", "kedro", "mlflow", "pyspark", "torch", "pytor
 
 
 def run_opener() -> Any:
-    """kedro-mlflow's own hooks, which open and close the run; MLflow is imported here."""
+    """Return kedro-mlflow's hooks, which open and close the run. They import MLflow."""
     from kedro_mlflow.framework.hooks import MlflowHook
 
     class OpenRun(MlflowHook):  # type: ignore[misc]
@@ -26,21 +26,21 @@ def run_opener() -> Any:
         def before_node_run(
             self, node: Node, catalog: CatalogProtocol[Any, Any], inputs: dict[str, Any], is_async: bool
         ) -> None:
-            """Nothing of a node's inputs is logged: they are places on this machine; see `RecordRun`."""
+            """Log none of the node's inputs, which are paths on this machine; see `RecordRun`."""
             super().before_node_run(node, catalog, {}, is_async)
 
     return OpenRun()
 
 
 class RecordRun:
-    """Give the MLflow run of `kedro run` its code version, its configuration and the fingerprints of its data."""
+    """Log code version, configuration and fingerprints of the data to the MLflow run."""
 
     def __init__(self, parameters: RunParameters) -> None:
         self.run_parameters = parameters
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
-        """Remember what to record."""
+        """Keep the parameters."""
         self.parameters = dict(context.config_loader["parameters"])
         self.project = context.project_path
 
@@ -48,48 +48,48 @@ class RecordRun:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """After kedro-mlflow has opened the run."""
+        """Log after kedro-mlflow has opened the run."""
         import mlflow
         from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME
 
-        from contexture.pipelines.sources.nodes import name_of_text
-        from contexture.pipelines.tracking import shown
+        from contexture.pipelines.sources.nodes import get_text_name, input_paths
+        from contexture.pipelines.tracking import format_settings
 
         if mlflow.active_run() is None:
             return
-        made = "sources" in pipeline.all_outputs() or not catalog.exists("sources")
-        asked = {"inputs": [one.path for one in self.run_parameters.get().corpus.inputs()]}
-        text = name_of_text(asked if made else catalog.load("sources"))
+        if "sources" in pipeline.all_outputs() or not catalog.exists("sources"):
+            sources = {"inputs": input_paths(self.run_parameters.get().corpus)}
+        else:
+            sources = catalog.load("sources")
+        text = get_text_name(sources)
         mlflow.set_tags(git_tags(self.project) | {MLFLOW_RUN_NAME: run_name(run_params, text)})
-        run = {name.split(".")[0] for name in pipeline.datasets() if "." in name}
-        mlflow.log_params(shown({key: value for key, value in self.parameters.items() if key in run}))
+        systems = {name.split(".")[0] for name in pipeline.datasets() if "." in name}
+        mlflow.log_params(format_settings({key: value for key, value in self.parameters.items() if key in systems}))
         mlflow.log_dict(self.parameters, "configuration/parameters.yml")
-        mlflow.log_dict(
-            {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES},
-            "configuration/versions.yml",
-        )
+        versions = {name: importlib.metadata.version(name) for name in RECORDED_PACKAGES}
+        mlflow.log_dict(versions, "configuration/versions.yml")
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Before kedro-mlflow closes the run."""
+        """Log before kedro-mlflow closes the run."""
         import mlflow
 
         if mlflow.active_run() is not None and catalog.exists("sources"):
             mlflow.log_dict(catalog.load("sources"), "data/sources.json")
 
 
-def run_name(asked: Mapping[str, Any], text: str) -> str:
-    """What runs, and on which text: "tour, the demo's made-up world"; "mspp pretrain finetune, wiki.xml.bz2"."""
-    pipelines = asked.get("pipeline_names") or ["everything"]
-    parts = [part for option in ("tags", "node_names") for part in asked.get(option) or []]
-    parts += [f"{way} {node}" for way in ("from", "to") for node in asked.get(f"{way}_nodes") or []]
+def run_name(options: Mapping[str, Any], text: str) -> str:
+    """Return a name such as "tour, the demo's made-up world" or "mspp pretrain finetune, wiki.xml.bz2"."""
+    pipelines = options.get("pipeline_names") or ["everything"]
+    parts = [part for option in ("tags", "node_names") for part in options.get(option) or []]
+    parts += [f"{way} {node}" for way in ("from", "to") for node in options.get(f"{way}_nodes") or []]
     return f"{' '.join([*pipelines, *parts])}, {text}".replace("__default__", "everything")
 
 
 def git_tags(project: Path) -> dict[str, str]:
-    """The commit that runs, and whether files differ from it; nothing outside a git checkout."""
+    """Return the commit and the changed files; {} outside a git checkout."""
 
     def git(*arguments: str) -> str:
         done = subprocess.run(["git", *arguments], cwd=project, capture_output=True, text=True, check=True)

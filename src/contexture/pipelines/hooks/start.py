@@ -1,4 +1,4 @@
-"""Before a run: start Spark and the processes that train."""
+"""Before a run: start Spark and the training processes."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -15,11 +15,11 @@ from contexture.pipelines.parameters import RunParameters
 
 
 class StartSpark:
-    """Start Spark, once, if the run reads or writes a Spark table: Java loads while the first nodes work."""
+    """Start Spark in the background if the run reads or writes a Spark table."""
 
     @hook_impl
     def after_context_created(self, context: KedroContext) -> None:
-        """Remember the settings of conf/<environment>/spark.yml."""
+        """Keep the settings in conf/<environment>/spark.yml."""
         self.settings: dict[str, Any] = dict(context.config_loader["spark"])
         self.log = context.project_path / LOG_FILE
         self.tables: set[str] = set()
@@ -29,43 +29,43 @@ class StartSpark:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol[Any, Any]
     ) -> None:
-        """Look through the datasets of the nodes that will run."""
+        """Start Spark if a dataset of the pipeline is a Spark table."""
         self.tables = {name for name in pipeline.datasets() if isinstance(catalog.get(name), SparkTable)}
         if self.tables:
             from contexture.corpus.java import ensure_java
             from contexture.corpus.session import start_spark
 
-            ensure_java()  # without one the run ends here
+            ensure_java()  # fails without Java
             pool = ThreadPoolExecutor(1)
             self.started = pool.submit(start_spark, self.settings, self.log)
             pool.shutdown(wait=False)
 
     @hook_impl(tryfirst=True)
     def before_dataset_loaded(self, node: Node) -> None:
-        """A node that reads or writes a Spark table waits until Spark is there; raises what kept it from starting."""
+        """Wait for Spark before a node with a Spark table; raise the error if Spark did not start."""
         if self.started and self.tables.intersection(node.inputs + node.outputs):
             self.started.result()
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self) -> None:
-        """Even where no node came to need it."""
+        """Wait for Spark also if no node needed it."""
         if self.started:
             self.started.result()
 
 
 class StartWorkers:
-    """Start the processes that train side by side, if anything is trained: they load while Spark works."""
+    """Start the training processes in the background if the run pre-trains."""
 
     def __init__(self, parameters: RunParameters) -> None:
         self.run_parameters = parameters
 
     @hook_impl
     def before_pipeline_run(self, pipeline: Pipeline) -> None:
-        """Look for a stage of training."""
-        from contexture.pipelines.trainings import shares
+        """Start a process for each parallel training."""
+        from contexture.pipelines.trainings import split_cores
         from contexture.training.fleet import prepare_workers
 
         trainings = max((len(node.outputs) for node in pipeline.nodes if node.short_name == "pretrain"), default=0)
         if trainings:
-            processes, threads = shares(self.run_parameters.get().compute)
+            processes, threads = split_cores(self.run_parameters.get().compute)
             prepare_workers(min(processes, trainings), threads)

@@ -18,27 +18,29 @@ from contexture.training.fleet import Job
 def pretrain_all(
     system: ResolvedSystem, compute: ComputeConfig, vocabulary: Path, pretrained_dir: Path, **inputs: Path
 ) -> list[Path]:
-    """Train every run with every seed; finished ones that nothing changed are kept.
+    """Train each run with each seed; unchanged finished trainings are reused.
 
     `inputs` are the folders of the examples, as `examples/<kind>`.
     """
     config, examples, trainings = system.config, select_group(inputs, "examples"), []
     for seed in range(config.seeds):
         for run in config.order:
-            folder, start, other = encoder_dir(pretrained_dir, run, seed), config.before(run), config.folder_before(run)
-            before = encoder_dir(pretrained_dir, start, seed) if start else of_seed(other, seed) if other else None
-            name = f"pretrain {system.name} {run} seed {seed}"
-            after = f"pretrain {system.name} {start} seed {seed}" if start else None
-            arguments = (config, run, seed, examples, vocabulary, before, folder)
+            previous_run, external_dir = config.before(run), config.folder_before(run)
+            start, predecessor = of_seed(external_dir, seed) if external_dir else None, None
+            if previous_run:
+                start = encoder_dir(pretrained_dir, previous_run, seed)
+                predecessor = f"pretrain {system.name} {previous_run} seed {seed}"
+            output_dir = encoder_dir(pretrained_dir, run, seed)
+            arguments = (config, run, seed, examples, vocabulary, start, output_dir)
+            job = Job(f"pretrain {system.name} {run} seed {seed}", pretrain_one, arguments, predecessor)
             tags = {"system": system.name, "stage": "pretrain", "variant": run, "seed": str(seed)}
-            job = Job(name, pretrain_one, arguments, after)
-            trainings.append(Training(job, folder, tags, settings(config, run, seed)))
+            trainings.append(Training(job, output_dir, tags, describe_training(config, run, seed)))
     train_all(trainings, compute, f"{system.name}: pre-training")
     return [pretrained_dir / run for run in config.pretrain.runs]
 
 
 def gather(*runs: Path) -> Path:
-    """The folder of a system's encoders, for those who read several: they wait for all of them."""
+    """Return the folder of all encoders of a system, once they are trained."""
     return runs[0].parent
 
 
@@ -49,31 +51,31 @@ def pretrain_one(
     examples: dict[str, Path],
     vocabulary: Path,
     start: Path | None,
-    folder: Path,
+    output_dir: Path,
 ) -> None:
-    """Train one run with one seed; on several devices in a process for each."""
+    """Train one run with one seed, with a process for each device if there are several."""
     from contexture.systems.launch import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
     from contexture.training.prepare import Files
 
-    root = next((kind.parent for kind in examples.values()), Path())
+    examples_dir = next((folder.parent for folder in examples.values()), Path())
     with config_file(config) as file:
-        told = pretrain_arguments(file, run, seed, root, vocabulary, start)
-        launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, told)
+        arguments = pretrain_arguments(file, run, seed, examples_dir, vocabulary, start)
+        launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), output_dir, arguments)
 
 
-def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
-    """What makes a training what it is."""
+def describe_training(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
+    """Return the settings of a training for MLflow."""
     training = config.pretraining(run)
     sizes = config.pretrain.batch_sizes(run, training.streams)
     shared = asdict(training.settings)
-    for key in ("runs", "budget"):  # other runs, and what the stages of the schedule say
+    for key in ("runs", "budget"):  # settings of other runs, and what the schedule has
         del shared[key]
     return {
         **shared,
         "seed": seed,
         "start": training.recipe.start or "new weights",
-        "schedule": "; ".join(map(described, training.recipe.schedule)) or "none",
+        "schedule": "; ".join(map(describe_stage, training.recipe.schedule)) or "none",
         "objectives": training.recipe.objectives,
         "batch_size": {stream: sizes[stream] for stream in training.active},
         "encoder": {"name": config.encoder_of(run), **asdict(training.encoder)},
@@ -82,9 +84,9 @@ def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
     }
 
 
-def described(stage: Stage) -> str:
-    """A stage of a schedule: "300 steps of 1 mlm + 1 mspp", and how it reads its streams, if otherwise than others."""
+def describe_stage(stage: Stage) -> str:
+    """Describe a stage of a schedule, such as "300 steps of 1 mlm + 1 mspp", with its settings of streams."""
     weights = " + ".join(f"{weight:g} {name}" for name, weight in stage.weights.items())
-    spent = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
+    length = f"{stage.budget.amount:g} {stage.budget.unit}" if stage.budget else f"{stage.steps} steps"
     changes = [f"{key} {value}" for settings in stage.streams.values() for key, value in settings.items()]
-    return f"{spent} of {weights}" + (f" ({', '.join(changes)})" if changes else "")
+    return f"{length} of {weights}" + (f" ({', '.join(changes)})" if changes else "")

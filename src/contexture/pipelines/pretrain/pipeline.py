@@ -9,9 +9,9 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem, compute: ComputeConfig) -> Pipeline:
-    """Examples → one encoder for every run.
+    """Examples → an encoder for each run.
 
-    All of them are one more dataset if another system includes them: Kedro-Viz draws what goes from box to box.
+    If another system includes them, the folder of all encoders is a dataset, too, which Kedro-Viz draws.
     """
     vocabulary = system.config.vocabulary_dataset
     examples = {kind: system.examples_dataset(f"{kind}-folder") for kind in system.config.examples()}

@@ -1,5 +1,1 @@
 """The stage `report`."""
-
-from contexture.pipelines.report.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

@@ -1,7 +1,7 @@
 """Collect what the page of a system shows: records with their costs, labels, counts, curves and trainings."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,31 +30,26 @@ from contexture.tasks.registry import TASKS as SPECS
 from contexture.training.curves import read_curves
 from contexture.training.pretrain import shown_of, summary_of
 
-#: What a protocol of an ablation ends with.
+#: Suffix of the protocols of an ablation.
 ABLATION_PROTOCOL = " ablation"
-#: What was spent on a record's encoder, besides the text.
+#: Cost of a record's encoder.
 COST = ("steps", "tokens", "seconds", "flops", "parameters")
 
 
 def collect_records(
     system: ResolvedSystem, text: str, models_dir: Path, ablation_dir: Path, results: Mapping[str, Path]
 ) -> list[dict[str, Any]]:
-    """The records of all tasks with what was spent on each, and those of the system's ablation.
+    """Return the records of all tasks with their costs, and those of the system's ablation.
 
-    Args:
-        system: The system.
-        text: Name of the training text.
-        models_dir: Folder of its models.
-        ablation_dir: Folder of the ablation's report, if there is one.
-        results: Task → folder of its results.
+    `text` is the name of the training text; `results` maps each task to the folder of its results.
     """
     records = [
-        {"system": system.name} | record | cost(system, models_dir, record["variant"], record["seed"], text)
+        {"system": system.name} | record | get_cost(system, models_dir, record["variant"], record["seed"], text)
         for folder in results.values()
         for record in read_json(folder / RECORDS_FILE)
     ]
     if system.is_ablation:
-        # Its rows alone: what needs no training is measured with the system itself.
+        # The system itself has the records of variants without training.
         rows = [record for record in records if record["variant"] in system.config.measured]
         records = [record | {"protocol": record["protocol"] + ABLATION_PROTOCOL} for record in rows]
     if (ablation_dir / METRICS_FILE).exists():
@@ -72,195 +67,189 @@ def collect_context(
     data: Mapping[str, Path],
     counts: Mapping[str, dict[str, Any]],
 ) -> ReportContext:
-    """What the page says besides its numbers.
+    """Return what the page shows besides records.
 
-    Args:
-        system: The system.
-        text: Name of the training text.
-        corpus_report: Counts of the corpus.
-        models_dir: Folder of the system's models.
-        speed: Variant → sentences embedded per second.
-        results: Task → folder of its results.
-        data: Task → folder of its data.
-        counts: Kind of examples → counts.
+    `speed` maps variants to sentences embedded per second, `results` and `data` tasks to folders, `counts` kinds of
+    examples to counts.
     """
-    config, name = system.config, system.name
-    read = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
-    details = {task: {"missing": {}} | read[task] | read_json(results[task] / DETAILS_FILE) for task in results}
-    names = labels(system)
+    config, name, labels = system.config, system.name, get_labels(system)
+    task_data = {task: read_json(folder / TASK_FILE) for task, folder in data.items()}
+    details = {task: {"missing": {}} | task_data[task] | read_json(results[task] / DETAILS_FILE) for task in results}
     notes = (SPECS[task].documents_note for task in config.tasks)
     evaluation = next(filter(None, notes), None) or kept_out(corpus_report.get("evaluation"))
     return ReportContext(
         system=name,
         title=resolve(f"{system.page_module}:TITLE"),
         note=resolve(f"{system.page_module}:NOTE"),
-        run=what_was_run(config, text, evaluation, read, names),
-        counts={"Corpus": corpus_report, **{f"Examples: {kind}": counted for kind, counted in counts.items()}},
+        run=summarize_run(config, text, evaluation, task_data, labels),
+        counts={"Corpus": corpus_report, **{f"Examples: {kind}": values for kind, values in counts.items()}},
         files={
             f"{REPORTS_DIR / name / METRICS_FILE}": "every number of this page",
             f"{RESULTS_DIR / name}": "scores, ranks and vectors",
             f"{MODELS_DIR / name}": "encoders and fine-tuned models, with their curves",
         },
-        details=details | {"league": {"explained": explained(config), "speed": speed}},
-        labels=names,
+        details=details | {"league": {"explained": explain_variants(config), "speed": speed}},
+        labels=labels,
         whole=system.full_command,
-        examples=by_table(counts),
-        trainings=trainings(config, models_dir),
-        shown=shown(config, models_dir),
-        series=series(),
+        examples=count_by_table(counts),
+        trainings=summarize_trainings(config, models_dir),
+        shown=read_examples(config, models_dir),
+        series=get_series(),
     )
 
 
-def by_table(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Counts by kind of examples; of a kind of several tables, by table."""
-    found: dict[str, Any] = {}
-    for kind, counted in counts.items():
-        found |= counted if all(isinstance(one, Mapping) for one in counted.values()) else {kind: counted}
-    return found
+def count_by_table(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return counts of each kind of examples, or of its tables if it has several."""
+    tables: dict[str, Any] = {}
+    for kind, values in counts.items():
+        tables |= values if all(isinstance(value, Mapping) for value in values.values()) else {kind: values}
+    return tables
 
 
 def read_json(file: Path) -> Any:
-    """What a JSON file holds."""
+    """Read a JSON file."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
-    """What pre-training spent on the encoders of a variant, also of an included one; nothing if none was trained."""
+def get_cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text: str) -> dict[str, Any]:
+    """Return the cost of pre-training a variant, which may be an included one; {} without pre-training."""
     owner, separator, included_variant = variant.partition(": ")
     if separator and owner in system.included:
-        return cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
+        return get_cost(system.included[owner], models_dir.parent / owner, included_variant, seed, text)
     config = system.config
     if variant not in config.measured or not (runs := config.runs_of(variant)):
         return {}
-    spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
-    for run in (one for name in runs for one in config.line(name)):
+    cost: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
+    for run in (ancestor for name in runs for ancestor in config.line(name)):
         summary = summary_of(encoder_dir(pretrained_dir(models_dir), run, seed))
         for key in COST:
-            # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
-            spent[key] += summary[key] if key != "parameters" or run in runs else 0
-    return spent | {key: int(spent[key]) for key in ("steps", "tokens", "parameters")}
+            # Earlier runs add to the cost, but not to the parameters.
+            cost[key] += summary[key] if key != "parameters" or run in runs else 0
+    return cost | {key: int(cost[key]) for key in ("steps", "tokens", "parameters")}
 
 
-def shown(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
-    """What the objectives of each run showed, with the first seed, where they did."""
-    found = {run: shown_of(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
-    return {run: one for run, one in found.items() if one}
+def read_examples(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
+    """Return what the objectives of each run showed with the first seed, if anything."""
+    examples = {run: shown_of(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
+    return {run: example for run, example in examples.items() if example}
 
 
-def trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, float]]:
-    """What each run spent, of the first seed, and how fast it was."""
-    found = {}
+def summarize_trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, float]]:
+    """Return the cost and speed of each run with the first seed."""
+    summaries = {}
     for run in config.pretrain.runs:
         folder = encoder_dir(pretrained_dir(models_dir), run, 0)
-        spent = summary_of(folder)
-        if spent["steps"]:
+        summary = summary_of(folder)
+        if summary["steps"]:
             training = config.pretraining(run)
             sizes = config.pretrain.batch_sizes(run, training.streams)
-            spent["examples"] = spent["steps"] * sum(sizes[name] for name in training.active)
+            summary["examples"] = summary["steps"] * sum(sizes[name] for name in training.active)
             speed = read_curves(folder).get("train/tokens_per_second")
-            spent["tokens_per_second"] = (
-                spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()
-            )
-            found[run] = spent
-    return found
+            mean_speed = summary["tokens"] / max(summary["seconds"], 1e-9)
+            summary["tokens_per_second"] = mean_speed if speed is None else speed.median()
+            summaries[run] = summary
+    return summaries
 
 
-def histories(config: SystemConfig, models_dir: Path) -> list[History]:
-    """The curves of every training that has some."""
-    found = []
+def read_histories(config: SystemConfig, models_dir: Path) -> list[History]:
+    """Return the curves of all trainings."""
+    histories = []
     for seed in range(config.seeds):
         for run in config.pretrain.runs:
             log = read_curves(encoder_dir(pretrained_dir(models_dir), run, seed))
-            found.append(History("pretrain", run, seed, log))
+            histories.append(History("pretrain", run, seed, log))
         for task in config.tasks:
             for variant in config.variants_of(task):
                 for folder in sorted(finetuned_dir(models_dir, task, variant, seed).glob("*")):
-                    if "." in folder.name:  # unfinished, set aside, or the system's own
+                    if "." in folder.name:  # unfinished, set aside, or a file of the operating system
                         continue
                     stage = f"finetune {folder.name}" if folder.name != "model" else "finetune"
-                    found.append(History(stage, variant, seed, read_curves(folder)))
-    return [history for history in found if not history.log.empty]
+                    histories.append(History(stage, variant, seed, read_curves(folder)))
+    return [history for history in histories if not history.log.empty]
 
 
-def explained(config: SystemConfig) -> dict[str, str]:
-    """Variant → what it learned to do, in plain words."""
-    found = {}
+def explain_variants(config: SystemConfig) -> dict[str, str]:
+    """Return for each variant what it learned, in plain words."""
+    explanations = {}
     for name, variant in config.measured.items():
-        names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names]
-        learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
-        found[name] = variant.explained or learned or "new weights, nothing learned"
-    return found
+        learned = "; ".join(
+            OBJECTIVES[objective].explained for objective in get_objectives(config, config.runs_of(name))
+        )
+        explanations[name] = variant.explained or learned or "new weights, nothing learned"
+    return explanations
 
 
-def labels(system: ResolvedSystem) -> dict[str, str]:
-    """Variant and run → how it is called: as the system's page has it, or by its objectives, if it is named after them.
+def get_objectives(config: SystemConfig, runs: Iterable[str]) -> list[str]:
+    """Return the objectives of runs, each once."""
+    return list(dict.fromkeys(objective for run in runs for objective in config.pretrain.runs[run].names))
 
-    An included variant, `<system>: <variant>`, is called as on its own page, followed by its system.
+
+def get_labels(system: ResolvedSystem) -> dict[str, str]:
+    """Return variant or run → label, from the system's page or from its objectives.
+
+    An included variant, `<system>: <variant>`, has the label of its own page, followed by its system.
     """
-    config, names = system.config, dict(REFERENCES)
+    config, labels = system.config, dict(REFERENCES)
     for name in [*config.measured, *config.pretrain.runs]:
-        runs = config.runs_of(name) if name in config.measured else [name]
-        objectives = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].names)
+        objectives = get_objectives(config, config.runs_of(name) if name in config.measured else [name])
         if name in objectives or len(objectives) > 1:
-            names[name] = " + ".join(OBJECTIVES[one].title for one in objectives)
-    names |= getattr(import_module(system.page_module), "LABELS", {})
+            labels[name] = " + ".join(OBJECTIVES[objective].title for objective in objectives)
+    labels |= getattr(import_module(system.page_module), "LABELS", {})
     for other, included in system.included.items():
-        own = labels(included)
+        included_labels = get_labels(included)
         for variant in included.config.measured:
-            names[f"{other}: {variant}"] = f"{own.get(variant, variant)} ({other})"
-    return names
+            labels[f"{other}: {variant}"] = f"{included_labels.get(variant, variant)} ({other})"
+    return labels
 
 
-def series() -> dict[str, Series]:
-    """How the curves of objectives are shown."""
-    found = {}
+def get_series() -> dict[str, Series]:
+    """Return title, unit and scale of each objective's curves."""
+    series = {}
     for name, config in OBJECTIVES.items():
-        found[name] = Series(f"{config.title} loss", config.unit)
-        found[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
-        found |= {
-            f"{name}_{key}": Series(f"{config.title}: {what}", "points", 100) for key, what in config.measures.items()
-        }
-        found |= {f"{name}_{key}": Series(f"{config.title}: {what}", config.unit) for key, what in config.nats.items()}
-    return found
+        series[name] = Series(f"{config.title} loss", config.unit)
+        series[f"{name}_accuracy"] = Series(f"{config.title}: guessed right", "percent", 100)
+        for key, title in config.measures.items():
+            series[f"{name}_{key}"] = Series(f"{config.title}: {title}", "points", 100)
+        for key, title in config.nats.items():
+            series[f"{name}_{key}"] = Series(f"{config.title}: {title}", config.unit)
+    return series
 
 
-def what_was_run(
+def summarize_run(
     config: SystemConfig,
     text: str,
     evaluation: str,
     tasks: Mapping[str, Mapping[str, Any]],
-    names: Mapping[str, str],
+    labels: Mapping[str, str],
 ) -> dict[str, str]:
-    """The lines at the head of the report."""
+    """Return the lines at the top of the report."""
     used = {config.encoder_of(run) for run in config.pretrain.runs}
-    encoders = [f"{name}: {described(one)}" for name, one in config.encoders.items() if name in used]
-    steps = [f"{names.get(run, run)}: {recipe.steps:,}" for run, recipe in config.pretrain.runs.items() if recipe.steps]
-    spent = {run: [stage.budget for stage in config.pretraining(run).recipe.schedule] for run in config.pretrain.runs}
-    steps += [
-        f"{names.get(run, run)}: {one.amount:.3g} {one.unit}"
-        for run, budgets in spent.items()
-        for one in budgets
-        if one
+    encoders = [f"{name}: {describe_encoder(encoder)}" for name, encoder in config.encoders.items() if name in used]
+    runs = config.pretrain.runs
+    steps = [f"{labels.get(run, run)}: {recipe.steps:,}" for run, recipe in runs.items() if recipe.steps]
+    for run in runs:
+        budgets = [stage.budget for stage in config.pretraining(run).recipe.schedule]
+        steps += [f"{labels.get(run, run)}: {budget.amount:.3g} {budget.unit}" for budget in budgets if budget]
+    measured = [
+        f"{TASKS.get(task, task)} ({DATA.get(values['name'], values['name'])})" for task, values in tasks.items()
     ]
     return {
         "Text": text,
         "Evaluation's documents": evaluation,
         "Encoders": "; ".join(encoders),
         "Pre-training, steps or budget": "; ".join(steps) or "none",
-        "Measured on": ", ".join(
-            f"{TASKS.get(task, task)} ({DATA.get(found['name'], found['name'])})" for task, found in tasks.items()
-        ),
+        "Measured on": ", ".join(measured),
         "Seeds": ", ".join(map(str, range(config.seeds))),
     }
 
 
-def described(encoder: Any) -> str:
-    """An encoder's architecture and sizes, for the reader of a report."""
-    pair = "" if encoder.shared else ", two networks"
+def describe_encoder(encoder: Any) -> str:
+    """Return the architecture and sizes of an encoder."""
+    suffix = "" if encoder.shared else ", two networks"
     if encoder.kind == "transformer":
         size = encoder.init_from or f"{encoder.layers} × {encoder.hidden_size}, {encoder.heads} heads"
-        return f"Transformer, {size}, {encoder.pooling} pooling{pair}"
+        return f"Transformer, {size}, {encoder.pooling} pooling{suffix}"
     if encoder.kind == "gru":
-        turned = "bi-" if encoder.bidirectional else ""
-        return f"{turned}GRU over {encoder.words} words, {encoder.embedding_size}{pair}"
-    return f"{encoder.kind.replace('_', ' ')}, {encoder.embedding_size}{pair}"
+        direction = "bi-" if encoder.bidirectional else ""
+        return f"{direction}GRU over {encoder.words} words, {encoder.embedding_size}{suffix}"
+    return f"{encoder.kind.replace('_', ' ')}, {encoder.embedding_size}{suffix}"

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from contexture.folders import work_folder
 from contexture.imports import resolve
-from contexture.paths import encoder_dir
 from contexture.pipelines.named import select_group
-from contexture.pipelines.sources.nodes import name_of_text
+from contexture.pipelines.sources.nodes import get_text_name
 from contexture.systems.resolved import ResolvedSystem
 
 if TYPE_CHECKING:
@@ -16,8 +15,8 @@ if TYPE_CHECKING:
     from contexture.reporting.records import Record
     from contexture.reporting.report import Report
 
-#: MLflow's table of the means over seeds.
-MEANS = "test_means.json"
+#: Table of means over seeds in MLflow.
+MEANS_FILE = "test_means.json"
 
 
 def write_report(
@@ -27,49 +26,46 @@ def write_report(
     models_dir: Path,
     report_dir: Path,
     ablation_dir: Path,
-    speed: dict[str, float],
     **inputs: Any,
 ) -> tuple[Path, list[dict[str, Any]]]:
-    """The system's page, and its records with what was spent on each.
+    """Write the page of a system; return its folder and the records with their costs.
 
-    `inputs` are `results/<task>`, `data/<task>`, `counts/<kind of examples>`, and encoders, to wait for them.
+    `inputs` are `results/<task>`, `data/<task>`, `counts/<kind of examples>` and `speed/embedding`, if it was measured;
+    others are only waited for.
     """
-    from contexture.pipelines.report.assemble import collect_context, collect_records, histories
+    from contexture.pipelines.report.assemble import collect_context, collect_records, read_histories
     from contexture.reporting.index import summarize
     from contexture.reporting.report import render_report
 
-    text = name_of_text(sources)
-    results, data, counts = (select_group(inputs, group) for group in ("results", "data", "counts"))
+    text = get_text_name(sources)
+    results, data, counts, speed = (select_group(inputs, group) for group in ("results", "data", "counts", "speed"))
     records = collect_records(system, text, models_dir, ablation_dir, results)
-    context = collect_context(system, text, corpus_report, models_dir, speed, results, data, counts)
-    curves = histories(system.config, models_dir)
-    report = render_report(records, curves, context, resolve(f"{system.page_module}:page"))
+    context = collect_context(
+        system, text, corpus_report, models_dir, speed.get("embedding", {}), results, data, counts
+    )
+    histories = read_histories(system.config, models_dir)
+    report = render_report(records, histories, context, resolve(f"{system.page_module}:page"))
     summary = summarize(context.title, report.page, text, f"{datetime.now():%Y-%m-%d %H:%M}")
     return save_report(report, summary, report_dir), records
 
 
-def no_speed() -> dict[str, float]:
-    """Where the speed of embedding was not measured."""
-    return {}
-
-
-def save_report(report: "Report", summary: "Summary", place: Path) -> Path:
-    """Write the pages, the pictures that they show, and what the index says of them."""
+def save_report(report: "Report", summary: "Summary", report_dir: Path) -> Path:
+    """Write the pages, pictures, and summary for the index."""
     from contexture.reporting.index import SUMMARY, summary_json
 
-    with work_folder(place) as work:
+    with work_folder(report_dir) as work:
         (work / "report.md").write_text(report.markdown, encoding="utf-8")
         (work / "report.html").write_text(report.html, encoding="utf-8")
         (work / SUMMARY).write_text(summary_json(summary), encoding="utf-8")
         for file, picture in report.figures.items():
             (work / file).write_bytes(picture)
-    return place
+    return report_dir
 
 
 def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
-    """Send to the MLflow run what the main variants reached, as the page shows it, and a table of all that was tested.
+    """Log a table of all test results to MLflow, and one score for each main variant.
 
-    That is one number a variant: of the first use that the system is measured for, fine-tuned where it was.
+    The score is that of the system's first use in the league, fine-tuned if possible.
     """
     import mlflow
     import pandas as pd
@@ -80,30 +76,21 @@ def log_metrics(system: ResolvedSystem, metrics: "list[Record]") -> None:
         return
     tested = pd.DataFrame(metrics).query("split == 'test'")
     means = tested.groupby(["task", "data", "protocol", "metric", "variant"])["value"].mean()
-    mlflow.log_table(means.reset_index(), f"{system.name}/{MEANS}")
+    mlflow.log_table(means.reset_index(), f"{system.name}/{MEANS_FILE}")
     league = League(metrics)
     if not league.columns:
         return
     first = league.columns[0]
-    column = [one for one in league.columns if (one.use, one.data) == (first.use, first.data)][-1]
+    column = [column for column in league.columns if (column.use, column.data) == (first.use, first.data)][-1]
     scores = league.scores[column]
-    named = {
-        name: f"{system.name}/{name.replace('=', '_')} {column.use.metric}"
-        for name in system.main_variants
-        if name in scores
-    }
-    mlflow.log_metrics({key: scores[name].mean for name, key in named.items()})
+    variants = [name for name in system.main_variants if name in scores]
+    keys = [f"{system.name}/{name.replace('=', '_')} {column.use.metric}" for name in variants]
+    mlflow.log_metrics({key: scores[name].mean for key, name in zip(keys, variants, strict=True)})
 
 
-def register(system: str, pretrained: Path) -> None:
-    """Keep a system's encoder, of the first seed, in MLflow."""
+def register(system: str, encoder: Path) -> None:
+    """Register an encoder in MLflow, of several seeds the first."""
+    from contexture.encoders.saved import of_seed
     from contexture.pipelines.tracking import register_encoder
 
-    register_encoder(system, encoder_dir(pretrained.parent, pretrained.name, 0))
-
-
-def register_adopted(system: str, adopted: Path) -> None:
-    """Keep the encoder that was adopted in MLflow."""
-    from contexture.pipelines.tracking import register_encoder
-
-    register_encoder(system, adopted)
+    register_encoder(system, of_seed(encoder, 0))

@@ -1,5 +1,1 @@
 """The stage `search`."""
-
-from contexture.pipelines.search.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

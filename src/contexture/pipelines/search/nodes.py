@@ -7,14 +7,11 @@ from contexture.retrieval.config import Bm25Config
 from contexture.tasks.settings import TaskSettings
 
 
-def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path, place: Path) -> Path:
-    """The encoder, the passages, their vectors and words; BM25 is that of the first of the tasks that has one.
-
-    `encoder` is the folder of an encoder, or of one for each seed: then the first is taken.
-    """
+def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path, output_dir: Path) -> Path:
+    """Index passages with an encoder (of several seeds the first), and the BM25 of the first task that has one."""
     from contexture.encoders.saved import of_seed
     from contexture.retrieval.passage_search import build_passage_index
 
-    words = (task.search_words(passages) for task in tasks)
-    build_passage_index(passages, of_seed(encoder, 0), place, next(filter(None, words), Bm25Config()))
-    return place
+    bm25_configs = (task.search_words(passages) for task in tasks)
+    build_passage_index(passages, of_seed(encoder, 0), output_dir, next(filter(None, bm25_configs), Bm25Config()))
+    return output_dir

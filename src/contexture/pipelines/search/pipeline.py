@@ -9,7 +9,7 @@ from contexture.systems.resolved import ResolvedSystem
 
 
 def create_pipeline(system: ResolvedSystem) -> Pipeline:
-    """Passages and the encoder that searches → the index of `contexture search`; nothing if none searches."""
+    """Passages and the system's search encoder, if it has one → the index of `contexture search`."""
     config = system.config
     if config.search is None or "pairs" not in config.examples():
         return Pipeline([])

@@ -1,6 +1,7 @@
-"""Nodes of the stage `sources`, and what is asked of its files before a run."""
+"""Nodes of the stage `sources`, and the check of its files before a run."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,86 +18,89 @@ from contexture.demo.write import BOOKS, EXPORT, LANGUAGES
 from contexture.reporting.phrases import named
 
 LOG = logging.getLogger(__name__)
-#: What `check_inputs` asked for and found, for the node of the same run: a large folder is walked once.
+#: Corpus and files of the last `check_inputs`, which `locate_sources` reuses: a large folder is read once.
 _checked: list[tuple[CorpusConfig, list[SourceFile]]] = []
 
 
-def make_demo_world(config: DemoConfig, place: Path) -> Path:
-    """Write the made-up world: text and questions."""
-    LOG.info("the made-up world: %s", write_demo_world(config, place))
-    return place
+def make_demo_world(config: DemoConfig, output_dir: Path) -> Path:
+    """Write text and questions of the made-up world."""
+    LOG.info("the made-up world: %s", write_demo_world(config, output_dir))
+    return output_dir
 
 
-def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo: Path) -> dict[str, Any]:
-    """Find and check every raw file of the corpus; `demo` is where the made-up world lies, if it is asked for.
-
-    Of a world of several languages the novels are taken, which it has in all of them, and not the encyclopedia.
-    """
-    inputs = corpus.inputs()
-    placed: list[str | Input] = []
-    for one in inputs:
-        placed += text_of_world(world, demo) if one.path == DEMO else [one]
-    asked_for = replace(corpus, input=placed)
-    known = [files for one, files in _checked if one == asked_for]
+def locate_sources(corpus: CorpusConfig, world: DemoConfig, demo_dir: Path) -> dict[str, Any]:
+    """Find and check all raw files of the corpus; `demo_dir` has the made-up world, if it is read."""
+    inputs: list[str | Input] = []
+    for source in corpus.inputs():
+        inputs += demo_inputs(world, demo_dir) if source.path == DEMO else [source]
+    resolved = replace(corpus, input=inputs)
+    checked = [files for config, files in _checked if config == resolved]
     _checked.clear()  # files may change until the next run
-    files = known[0] if known else find_sources(asked_for)
+    files = checked[0] if checked else find_sources(resolved)
     LOG.info("corpus: %d files, %.1f MB", len(files), sum(file.bytes for file in files) / 1e6)
-    told = {"inputs": [one.path for one in inputs], "lang": corpus.lang, "source": corpus.source}
-    return told | {"corpus": [asdict(file) for file in files]}
+    return {
+        "inputs": input_paths(corpus),
+        "lang": corpus.lang,
+        "source": corpus.source,
+        "corpus": [asdict(file) for file in files],
+    }
 
 
-def text_of_world(world: DemoConfig, demo: Path) -> list[Input]:
-    """The made-up world's text, each language under its code."""
-    novels = [Input(str(demo / BOOKS), "books", "en")]
+def demo_inputs(world: DemoConfig, demo_dir: Path) -> list[Input]:
+    """Return the text of the made-up world: novels in each language, or the encyclopedia and novels in English."""
+    novels = [Input(str(demo_dir / BOOKS), "books", "en")]
     if not world.languages:
-        return [Input(str(demo / EXPORT), "mediawiki"), *novels]
-    places = {code: demo / LANGUAGES / BOOKS / code for code in codes(world.languages)}
-    return novels + [Input(str(place), "books", code) for code, place in places.items()]
+        return [Input(str(demo_dir / EXPORT), "mediawiki"), *novels]
+    return novels + [Input(str(demo_dir / LANGUAGES / BOOKS / code), "books", code) for code in codes(world.languages)]
 
 
-def check_inputs(corpus: CorpusConfig, told: bool, sources: dict[str, Any]) -> None:
-    """Refuse a corpus whose files cannot be used, or one that nobody asked for in the place of a user's own.
+def check_inputs(corpus: CorpusConfig, sets_input: bool, sources: dict[str, Any]) -> None:
+    """Check the files of the corpus, and that another corpus is replaced only on request.
 
     Args:
-        corpus: what is asked for.
-        told: whether this very run says `corpus.input`; then another corpus may be replaced.
-        sources: what `locate_sources` returned for the corpus that is there; empty where there is none.
+        corpus: Configuration of the corpus.
+        sets_input: Whether the command sets `corpus.input`; then another corpus may be replaced.
+        sources: What `locate_sources` returned for the present corpus; {} without one.
 
     Raises:
-        ConfigurationError: with the way out.
+        ConfigurationError: The message says which parameters to use.
     """
-    asked = replace(corpus, input=[one for one in corpus.inputs() if one.path != DEMO])
+    user_corpus = replace(corpus, input=[source for source in corpus.inputs() if source.path != DEMO])
     try:
-        _checked[:] = [(asked, find_sources(asked))]
+        _checked[:] = [(user_corpus, find_sources(user_corpus))]
     except SourceError as error:
         raise ConfigurationError(str(error)) from None
-    before = sources.get("inputs", [DEMO])
-    now = [one.path for one in corpus.inputs()]
-    if told or before in ([DEMO], now):
+    present, new = sources.get("inputs", [DEMO]), input_paths(corpus)
+    if sets_input or present in ([DEMO], new):
         return
-    there, new = (", ".join("the made-up world" if path == DEMO else path for path in paths) for paths in (before, now))
-    kept = _parameters(before, sources.get("lang"), sources.get("source"))
+    present_names, new_names = (
+        ", ".join("the made-up world" if path == DEMO else path for path in paths) for paths in (present, new)
+    )
     raise ConfigurationError(
-        f"the corpus here was made of {there}; this run would put one of {new} in its place. To go on with it, add "
-        f"--params {kept}, or run the stages behind it alone (--tags); to replace it, "
-        f"--params {_parameters(now, corpus.lang, corpus.source)}"
+        f"the present corpus was made of {present_names}; this run would replace it by one of {new_names}. To keep it, "
+        f"add --params {_input_params(present, sources.get('lang'), sources.get('source'))}, or run later stages only "
+        f"(--tags); to replace it, --params {_input_params(new, corpus.lang, corpus.source)}"
     )
 
 
-def is_own(corpus: CorpusConfig) -> bool:
-    """Whether any of the text is a user's own."""
-    return any(one.path != DEMO for one in corpus.inputs())
+def input_paths(corpus: CorpusConfig) -> list[str]:
+    """Return the paths of all inputs."""
+    return [source.path for source in corpus.inputs()]
 
 
-def _parameters(paths: list[str], lang: str | None, source: str | None) -> str:
-    """What names a text on the command line; several inputs are better named in a file."""
-    told = [f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"]
-    told += [f"corpus.lang={lang}"] if lang not in (None, "auto") else []
-    told += [f"corpus.source={source}"] if source not in (None, "auto") else []
-    return ",".join(told)
+def has_own_text(corpus: CorpusConfig) -> bool:
+    """Return whether any of the text is the user's own."""
+    return any(path != DEMO for path in input_paths(corpus))
 
 
-def name_of_text(sources: dict[str, Any]) -> str:
-    """What a corpus is called: after what it was asked for by, which older versions did not keep."""
+def _input_params(paths: Sequence[str], lang: str | None, source: str | None) -> str:
+    params = [f"corpus.input={paths[0]}" if len(paths) == 1 else "corpus.input=…, all of them"]
+    settings = {"lang": lang, "source": source}
+    params += [f"corpus.{key}={value}" for key, value in settings.items() if value not in (None, "auto")]
+    return ",".join(params)
+
+
+def get_text_name(sources: dict[str, Any]) -> str:
+    """Return the name of a corpus, made of its inputs, which older versions did not record."""
     inputs = sources.get("inputs", ["unknown text"])
     return named(["the demo's made-up world" if path == DEMO else path for path in inputs])

@@ -7,26 +7,19 @@ from kedro.pipeline import Pipeline, node
 from contexture.config import Parameters
 from contexture.demo.config import DEMO
 from contexture.pipelines.named import fixed
-from contexture.pipelines.sources.nodes import locate_sources, make_demo_world
+from contexture.pipelines.sources.nodes import input_paths, locate_sources, make_demo_world
 
 
 def create_pipeline(parameters: Parameters) -> Pipeline:
     """Made-up world or the user's files → their manifest."""
-    world, place = create_world_pipeline(parameters, [one.path for one in parameters.corpus.inputs()])
+    world, demo_dir = create_world_pipeline(parameters, input_paths(parameters.corpus))
     locate = fixed(locate_sources, parameters.corpus, parameters.demo)
-    find = node(locate, place, "sources", name="locate_sources", tags="sources")
-    return world + Pipeline([find])
+    return world + Pipeline([node(locate, demo_dir, "sources", name="locate_sources", tags="sources")])
 
 
-def create_world_pipeline(parameters: Parameters, asked: Collection[object]) -> tuple[Pipeline, str]:
-    """What writes the made-up world, where one of the inputs asks for it, and the dataset that says where it lies."""
-    if DEMO not in asked:
+def create_world_pipeline(parameters: Parameters, inputs: Collection[object]) -> tuple[Pipeline, str]:
+    """Return a pipeline that writes the made-up world if it is an input, and the dataset of its folder."""
+    if DEMO not in inputs:
         return Pipeline([]), "params:demo_place"
-    make = node(
-        fixed(make_demo_world, parameters.demo),
-        "params:demo_place",
-        "demo_world",
-        name="make_demo_world",
-        tags=["sources", "tasks"],
-    )
-    return Pipeline([make]), "demo_world"
+    make, tags = fixed(make_demo_world, parameters.demo), ["sources", "tasks"]
+    return Pipeline([node(make, "params:demo_place", "demo_world", name="make_demo_world", tags=tags)]), "demo_world"

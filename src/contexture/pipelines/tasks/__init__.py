@@ -1,5 +1,1 @@
 """The stage `tasks`."""
-
-from contexture.pipelines.tasks.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

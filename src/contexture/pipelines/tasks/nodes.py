@@ -6,7 +6,7 @@ from typing import Any
 from contexture.tasks.registry import TASKS
 
 
-def read_task(name: str, source: Any, demo: Path, place: Path) -> Path:
-    """Read and check a task's files once, before hours are spent; `demo` is where the made-up world lies, if asked."""
-    TASKS[name].load().read(source, demo, place)
-    return place
+def read_task(name: str, source: Any, demo_dir: Path, output_dir: Path) -> Path:
+    """Read and check the files of a task; `demo_dir` has the made-up world, if it is read."""
+    TASKS[name].load().read(source, demo_dir, output_dir)
+    return output_dir

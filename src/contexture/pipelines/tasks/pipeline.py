@@ -12,17 +12,12 @@ from contexture.pipelines.tasks.nodes import read_task
 
 
 def create_pipeline(parameters: Parameters, tasks: Iterable[str]) -> Pipeline:
-    """The files of each task, of the made-up world or the user's → a folder that measuring and fine-tuning read."""
-    found = Pipeline([])
+    """Files of each task, of the made-up world or the user → a folder for evaluation and fine-tuning."""
+    pipeline = Pipeline([])
     for name in tasks:
-        source = parameters.sources[name]
-        world, place = create_world_pipeline(parameters, [DEMO] if source.reads_demo else [])
-        read = node(
-            fixed(read_task, name, source),
-            [place, f"params:{name}-data_place"],
-            f"{name}-data",
-            name=f"read_{name}",
-            tags="tasks",
-        )
-        found += world + Pipeline([read])
-    return found
+        source, data = parameters.sources[name], f"{name}-data"
+        world, demo_dir = create_world_pipeline(parameters, [DEMO] if source.reads_demo else [])
+        inputs = [demo_dir, f"params:{data}_place"]
+        pipeline += world
+        pipeline += Pipeline([node(fixed(read_task, name, source), inputs, data, name=f"read_{name}", tags="tasks")])
+    return pipeline

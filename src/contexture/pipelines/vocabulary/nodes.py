@@ -20,56 +20,55 @@ from contexture.vocabulary.word_vectors import aligned, read_word_vectors
 from contexture.vocabulary.words import VECTORS_FILE, WordsConfig, add_words, copy_words, train_words, trained_words
 
 
-def make_tokenizer(config: VocabularyConfig, paragraphs: Path, place: Path) -> Path:
-    """Train a tokenizer on the paragraphs, or take a published one."""
-    with work_folder(place) as work:
+def make_tokenizer(config: VocabularyConfig, paragraphs: Path, output_dir: Path) -> Path:
+    """Train a tokenizer on the paragraphs, or copy a published one."""
+    with work_folder(output_dir) as work:
         train_tokenizer(smoothed_texts(paragraphs, config.smoothing), config, work)
-    return place
+    return output_dir
 
 
 def tokenize(paragraphs: DataFrame, tokenizer: Path) -> DataFrame:
-    """Every sentence of the corpus as token ids, once for all systems."""
+    """Return all sentences of the corpus as token ids."""
     return tokenize_paragraphs(paragraphs, tokenizer)
 
 
-def make_words(config: WordsConfig, paragraphs: Path, place: Path) -> Path:
-    """The most frequent words of the paragraphs; behind them the other words of the file of word vectors, if any."""
-    with work_folder(place) as work:
+def make_words(config: WordsConfig, paragraphs: Path, output_dir: Path) -> Path:
+    """Select the most frequent words of the paragraphs, then the other words of the file of word vectors, if any."""
+    with work_folder(output_dir) as work:
         train_words(paragraph_texts(paragraphs), config, work)
         if config.vectors is not None:
             add_words(work, read_word_vectors(Path(config.vectors), config.vectors_limit).words, work)
-    return place
+    return output_dir
 
 
 def make_subword_statistics(
-    config: VocabularyConfig, vectors: bool, tokenizer: Path, documents: Path, place: Path
+    config: VocabularyConfig, vectors: bool, tokenizer: Path, documents: Path, output_dir: Path
 ) -> Path:
-    """The subwords with how rare each is and, if `vectors`, a vector each, made from the corpus."""
+    """Save subwords with their IDF and, if `vectors`, vectors made from the corpus."""
     from contexture.vocabulary.cooccurrence import corpus_vectors
 
     _, tokens = load_tokenizer(tokenizer)
-    with work_folder(place) as work:
+    with work_folder(output_dir) as work:
         copy_tokenizer(tokenizer, work)
         if vectors:
-            made = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
-            np.save(work / VECTORS_FILE, made, allow_pickle=False)
+            table = corpus_vectors(sentence_blocks(documents), tokens.vocab_size, config.vector_size)
+            np.save(work / VECTORS_FILE, table, allow_pickle=False)
         save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
-    return place
+    return output_dir
 
 
-def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, place: Path) -> Path:
-    """The words with a vector each, from the file of word vectors or made from the corpus."""
+def make_word_vectors(config: WordsConfig, word_list: Path, documents: Path, output_dir: Path) -> Path:
+    """Save words with their IDF and vectors, from the file of word vectors or made from the corpus."""
     from contexture.vocabulary.cooccurrence import corpus_vectors
 
     tokenizer, tokens = load_tokenizer(word_list)
     if config.vectors is not None:
-        vectors = aligned(
-            read_word_vectors(Path(config.vectors), config.vectors_limit), tokenizer.get_vocab(), tokens.vocab_size
-        )
+        published = read_word_vectors(Path(config.vectors), config.vectors_limit)
+        vectors = aligned(published, tokenizer.get_vocab(), tokens.vocab_size)
     else:
         vectors = corpus_vectors(sentence_blocks(documents), trained_words(word_list), config.vector_size)
-    with work_folder(place) as work:
+    with work_folder(output_dir) as work:
         copy_words(word_list, work)
         np.save(work / VECTORS_FILE, vectors, allow_pickle=False)
         save_idf(work, corpus_idf(sentence_blocks(documents), tokens.vocab_size))
-    return place
+    return output_dir

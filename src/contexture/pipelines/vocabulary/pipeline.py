@@ -26,14 +26,14 @@ def create_pipeline(parameters: Parameters) -> Pipeline:
 
 
 def create_subwords_pipeline(parameters: Parameters, dataset: str) -> Pipeline:
-    """Documents of token ids → `subwords`, with how rare each is, or `subword_vectors`, with a vector each beside."""
+    """Documents of token ids → `subwords`, with IDF, or `subword_vectors`, also with vectors."""
     make = fixed(make_subword_statistics, parameters.vocabulary, dataset == "subword_vectors")
     inputs = ["tokenizer", "documents@files", f"params:{dataset}_place"]
     return Pipeline([node(make, inputs, dataset, name=f"make_{dataset}")], tags="vocabulary")
 
 
 def create_words_pipeline(parameters: Parameters) -> Pipeline:
-    """Paragraphs → words → documents of their ids → the words with their vectors."""
+    """Paragraphs → words → documents of their ids → words with IDF and vectors."""
     learn, make = fixed(make_words, parameters.words), fixed(make_word_vectors, parameters.words)
     return Pipeline(
         [

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from contexture.demo.config import DEMO
-from contexture.strict import STRICT, Positive, checked
+from contexture.strict import STRICT, Positive, validate
 from contexture.tasks.base import AFTER
 from contexture.tasks.settings import JointSettings, SourceSettings
 from contexture.training.config import OptimizerConfig
@@ -92,7 +92,7 @@ class AnswerSelectionSettings(AnswerModelSettings):
         changed = self.sets.get(name, {})
         if isinstance(optimizer := changed.get("optimizer"), Mapping):
             changed = changed | {"optimizer": _values(self.optimizer, OptimizerConfig) | dict(optimizer)}
-        settings: AnswerModelSettings = checked(
+        settings: AnswerModelSettings = validate(
             AnswerModelSettings, _values(self, AnswerModelSettings) | changed, "sets", name
         )
         return settings

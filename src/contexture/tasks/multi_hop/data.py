@@ -20,7 +20,7 @@ class HopQuestions:
 
     ranked: Questions
     answers: list[str]
-    facts: list[set[Fact]]
+    details: list[set[Fact]]
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -48,7 +48,7 @@ def write_answers(source: RankingSet, folder: Path) -> None:
         where = f"{source_file}, question {question.question_id}"
         if not isinstance(question.answer, str) or not question.answer.strip():
             raise ValueError(f"{where}: no answer; multi-hop questions need one")
-        titles, numbers = [title for title, _ in question.facts], [number for _, number in question.facts]
+        titles, numbers = [title for title, _ in question.details], [number for _, number in question.details]
         if not all(isinstance(number, int) for number in numbers):
             raise ValueError(f"{where}: a supporting fact is a title and the number of a sentence")
         rows.append((question.question_id, question.answer, titles, numbers))
@@ -63,11 +63,11 @@ def read_questions(folder: Path, split: Split) -> HopQuestions:
     """The questions of a split that have supporting facts."""
     ranked = read_split(folder, split)
     table = pd.read_parquet(folder / ANSWERS).set_index("question_id").loc[ranked.ids]
-    facts: list[set[Fact]] = [
+    details: list[set[Fact]] = [
         set(zip(titles, map(int, numbers), strict=True))
         for titles, numbers in zip(table["titles"], table["numbers"], strict=True)
     ]
-    return HopQuestions(ranked, table["answer"].tolist(), facts)
+    return HopQuestions(ranked, table["answer"].tolist(), details)
 
 
 def read_paragraphs(folder: Path) -> Paragraphs:

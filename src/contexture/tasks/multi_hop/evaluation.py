@@ -158,10 +158,10 @@ def answer(first: Sequence[list[int]], folder: Path, readers: Path | None) -> pd
     read = model.read(inputs, list(zip(ranked.texts, chosen, strict=True)))
     rows = []
     for reading, chosen_rows, right, gold, gold_facts in zip(
-        read, chosen, ranked.right, questions.answers, questions.facts, strict=True
+        read, chosen, ranked.right, questions.answers, questions.details, strict=True
     ):
         answered = answer_measure(reading.answer, gold)
-        supported = support_measure(reading.facts(model.settings.threshold), gold_facts)
+        supported = support_measure(reading.details(model.settings.threshold), gold_facts)
         both = joint_measure(answered, supported)
         values = [value for measure in (answered, supported, both) for value in (measure.em, measure.f1)]
         titles = " and ".join(paragraphs.titles[row] for row in chosen_rows)

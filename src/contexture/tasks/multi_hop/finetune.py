@@ -63,8 +63,8 @@ class ReaderExamples(Examples):
     def __init__(self, questions: HopQuestions, inputs: ReaderInputs) -> None:
         self.questions, self.inputs, self.paragraphs = questions, inputs, gold_rows(questions)
         self.chosen = [number for number, rows in enumerate(self.paragraphs) if rows]
-        answers = zip(questions.answers, self.paragraphs, questions.facts, strict=True)
-        self.spans = [inputs.span(answer, rows, facts) for answer, rows, facts in answers]
+        answers = zip(questions.answers, self.paragraphs, questions.details, strict=True)
+        self.spans = [inputs.span(answer, rows, details) for answer, rows, details in answers]
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -75,8 +75,8 @@ class ReaderExamples(Examples):
         for number in (self.chosen[row] for row in step.own_rows):
             rows = step.generator(number).permutation(self.paragraphs[number]).tolist()
             inputs.append(self.inputs.input(self.questions.ranked.texts[number], rows))
-            answer, facts = self.questions.answers[number], self.questions.facts[number]
-            expected.append(labels(inputs[-1], answer, self.spans[number], facts, self.inputs.paragraphs.titles))
+            answer, details = self.questions.answers[number], self.questions.details[number]
+            expected.append(labels(inputs[-1], answer, self.spans[number], details, self.inputs.paragraphs.titles))
         columns = {name: torch.tensor([row[name] for row in expected]) for name in ("kind", "first", "last")}
         support = pad_sequence([torch.tensor(row["support"]) for row in expected], batch_first=True)
         return self.inputs.batch(inputs) | columns | {"support": support}
@@ -118,8 +118,8 @@ def best_threshold(questions: HopQuestions, readings: Sequence[Reading]) -> floa
     """The threshold with the best F1 of supporting facts; of equal ones the smallest."""
 
     def f1(threshold: float) -> float:
-        pairs = zip(readings, questions.facts, strict=True)
-        return fmean(support_measure(reading.facts(threshold), facts).f1 for reading, facts in pairs)
+        pairs = zip(readings, questions.details, strict=True)
+        return fmean(support_measure(reading.details(threshold), details).f1 for reading, details in pairs)
 
     return max(THRESHOLDS, key=f1)
 
@@ -127,8 +127,8 @@ def best_threshold(questions: HopQuestions, readings: Sequence[Reading]) -> floa
 def joint_f1(questions: HopQuestions, readings: Sequence[Reading], threshold: float) -> float:
     """The mean over the questions."""
     return fmean(
-        joint_measure(answer_measure(reading.answer, answer), support_measure(reading.facts(threshold), facts)).f1
-        for reading, answer, facts in zip(readings, questions.answers, questions.facts, strict=True)
+        joint_measure(answer_measure(reading.answer, answer), support_measure(reading.details(threshold), details)).f1
+        for reading, answer, details in zip(readings, questions.answers, questions.details, strict=True)
     )
 
 

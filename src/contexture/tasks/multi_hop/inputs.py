@@ -101,11 +101,11 @@ class ReaderInputs:
             "present": torch.from_numpy(present),
         }
 
-    def span(self, answer: str, rows: Sequence[int], facts: set[Fact]) -> Span | None:
+    def span(self, answer: str, rows: Sequence[int], details: set[Fact]) -> Span | None:
         """Where an answer is in some paragraphs, case-insensitively: in a sentence that is a fact, if in any."""
         pattern = re.compile(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", re.IGNORECASE)
         titles = self.paragraphs.titles
-        for row, number in sorted(self._keys(rows), key=lambda key: (titles[key[0]], key[1]) not in facts):
+        for row, number in sorted(self._keys(rows), key=lambda key: (titles[key[0]], key[1]) not in details):
             if answer.strip() and (match := pattern.search(self.paragraphs.sentences[row][number])):
                 begin, end = self.characters[row, number].T
                 inside = np.flatnonzero((end > match.start()) & (begin < match.end()))
@@ -120,7 +120,7 @@ class ReaderInputs:
         return sentence[characters[span.first, 0] : characters[span.last, 1]].strip()
 
 
-def labels(example: Input, answer: str, span: Span | None, facts: set[Fact], titles: Sequence[str]) -> dict[str, Any]:
+def labels(example: Input, answer: str, span: Span | None, details: set[Fact], titles: Sequence[str]) -> dict[str, Any]:
     """The labels of an input whose paragraphs have these titles.
 
     `kind`, 0: a span, then `YES_NO`; the columns `first` and `last` of the span, `IGNORED` without one; and `support`,
@@ -132,5 +132,5 @@ def labels(example: Input, answer: str, span: Span | None, facts: set[Fact], tit
         slot = example.sentences.index((span.row, span.number)) + 1
         if span.last < len(example.tokens[slot]):
             first, last = (example.starts[slot] + token for token in (span.first, span.last))
-    support = [0.0, *(float((titles[row], number) in facts) for row, number in example.sentences)]
+    support = [0.0, *(float((titles[row], number) in details) for row, number in example.sentences)]
     return {"kind": kind, "first": first, "last": last, "support": support}

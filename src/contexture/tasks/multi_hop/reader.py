@@ -34,7 +34,7 @@ class Reading:
     answer: str
     support: dict[Fact, float]
 
-    def facts(self, threshold: float) -> set[Fact]:
+    def details(self, threshold: float) -> set[Fact]:
         """The sentences that are probable enough."""
         return {fact for fact, probability in self.support.items() if probability >= threshold}
 
@@ -120,11 +120,11 @@ def _answers(
     kind_numbers, probabilities = kinds.argmax(dim=1).tolist(), support.sigmoid().tolist()
     for example, kind, position, by_slot in zip(examples, kind_numbers, best, probabilities, strict=True):
         answer = YES_NO[kind - 1] if kind else _span_text(inputs, example, *divmod(position, width))
-        facts = {
+        details = {
             (inputs.paragraphs.titles[row], number): by_slot[slot]
             for slot, (row, number) in enumerate(example.sentences, start=1)
         }
-        yield Reading(answer, facts)
+        yield Reading(answer, details)
 
 
 def _span_text(inputs: ReaderInputs, example: Input, first: int, last: int) -> str:

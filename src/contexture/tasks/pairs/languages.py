@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from contexture.splits import TEST, drawn
+from contexture.splits import TEST_SHARE, draw_rows
 from contexture.tasks.missing import BenchmarkMissing
 from contexture.tasks.pairs.config import SetInLanguages
 from contexture.tasks.pairs.files import COLUMNS, read_rows
@@ -63,8 +63,8 @@ def read_languages(name: str, source: SetInLanguages) -> PairSet:
             f"learned from the dev part ({language}), as there is none to train on, {HELD_OUT:.0%} of it held out"
         )
     if learned == tested:
-        is_tested = drawn(rows["train"], "test", TEST)
-        notes.append(f"{TEST:.0%} of the rows are tested, the same in every language, and not learned from")
+        is_tested = draw_rows(rows["train"], "test", TEST_SHARE)
+        notes.append(f"{TEST_SHARE:.0%} of the rows are tested, the same in every language, and not learned from")
         rows["train"] = rows["train"][~is_tested]
         for lang, table in tests.items():
             if len(table) != len(is_tested):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from contexture.splits import TEST, drawn, uniform
+from contexture.splits import TEST_SHARE, draw_rows, uniform
 
 #: Share of the rows to train on that is held out, where a set has no part for that (Cross-Thought, section 4.1).
 HELD_OUT = 0.05
@@ -40,8 +40,8 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     parts = set(rows["part"])
     note = ""
     if "train" not in parts or len(parts) == 1:
-        note = f"no published parts to train and to test on: {TEST:.0%} of all rows, by a hash of the texts, are tested"
-        test = drawn(rows, "test", TEST)
+        note = f"no published parts to train and to test on: {TEST_SHARE:.0%} of all rows, by a hash of the texts, are tested"
+        test = draw_rows(rows, "test", TEST_SHARE)
         rows = rows.assign(part=np.where(test, "test", "train"), genres="")
     elif "test" not in parts:
         note = "tested on the dev part, as there are no labels of a test part"
@@ -49,7 +49,7 @@ def split_set(name: str, table: pd.DataFrame) -> PairSet:
     if "dev" not in set(rows["part"]):
         train = rows["part"].eq("train").to_numpy()
         held_out = np.zeros(len(rows), bool)
-        held_out[train] = drawn(rows[train], "dev", HELD_OUT)
+        held_out[train] = draw_rows(rows[train], "dev", HELD_OUT)
         rows = rows.assign(part=rows["part"].mask(held_out, "dev"))
     rows.loc[rows["part"].ne("test"), "genres"] = ""
     _check(name, rows)

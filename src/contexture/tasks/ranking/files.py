@@ -68,7 +68,7 @@ class HotpotQuestion:
     question: str
     answer: Any
     paragraphs: list[tuple[str, list[str]]]
-    facts: list[tuple[str, Any]]
+    details: list[tuple[str, Any]]
 
 
 def read_quasar(source: Path, split: Split | None, texts: Texts) -> Iterator[Question]:
@@ -100,7 +100,7 @@ def read_hotpotqa(source: Path, split: Split | None, texts: Texts) -> Iterator[Q
     """HotpotQA (Yang et al., 2018): paragraphs, of which those with supporting facts are right."""
     for question in hotpot_questions(source):
         paragraphs = {title: texts.row(join_sentences(lines), title) for title, lines in question.paragraphs}
-        gold = [paragraphs.get(title, ABSENT) for title in dict.fromkeys(title for title, _ in question.facts)]
+        gold = [paragraphs.get(title, ABSENT) for title in dict.fromkeys(title for title, _ in question.details)]
         # Two titles may have one text; of those without a text each is missed.
         right = tuple(row for i, row in enumerate(gold) if row == ABSENT or row not in gold[:i])
         yield Question(split, question.question_id, question.question, _distinct(paragraphs.values()), right)
