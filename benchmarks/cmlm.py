@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM
 
 from contexture.encoders.base import TextBatch, build_encoder
-from contexture.encoders.config import Lengths, Needs
+from contexture.encoders.config import Lengths, TableSizes
 from contexture.encoders.layout import row_lengths
 from contexture.objectives.cmlm import ConditionalMaskedLanguageModel
 from contexture.objectives.settings import CmlmConfig
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
     torch.manual_seed(0)
     lengths = Lengths(query=given.tokens, document=given.tokens)
     encoder = build_encoder(
-        made_up.transformer(given.size, dropout=0.1), lengths, made_up.vocabulary(), Needs(given.tokens), head=True
+        made_up.transformer(given.size, dropout=0.1), lengths, made_up.vocabulary(), TableSizes(given.tokens), head=True
     ).train()
     settings = CmlmConfig(projections=min(15, given.tokens - 2))
     objective = ConditionalMaskedLanguageModel(settings, encoder)

@@ -17,7 +17,7 @@ from contexture.corpus.nli.config import NliConfig
 from contexture.corpus.nli.files import files_of
 from contexture.demo.config import DEMO, DemoConfig
 from contexture.encoders.config import TransformerConfig
-from contexture.encoders.saved import of_seed, saved
+from contexture.encoders.saved import read_settings, seed_dir
 from contexture.objectives.config import OBJECTIVES
 from contexture.packages import packaged
 from contexture.strict import STRICT, DropNull, Positive, checked, drop_null, key_error, with_key_prefix
@@ -251,7 +251,7 @@ def check_starts(name: str, system: SystemConfig) -> None:
         said = f"{name}.pretrain.runs.{run}.start: {place}"
         for seed in range(system.seeds):
             try:
-                there = asdict(saved(of_seed(place, seed)).config)
+                there = asdict(read_settings(seed_dir(place, seed)).config)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(f"{said} holds no encoder for seed {seed} ({error}); train it first") from None
             key = system.encoder_of(run)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from contexture.encoders import base
-from contexture.encoders.base import Encoder, build_encoder, on_device, to_device, tokenized
-from contexture.encoders.config import ROLES, EncoderConfig, LayoutConfig, Lengths, Needs, Role
+from contexture.encoders.base import Encoder, build_encoder, prepare_for_inference, to_device, tokenize_texts
+from contexture.encoders.config import ROLES, EncoderConfig, LayoutConfig, Lengths, Role, TableSizes
 from contexture.encoders.layout import joint_layout, row_lengths, text_layout
 
 from .toys import KINDS, LENGTHS, TRAINED, WITH_SPECIALS, build, config, contiguous, rows, sentences, subwords, words
@@ -107,7 +107,7 @@ def test_texts_of_one_part_and_of_two_are_not_mixed(kind: str) -> None:
         with pytest.raises(ValueError, match="of one part and texts of two are embedded in calls of their own"):
             encoder.embed(mixed)
     with pytest.raises(ValueError, match="calls of their own"):
-        tokenized([("a", "b"), ("a", "b", "c")], words())  # type: ignore[list-item]
+        tokenize_texts([("a", "b"), ("a", "b", "c")], words())  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,17 +138,17 @@ def test_embedding_knows_no_dropout_and_leaves_training_as_it_was() -> None:
     assert encoder.training and encoder.document.model.training
     encoder.eval().embed(SAID)
     assert not encoder.training
-    assert not on_device(build("gru").train()).training
+    assert not prepare_for_inference(build("gru").train()).training
 
 
 def test_tokenized_by_hand() -> None:
     lookup = words().tokenizer.token_to_id
     a, b, c = (lookup(word) for word in ("kana", "kave", "lona"))
-    sentences = tokenized([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
+    sentences = tokenize_texts([("kana kave", "lona"), ("", "kana"), ("kana kave", "")], words())
     assert sentences.tokens.tolist() == [a, b, c, a, a, b]
     assert sentences.lengths.tolist() == [[2, 1], [0, 1], [2, 0]]
-    assert tokenized(["kave", "", "kave"], words()).lengths.tolist() == [[1], [0], [1]]
-    assert tokenized([], words()).lengths.shape == (0, 1)
+    assert tokenize_texts(["kave", "", "kave"], words()).lengths.tolist() == [[1], [0], [1]]
+    assert tokenize_texts([], words()).lengths.shape == (0, 1)
 
 
 def test_states_and_logits_are_those_of_the_model() -> None:
@@ -156,10 +156,10 @@ def test_states_and_logits_are_those_of_the_model() -> None:
     batch = text_layout(sentences([20, 21, 22], [23]), encoder.specials, 10)
     with torch.no_grad():
         whole = encoder.document.model(**batch, output_hidden_states=True)
-        states = encoder.states(batch)
+        states = encoder.transformer.states(batch)
         present = batch["attention_mask"].bool()
         torch.testing.assert_close(states[present], whole.hidden_states[-1][present])
-        torch.testing.assert_close(encoder.token_logits(states[0]), whole.logits[0])
+        torch.testing.assert_close(encoder.transformer.token_logits(states[0]), whole.logits[0])
     assert encoder.hidden_size == 8 == states.shape[2]
 
 
@@ -167,8 +167,8 @@ def test_states_and_logits_are_those_of_the_model() -> None:
 def test_others_than_transformers_have_no_states(kind: str) -> None:
     encoder = build(kind)
     for call in (
-        lambda: encoder.states({}),
-        lambda: encoder.token_logits(torch.zeros(1, 4)),
+        lambda: encoder.transformer.states({}),
+        lambda: encoder.transformer.token_logits(torch.zeros(1, 4)),
         lambda: encoder.hidden_size,
     ):
         with pytest.raises(ValueError, match=r"(Gru|BagOfWords|BagOfWordsMlp) has no states of tokens"):
@@ -215,9 +215,9 @@ def test_a_new_encoder_has_the_positions_and_types_that_are_asked_for() -> None:
 
     lengths = Lengths(query=12, document=7)
     assert table(build("transformer_cls", lengths=lengths)) == (12, 1)
-    assert table(build("transformer_cls", lengths=lengths, needs=Needs(30, 3))) == (30, 3)
-    assert table(build("transformer_cls", lengths=lengths, needs=Needs(3, 2))) == (12, 2)
-    assert Needs(3, 2) | Needs(2, 5) == Needs(3, 5)
+    assert table(build("transformer_cls", lengths=lengths, table_sizes=TableSizes(30, 3))) == (30, 3)
+    assert table(build("transformer_cls", lengths=lengths, table_sizes=TableSizes(3, 2))) == (12, 2)
+    assert TableSizes(3, 2) | TableSizes(2, 5) == TableSizes(3, 5)
 
 
 def test_an_architecture_that_there_is_not() -> None:
@@ -229,10 +229,12 @@ def test_an_architecture_that_there_is_not() -> None:
 
 def test_a_joint_batch_is_read_by_the_documents_network() -> None:
     layout = LayoutConfig(candidates=1, sentence_tokens=6)
-    encoder = build("transformer_cls", shared=False, needs=Needs(layout.width, 2))
+    encoder = build("transformer_cls", shared=False, table_sizes=TableSizes(layout.width, 2))
     batch = joint_layout(rows([[5, 6], [7]]), encoder.specials, layout)
     with torch.no_grad():
-        joint, document, query = (reader.states(batch) for reader in (encoder, encoder.document, encoder.query))
+        joint, document, query = (
+            network.states(batch) for network in (encoder.transformer, encoder.document, encoder.query)
+        )
     torch.testing.assert_close(joint, document)
     assert not torch.allclose(joint, query)
 

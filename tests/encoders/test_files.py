@@ -14,7 +14,7 @@ from contexture.encoders.base import Encoder
 from contexture.encoders.config import ROLES, CrossConfig, Lengths, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import text_layout
-from contexture.encoders.saved import SETTINGS, WEIGHTS, encoder_checksum, is_encoder
+from contexture.encoders.saved import SETTINGS_FILE, WEIGHTS_FILE, encoder_checksum, is_encoder
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
@@ -62,7 +62,7 @@ def test_an_encoder_is_identified_by_its_folder_and_its_weights(tmp_path: Path) 
     identities = [json.dumps(encoder.identity) for encoder in encoders.values()]
     assert encoders["first"].identity == {"encoder": encoder_checksum(tmp_path / "first")}
     assert identities[0] == identities[1] and len(set(identities)) == 3
-    shutil.copyfile(tmp_path / "other" / WEIGHTS, tmp_path / "first" / WEIGHTS)
+    shutil.copyfile(tmp_path / "other" / WEIGHTS_FILE, tmp_path / "first" / WEIGHTS_FILE)
     with pytest.raises(ValueError, match=r"first holds no whole encoder .*not those that were saved"):
         load_encoder(tmp_path / "first")
 
@@ -74,11 +74,11 @@ def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: 
     saved(kind, whole, shared=shared)
     folders = [""] if shared else ["query/", "document/"]
     names = {
-        "transformer_cls": [WEIGHTS, "config.json", f"2_Dense/{WEIGHTS}"],
-        "transformer_mean": [WEIGHTS, "config.json"],
-        "transformer_cross": [f"0_Transformer/{WEIGHTS}", "cross.safetensors"],
-    }.get(kind, [WEIGHTS])
-    files = [SETTINGS, "tokenizer.json", "tokenizer_config.json", "words.json"]
+        "transformer_cls": [WEIGHTS_FILE, "config.json", f"2_Dense/{WEIGHTS_FILE}"],
+        "transformer_mean": [WEIGHTS_FILE, "config.json"],
+        "transformer_cross": [f"0_Transformer/{WEIGHTS_FILE}", "cross.safetensors"],
+    }.get(kind, [WEIGHTS_FILE])
+    files = [SETTINGS_FILE, "tokenizer.json", "tokenizer_config.json", "words.json"]
     files += [f"{part}{name}" for part in folders for name in names]
     for number, name in enumerate(files):
         for damage in ("cut", "missing"):
@@ -98,7 +98,7 @@ def test_damaged_and_missing_files_are_named_by_their_folder(kind: str, shared: 
 @pytest.mark.parametrize("text", ["[]", "null", "{}", '{"encoder": {"kind": "lstm"}, "lengths": {}}', ""])
 def test_settings_that_are_none(text: str, tmp_path: Path) -> None:
     saved("bag_of_words", tmp_path / "made")
-    (tmp_path / "made" / SETTINGS).write_text(text)
+    (tmp_path / "made" / SETTINGS_FILE).write_text(text)
     for name in ("made", "nowhere"):
         with pytest.raises(ValueError, match=f"{name} holds no whole encoder"):
             load_encoder(tmp_path / name)
@@ -118,10 +118,10 @@ def test_a_head_is_kept_or_added(shared: bool, tmp_path: Path) -> None:
     batch = text_layout(sentences([20, 21, 22]), added.specials, 10)
     with torch.no_grad():
         for made, loaded in ((with_head, again), (without, added), (without, still)):
-            assert torch.equal(loaded.states(batch), made.states(batch))
-        states = added.states(batch)[0]
-        assert torch.equal(again.token_logits(states), with_head.token_logits(states))
-        logits = added.token_logits(states)
+            assert torch.equal(loaded.transformer.states(batch), made.transformer.states(batch))
+        states = added.transformer.states(batch)[0]
+        assert torch.equal(again.transformer.token_logits(states), with_head.transformer.token_logits(states))
+        logits = added.transformer.token_logits(states)
         assert logits.shape == (5, subwords().tokens.vocab_size) and torch.isfinite(logits).all()
     model = added.document.model
     assert model.cls.predictions.decoder.weight is model.bert.embeddings.word_embeddings.weight
@@ -130,7 +130,7 @@ def test_a_head_is_kept_or_added(shared: bool, tmp_path: Path) -> None:
     # What is added is kept as well.
     save_encoder(added, tmp_path / "added")
     with torch.no_grad():
-        assert torch.equal(load_encoder(tmp_path / "added").token_logits(states), logits)
+        assert torch.equal(load_encoder(tmp_path / "added").transformer.token_logits(states), logits)
 
 
 def test_the_vocabulary_goes_along(tmp_path: Path) -> None:

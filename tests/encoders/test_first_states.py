@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from transformers import BertConfig, BertModel, PreTrainedModel, RobertaConfig, RobertaModel
 
-from contexture.encoders.first_states import first_states, spared
+from contexture.encoders.first_states import first_states, skipped_flops
 
 SIZES = {
     "vocab_size": 60,
@@ -58,4 +58,4 @@ def test_dropout_reaches_every_part() -> None:
 def test_spared_by_hand() -> None:
     """One row of 3 tokens: query and output H² + H, H·I + I, I·H + H, two norms of 2H; two tokens idle."""
     parameters = 2 * (16 * 16 + 16) + (16 * 32 + 32) + (32 * 16 + 16) + 2 * 32
-    assert float(spared(model_of("bert"), 1, torch.tensor([3]))) == 6 * parameters * 2 + 12 * 16 * (9 - 3)
+    assert float(skipped_flops(model_of("bert"), 1, torch.tensor([3]))) == 6 * parameters * 2 + 12 * 16 * (9 - 3)

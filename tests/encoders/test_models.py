@@ -12,7 +12,13 @@ from transformers import BertConfig, BertModel
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.files import save_encoder
-from contexture.encoders.models import Combined, SentenceTransformersModel, WordAverage, _model_checksum, load_model
+from contexture.encoders.models import (
+    ConcatenatedModels,
+    SentenceTransformersModel,
+    WordAverage,
+    _model_checksum,
+    load_model,
+)
 from contexture.vocabulary.tokenizers import VocabularyConfig, load_tokenizer, train_tokenizer
 from contexture.vocabulary.words import WordsConfig, train_words
 from tests.encoders.toys import build
@@ -81,12 +87,12 @@ def test_word_vectors_that_do_not_fit(words: Path, tmp_path: Path) -> None:
 
 def test_combined_vectors_stand_side_by_side() -> None:
     lengths, signs = CountingModel("lengths", [1.0, 2.0]), CountingModel("signs", [-1.0])
-    both = Combined([lengths, signs])
+    both = ConcatenatedModels([lengths, signs])
     assert (both.name, both.dimension) == ("lengths+signs", 3)
     assert both.identity == {"combined": [lengths.identity, signs.identity]}
     np.testing.assert_array_equal(both.embed(["ab", "a"]), [[2, 4, -2], [1, 2, -1]])
     with pytest.raises(ValueError, match="nothing to combine"):
-        Combined([])
+        ConcatenatedModels([])
 
 
 def test_what_the_library_gives_is_kept(published: Path) -> None:
@@ -136,7 +142,7 @@ def test_a_folder_is_told_by_its_files(words: Path, published: Path, tmp_path: P
     assert isinstance(load_model(words), WordAverage)
     assert isinstance(load_model(str(published)), SentenceTransformersModel)
     both = load_model(f"{words}+{published}")
-    assert isinstance(both, Combined)
+    assert isinstance(both, ConcatenatedModels)
     assert both.dimension == 18
     # A folder of an encoder with word vectors in it is an encoder's.
     save_encoder(build("gru"), tmp_path / "e")

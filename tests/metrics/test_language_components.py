@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contexture.metrics.language_components import first_component, removed
+from contexture.metrics.language_components import first_component, remove_component
 
 
 def draw(seed: int, rows: int, width: int) -> np.ndarray:
@@ -32,8 +32,8 @@ def test_nothing_is_centred() -> None:
 def test_what_is_left_is_at_right_angles(seed: int) -> None:
     vectors = draw(seed, 30, 6)
     component = first_component(vectors)
-    left = removed(vectors, component)
+    left = remove_component(vectors, component)
     loop = [v - sum(a * b for a, b in zip(v, component, strict=True)) * component for v in vectors]
     np.testing.assert_allclose(left, loop, atol=1e-5)
     np.testing.assert_allclose(left @ component, 0, atol=1e-5)
-    np.testing.assert_allclose(removed(left, component), left, atol=1e-5)
+    np.testing.assert_allclose(remove_component(left, component), left, atol=1e-5)

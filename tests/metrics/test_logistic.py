@@ -45,7 +45,7 @@ def test_folds_weights_and_strengths_together_equal_one_fit_after_another(classe
     rng = np.random.default_rng(0)
     weights = torch.from_numpy(rng.integers(0, 3, (5, 240)).astype(np.float64))  # a third of the rows is left out
     strengths = torch.tensor([1e-4, 0.25, 1.0, 32.0, 1e4])
-    design = Design.of(x)
+    design = Design.from_features(x)
     parameters = fit(design, one_hot(y, classes), weights, strengths, tolerance=1e-15)
     probabilities = log_probabilities(design.coordinates, parameters).exp()
     slopes, intercepts = coefficients(design, parameters)
@@ -61,11 +61,11 @@ def test_folds_weights_and_strengths_together_equal_one_fit_after_another(classe
 @pytest.mark.parametrize("strength", [0.25, 256.0])
 def test_float32_is_enough_for_probabilities(strength: float) -> None:
     x, y = examples(400, 30, 3, torch.float32)
-    design = Design.of(x)
+    design = Design.from_features(x)
     ones = torch.ones(1, 400)
     parameters = fit(design, one_hot(y, 3), ones, torch.tensor([strength]))
     assert parameters.dtype == torch.float32
-    probabilities = log_probabilities(design.place(x), parameters)[0].exp().numpy()
+    probabilities = log_probabilities(design.project(x), parameters)[0].exp().numpy()
     expected = peer(x, y, ones[0], strength).predict_proba(x.double().numpy())
     np.testing.assert_allclose(probabilities, expected, atol=3e-3)
 
@@ -73,17 +73,17 @@ def test_float32_is_enough_for_probabilities(strength: float) -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_fewer_rows_than_features(classes: int) -> None:
     x, y = examples(40, 100, classes)
-    design = Design.of(x)
+    design = Design.from_features(x)
     assert design.rotation.shape == (100, 39)  # the centred rows span one direction less than there are rows
     ones = torch.ones(1, 40)
     parameters = fit(design, one_hot(y, classes), ones, torch.tensor([2.0]), tolerance=1e-14)
     unseen = examples(60, 100, classes)[0]
     expected = peer(x, y, ones[0], 2.0).predict_proba(unseen.numpy())
-    np.testing.assert_allclose(log_probabilities(design.place(unseen), parameters)[0].exp(), expected, atol=1e-4)
+    np.testing.assert_allclose(log_probabilities(design.project(unseen), parameters)[0].exp(), expected, atol=1e-4)
 
 
 def test_features_that_are_all_alike() -> None:
-    design = Design.of(torch.full((8, 30), 3.0))
+    design = Design.from_features(torch.full((8, 30), 3.0))
     targets = one_hot(torch.tensor([0, 0, 1, 1, 1, 1, 1, 1]), 2)
     parameters = fit(design, targets, torch.ones(1, 8), torch.tensor([1.0]))
     probabilities = log_probabilities(design.coordinates, parameters)
@@ -95,7 +95,7 @@ def test_soft_targets_equal_a_slow_minimisation(classes: int) -> None:
     x, _ = examples(50, 3, classes)
     targets = torch.from_numpy(np.random.default_rng(1).dirichlet(np.ones(classes), 50))
     weights = torch.from_numpy(np.random.default_rng(2).uniform(0, 2, (1, 50)))
-    design = Design.of(x)
+    design = Design.from_features(x)
     solution = log_probabilities(
         design.coordinates, fit(design, targets, weights, torch.tensor([3.0]), tolerance=1e-15)
     ).exp()[0]
@@ -118,7 +118,7 @@ def test_soft_targets_equal_a_slow_minimisation(classes: int) -> None:
 def test_blocks_and_warm_starts_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = examples(120, 5, 3)
     weights = torch.from_numpy(np.random.default_rng(3).integers(0, 2, (7, 120)))
-    design, targets = Design.of(x), one_hot(y, 3)
+    design, targets = Design.from_features(x), one_hot(y, 3)
     together = fit(design, targets, weights, torch.full((7,), 4.0), tolerance=1e-14)
     *_, last = fit_path(design, targets, weights, [0.5, 1.0, 2.0, 4.0])
     monkeypatch.setattr(logistic, "_LOGITS", 120 * 3 * 2)  # two problems at once
@@ -131,7 +131,7 @@ def test_blocks_and_warm_starts_change_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 def test_few_steps_whatever_the_strength(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     x, y = examples(600, 40, 2)
-    design, targets = Design.of(x), one_hot(y, 2)
+    design, targets = Design.from_features(x), one_hot(y, 2)
     monkeypatch.setattr(logistic, "_ITERATIONS", 40)
     with caplog.at_level(logging.WARNING):
         fit(design, targets, torch.ones(5, 600), 4.0 ** torch.arange(-3, 7, 2))
@@ -142,12 +142,12 @@ def test_few_steps_whatever_the_strength(monkeypatch: pytest.MonkeyPatch, caplog
 
 
 def test_what_cannot_be_solved_is_refused() -> None:
-    design, targets = Design.of(torch.eye(3)), one_hot(torch.tensor([0, 1, 1]), 2)
+    design, targets = Design.from_features(torch.eye(3)), one_hot(torch.tensor([0, 1, 1]), 2)
     ones = torch.ones(1)
     with pytest.raises(ValueError, match="finite"):
-        Design.of(torch.tensor([[1.0], [torch.nan]]))
+        Design.from_features(torch.tensor([[1.0], [torch.nan]]))
     with pytest.raises(ValueError, match="there must be rows"):
-        Design.of(torch.ones(0, 2))
+        Design.from_features(torch.ones(0, 2))
     with pytest.raises(ValueError, match=r"expected \[N, classes\]"):
         fit(design, targets, torch.ones(3, 1), ones)
     with pytest.raises(ValueError, match="two classes or more"):

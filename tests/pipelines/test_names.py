@@ -13,7 +13,7 @@ from contexture.pipelines.report.assemble import cost, labels
 from contexture.pipelines.system import resolve_all
 from contexture.settings import CONFIG_LOADER_ARGS
 from contexture.systems.resolved import ResolvedSystem
-from contexture.training.pretrain import SUMMARY
+from contexture.training.pretrain import SUMMARY_FILE
 from tests.pipelines.conftest import PROJECT
 
 
@@ -48,7 +48,7 @@ def test_a_variant_called_as_an_included_system_has_its_own_cost(
     summary = {"steps": 7, "tokens": 70, "seconds": 0.5, "flops": 1e3, "parameters": 11}
     encoder = encoder_dir(pretrained_dir(tmp_path / "league"), "quick_thoughts", 0)
     encoder.mkdir(parents=True)
-    (encoder / SUMMARY).write_text(json.dumps(summary))
+    (encoder / SUMMARY_FILE).write_text(json.dumps(summary))
     league = systems["league"]
     assert "quick_thoughts" in league.included and league.config.runs_of("quick_thoughts") == ["quick_thoughts"]
     assert cost(league, tmp_path / "league", "quick_thoughts", 0, "a text") == {"training_text": "a text"} | summary

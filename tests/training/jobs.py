@@ -10,7 +10,7 @@ from contexture.training import progress
 def write(folder: Path, name: str, needs: tuple[str, ...] = ()) -> None:
     """Begin, tell half, and end: what it depends on must have ended before."""
     missing = [job for job in needs if not (folder / f"{job}.done").exists()]
-    progress.tell(0.5)
+    progress.report(0.5)
     (folder / f"{name}.done").write_text(f"{name} {missing}")
 
 

@@ -77,7 +77,7 @@ class Training:
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
     """All weights that a run wrote, by file and name; not those of the checkpoint that it left."""
-    files = sorted(file for file in folder.rglob("*.safetensors") if file.parent.name != checkpoints.NAME)
+    files = sorted(file for file in folder.rglob("*.safetensors") if file.parent.name != checkpoints.CHECKPOINT_DIR)
     return {f"{file.relative_to(folder)}:{name}": tensor for file in files for name, tensor in load_file(file).items()}
 
 

@@ -9,8 +9,8 @@ from contexture.encoders.layout import row_lengths
 from contexture.systems.launch import files_of
 from contexture.training import budget
 from contexture.training.curves import read_curves
-from contexture.training.prepare import Prepared, prepare
-from contexture.training.pretrain import summary_of
+from contexture.training.prepare import PreparedRun, prepare
+from contexture.training.pretrain import read_summary
 from tests.training.runs import Training, assert_same
 from tests.training.toys import mixed
 
@@ -25,14 +25,14 @@ def configure(stages: list[dict[str, Any]], **pretrain: Any) -> Any:
     return mixed({"run": {"schedule": stages}}, **pretrain)
 
 
-def prepared_of(config: Any, training: Training) -> Prepared:
+def prepared_of(config: Any, training: Training) -> PreparedRun:
     return prepare(config.pretraining("run"), 0, files_of(config, training.examples, training.vocabulary, None))
 
 
 def steps_of(config: Any, training: Training, name: str) -> list[int | None]:
     folder = training.folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    recipe = budget.resolved(config.pretraining("run"), prepared_of(config, training), folder)
+    recipe = budget.resolve_budgets(config.pretraining("run"), prepared_of(config, training), folder)
     return [stage.steps for stage in recipe.schedule]
 
 
@@ -78,7 +78,7 @@ def test_what_was_spent_is_what_was_paid(training: Training) -> None:
     """The curves count as the budget does."""
     for unit, step in (("tokens", tokens_by_hand(training)), ("flops", flops_by_hand(training))):
         training.train(configure([stage(unit, 8 * step)]), "run", unit)
-        summary = summary_of(training.folder / unit)
+        summary = read_summary(training.folder / unit)
         assert summary["steps"] == 8 and summary[unit] == pytest.approx(8 * step)
 
 
@@ -137,5 +137,5 @@ def test_all_devices_take_the_same_steps(unit: str, training: Training) -> None:
     steps = {}
     for devices in (1, 2):
         training.launch(configure([stage(unit, amount)], devices=devices), "run", str(devices))
-        steps[devices] = summary_of(training.folder / str(devices))["steps"]
+        steps[devices] = read_summary(training.folder / str(devices))["steps"]
     assert steps == ({1: 4, 2: 4} if unit == "tokens" else {1: 1, 2: 1})

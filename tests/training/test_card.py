@@ -9,7 +9,7 @@ import pytest
 from contexture.commands.main import main
 from contexture.encoders.models import load_model
 from contexture.systems.config import SystemConfig
-from contexture.training.text import write_text_of
+from contexture.training.text import write_corpus_name
 from tests.tasks.answer_selection import toys as answers
 from tests.training.toys import configured, quick_thoughts, system, two_towers
 
@@ -40,7 +40,7 @@ def row(card: str, name: str) -> str:
 def test_the_card_of_a_transformer_and_of_what_is_fine_tuned_of_it(
     examples: Path, tokenizer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_text_of(examples / "joint", "pages.xml.bz2, novel.txt")
+    write_corpus_name(examples / "joint", "pages.xml.bz2, novel.txt")
     card, folder = pretrained(system(), "mspp_ie", tmp_path, examples, tokenizer)
     assert card.startswith("# toy/mspp_ie\n")
     assert row(card, "dimension") == str(load_model(folder).dimension) == "16"

@@ -12,7 +12,7 @@ import pytest
 from contexture.folders import UNFINISHED
 from contexture.systems.launch import files_of
 from contexture.training import launcher
-from contexture.training.launcher import identity_of, launch_pretraining
+from contexture.training.launcher import launch_pretraining, run_identity
 from tests.training import toys
 from tests.training.runs import Killed, Training, assert_same, contents, killed_at, launch, running, wait_until, weights
 from tests.training.toys import schedule, two_towers
@@ -100,7 +100,7 @@ def test_streams_that_a_run_does_not_read_need_no_examples(examples: Path, token
     (tmp_path / "pairs").symlink_to(examples / "pairs")
     files = files_of(config, tmp_path, tokenizer, None)
     assert set(files.examples) == {stream.examples for stream in config.streams.values()} > {"pairs"}
-    identity = identity_of(config.pretraining("run"), 0, files)
+    identity = run_identity(config.pretraining("run"), 0, files)
     assert set(identity["examples"]) == {"pairs"} and identity["examples"]["pairs"]["rows"] == 74
     assert set(identity["streams"]) == set(toys.STREAMS)
     assert launch(config, "run", tmp_path, tokenizer, tmp_path / "run")
@@ -117,6 +117,6 @@ def test_a_group_of_processes_is_ended(tmp_path: Path) -> None:
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60) # {tmp_path}'])"
     process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
     wait_until(lambda: len(running(tmp_path)) == 2)
-    launcher.end_group(process)
+    launcher.end_process_group(process)
     assert process.poll() is not None
     wait_until(lambda: not running(tmp_path), seconds=10)  # a signal is not waited for by who sent it

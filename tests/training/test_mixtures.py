@@ -15,7 +15,7 @@ from contexture.systems.config import SystemConfig
 from contexture.systems.launch import files_of
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives
-from contexture.training.prepare import Prepared, prepare
+from contexture.training.prepare import PreparedRun, prepare
 from tests.training.runs import Training, assert_same
 from tests.training.toys import mixed, schedule, two_towers
 
@@ -46,13 +46,13 @@ def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
 
     def take_step(run: str, **pretrain: Any) -> Losses:
         config = system(**pretrain).pretraining(run)
-        prepared: Prepared = prepare(config, 0, files_of(system(), examples, tokenizer, None))
+        prepared: PreparedRun = prepare(config, 0, files_of(system(), examples, tokenizer, None))
         for name, objective in prepared.objectives.items():
             torch.manual_seed(len(name))
             for parameter in objective.parameters():
                 torch.nn.init.normal_(parameter)
         module = ScheduledObjectives(
-            prepared.encoder, prepared.objectives, prepared.streams, config.stream_of, config.recipe.weights_at, 6,
+            prepared.encoder, prepared.objectives, prepared.streams, config.stream_by_objective, config.recipe.get_weights, 6,
             config.settings.optimizer, 7,
         )  # fmt: skip
         module._trainer = SimpleNamespace(accumulate_grad_batches=prepared.passes, global_step=0, global_rank=0)
@@ -118,7 +118,7 @@ def test_tasks_of_pairs_mix_with_batches_of_their_own(training: Training) -> Non
     pretraining = config.pretraining("run")
     assert pretraining.recipe.schedule[0].weights == {"mlm": 1, "ict": 0.5, "bfs": 0.25}
     assert {name: pretraining.settings.batch_sizes("run", pretraining.streams)[name] for name in sizes} == sizes
-    assert pretraining.active == ["joint", "ict", "bfs"]
+    assert pretraining.stream_names == ["joint", "ict", "bfs"]
     assert [pretraining.streams[name].read for name in ("ict", "bfs")] == [["ict"], ["bfs"]]
     training.train(config, "run")
     assert {"train/mlm", "train/ict", "train/bfs"} <= set(read_curves(training.folder / "run"))

@@ -8,7 +8,7 @@ from contexture.imports import resolve
 from contexture.objectives.config import OBJECTIVES
 from contexture.streams.config import STREAMS
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import summary_of
+from contexture.training.pretrain import read_summary
 from tests.training.runs import Training
 from tests.training.toys import OPTIMIZER, PRETRAIN, configured, schedule, transformer
 from tests.training.toys import STREAMS as SETTINGS
@@ -89,9 +89,9 @@ def test_every_objective_trains_on_every_stream_that_it_can_read(stream: str, en
     run = schedule(2, **dict.fromkeys(names, 1)) | {"objectives": {name: {"stream": stream} for name in names}}
     pretrain = PRETRAIN | {"runs": {"run": run}, "optimizer": OPTIMIZER}
     config = configured(**run_of(names[0], stream, encoder) | {"pretrain": pretrain})
-    assert config.pretraining("run").active == [stream]
+    assert config.pretraining("run").stream_names == [stream]
     training.train(config, "run")
-    curves, summary = read_curves(training.folder / "run"), summary_of(training.folder / "run")
+    curves, summary = read_curves(training.folder / "run"), read_summary(training.folder / "run")
     for name in names:
         losses = curves[f"train/{name}"]
         assert len(losses) == 2 and losses.between(0, 30).all() and (losses > 0).any()

@@ -17,8 +17,8 @@ from contexture.systems.config import SystemConfig
 from contexture.training import checkpoints
 from contexture.training.config import PretrainRun
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import summary_of
-from contexture.training.snapshots import snapshots
+from contexture.training.pretrain import read_summary
+from contexture.training.snapshots import list_snapshots
 from contexture.vocabulary.tokenizers import VocabularyConfig, train_tokenizer
 from tests.training.runs import Killed, Training, assert_same, differ, launch, weights
 from tests.training.toys import STEADY, WORDS, mixed, schedule, system
@@ -52,7 +52,7 @@ def test_a_trained_encoder_loads_in_hugging_face(trained: Path) -> None:
 
 
 def test_the_summary_has_sizes_and_totals(trained: Path) -> None:
-    summary, curves = summary_of(trained), read_curves(trained)
+    summary, curves = read_summary(trained), read_curves(trained)
     size = sum(p.numel() for p in load_encoder(trained).parameters())
     # The head of MSPP is trained, too.
     assert [summary[key] for key in ("steps", "parameters", "trained_parameters")] == [6, size, size + 2 * 16 + 2]
@@ -75,11 +75,11 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(config: SystemConfig, trai
         folder = training.folder / f"killed-{step}"
         training.kill(config, "mspp_ie", folder.name, step)
         assert not folder.exists()
-        assert (training.folder / f"{folder.name}{UNFINISHED}" / checkpoints.NAME).exists() == (step >= 2)
+        assert (training.folder / f"{folder.name}{UNFINISHED}" / checkpoints.CHECKPOINT_DIR).exists() == (step >= 2)
         assert_same(weights(trained), training.train(config, "mspp_ie", folder.name))
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
         for name in ("tokens", "flops"):
-            assert summary_of(folder)[name] == pytest.approx(summary_of(trained)[name])
+            assert read_summary(folder)[name] == pytest.approx(read_summary(trained)[name])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
     config = system(checkpoint_every=1)
     rename, rmtree = Path.rename, shutil.rmtree
     folder, work = training.folder / "run", training.folder / f"run{UNFINISHED}"
-    checkpoint, new, old = (work / f"{checkpoints.NAME}{suffix}" for suffix in ("", ".new", ".old"))
+    checkpoint, new, old = (work / f"{checkpoints.CHECKPOINT_DIR}{suffix}" for suffix in ("", ".new", ".old"))
 
     def rename_or_die(self: Path, target: Path) -> Path:
         if (moment == "before" and self == checkpoint) or (moment == "between" and self == new and old.exists()):
@@ -112,14 +112,14 @@ def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
         patch.setattr(shutil, "rmtree", remove_or_die)
         with pytest.raises(Killed):
             training.launch(config, "mspp_ie", folder.name)
-    assert sorted(path.name.removeprefix(checkpoints.NAME) for path in work.glob("checkpoint*")) == left
+    assert sorted(path.name.removeprefix(checkpoints.CHECKPOINT_DIR) for path in work.glob("checkpoint*")) == left
     assert_same(weights(trained), training.train(config, "mspp_ie", folder.name))
     assert not list(folder.glob("checkpoint*"))
 
 
 def test_a_damaged_checkpoint_is_named(config: SystemConfig, training: Training) -> None:
     training.kill(config, "mlm", "run", 3)
-    (training.folder / f"run{UNFINISHED}" / checkpoints.NAME / "model.safetensors").write_bytes(b"cut off")
+    (training.folder / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR / "model.safetensors").write_bytes(b"cut off")
     with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to start this run anew"):
         training.launch(config, "mlm", "run")
 
@@ -128,7 +128,7 @@ def test_a_run_without_stages_keeps_the_initial_weights(config: SystemConfig, tr
     initial, folder = training.train(config, "none"), training.folder / "none"
     assert read_curves(folder).empty
     assert AutoModel.from_pretrained(folder).config.type_vocab_size == 3
-    summary = summary_of(folder)
+    summary = read_summary(folder)
     assert [summary[name] for name in ("steps", "tokens", "flops", "seconds")] == [0, 0, 0, 0]
     # Those from which others start: with the head that they may train.
     assert any("cls.predictions" in name for name in initial)
@@ -176,7 +176,7 @@ def test_new_heads_know_how_often_tokens_occur(config: SystemConfig, training: T
 def test_snapshots_of_steps_of_several_passes(training: Training) -> None:
     config = system(0.0, micro_batch_size=4, snapshots=3)
     trained = training.train(config, "mspp_ie", "run")
-    kept = snapshots(training.folder / "run")
+    kept = list_snapshots(training.folder / "run")
     assert [snapshot.name for snapshot in kept] == ["00000002", "00000004", "00000006"]
     last = {name: tensor for name, tensor in trained.items() if "/" not in name and not name.startswith("objectives")}
     assert_same(weights(kept[-1]), last)
@@ -201,7 +201,7 @@ def test_two_processes_give_what_one_gives(micro_batch_size: int | None, trainin
         # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
         trained.append({name: tensor for name, tensor in tensors.items() if not name.endswith("key.bias")})
     assert_same(*trained, atol=1e-5, rtol=1e-4)
-    tokens = [summary_of(training.folder / devices)["tokens"] for devices in ("1", "2")]
+    tokens = [read_summary(training.folder / devices)["tokens"] for devices in ("1", "2")]
     assert tokens[1] == pytest.approx(tokens[0], rel=0.1)  # twice what the first device read
 
 
@@ -232,8 +232,8 @@ def test_schedules_are_checked(run: dict[str, Any], message: str) -> None:
 def test_weights_of_steps() -> None:
     stages = [{"steps": 2, "weights": {"mlm": 1}}, {"steps": 1, "weights": {"mspp": 2}}]
     run = TypeAdapter(PretrainRun).validate_python({"schedule": stages})
-    assert [run.weights_at(step) for step in range(3)] == [{"mlm": 1}, {"mlm": 1}, {"mspp": 2}]
+    assert [run.get_weights(step) for step in range(3)] == [{"mlm": 1}, {"mlm": 1}, {"mspp": 2}]
     with pytest.raises(IndexError, match="ends 1 steps before"):
-        run.weights_at(3)
+        run.get_weights(3)
     with pytest.raises(ValidationError, match="batch_size 12 must be a multiple of devices, 5"):
         system(batch_size=12, devices=5)

@@ -8,7 +8,7 @@ from torch.nn.functional import embedding_bag
 
 from contexture.encoders.config import BagOfWordsConfig, BagOfWordsMlpConfig, StaticConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network, known, new_words, pool
+from contexture.encoders.network import Network, new_embedding, pool, replace_unknown
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
@@ -17,23 +17,23 @@ class BagOfWords(Network):
 
     def __init__(self, config: BagOfWordsConfig | StaticConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
-        self.words = new_words(words, config.embedding_size)
+        self.words = new_embedding(words, config.embedding_size)
         self.size = config.embedding_size
 
     def forward(self, batch: Batch) -> Tensor:
         """Batch of `word_layout` → vectors (B, D)."""
-        ids, starts, _ = self._flat(batch)
+        ids, starts, _ = self._flatten(batch)
         return embedding_bag(ids, self.words.weight, starts, mode="sum")
 
     def flops(self, lengths: Tensor) -> Tensor:
         """Additions, forward and backward, for texts of `lengths` (B,) words."""
         return 2.0 * self.words.embedding_dim * lengths.sum()
 
-    def _flat(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    def _flatten(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Ids of all words, where each text starts, and its length."""
         mask = batch["attention_mask"].bool()
         lengths = mask.sum(dim=1)
-        ids = known(batch["input_ids"], self.words, self.tokens.unk)[mask]
+        ids = replace_unknown(batch["input_ids"], self.words, self.tokens.unk)[mask]
         return ids, lengths.cumsum(0) - lengths, lengths
 
 
@@ -42,12 +42,12 @@ class Static(BagOfWords):
 
     def __init__(self, config: StaticConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(config, words, tokens)
-        if config.weighs_tokens:
+        if config.has_token_weights:
             self.token_weights = torch.ones(words)
 
     def forward(self, batch: Batch) -> Tensor:
         """Batch of `word_layout` → vectors (B, D); 0 for a text without a token."""
-        ids, starts, lengths = self._flat(batch)
+        ids, starts, lengths = self._flatten(batch)
         if self.token_weights is None:
             return embedding_bag(ids, self.words.weight, starts, mode="mean")
         weights = self.token_weights[ids]
@@ -65,7 +65,7 @@ class Static(BagOfWords):
 class BagOfWordsMlp(Network):
     """The mean of the tokens' embeddings, special ones included, through two tanh layers (two-tower, section 4.2)."""
 
-    adds_specials = True
+    has_special_tokens = True
 
     def __init__(self, config: BagOfWordsMlpConfig, words: int, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
@@ -80,7 +80,7 @@ class BagOfWordsMlp(Network):
 
     def forward(self, batch: Batch) -> Tensor:
         """Batch of `text_layout` → vectors (B, D)."""
-        words = self.words(known(batch["input_ids"], self.words, self.tokens.unk))
+        words = self.words(replace_unknown(batch["input_ids"], self.words, self.tokens.unk))
         return torch.tanh(self.output(torch.tanh(self.hidden(pool(words, batch["attention_mask"], "mean")))))
 
     def flops(self, lengths: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ class Lengths:
     query: Annotated[int, Field(ge=3)]
     document: Annotated[int, Field(ge=3)]
 
-    def of(self, role: Role) -> int:
+    def for_role(self, role: Role) -> int:
         """The length of a role."""
         return self.query if role == "query" else self.document
 
@@ -53,17 +53,17 @@ class EncoderConfig:
     has_states: ClassVar[bool] = False
 
     @property
-    def weighs_tokens(self) -> bool:
+    def has_token_weights(self) -> bool:
         """Whether it needs inverse document frequencies of tokens."""
         return getattr(self, "pooling", None) == "idf"
 
     @property
-    def scales_weights(self) -> bool:
+    def has_scaled_init(self) -> bool:
         """Whether new weights are scaled for short training of a narrow model."""
         return False
 
     @property
-    def reads_forward(self) -> bool:
+    def is_causal(self) -> bool:
         """Whether a token sees only those before it."""
         return getattr(self, "pooling", None) == "last"
 
@@ -120,7 +120,7 @@ class TransformerConfig(EncoderConfig):
     has_states: ClassVar[bool] = True
 
     @property
-    def scales_weights(self) -> bool:
+    def has_scaled_init(self) -> bool:
         """See `EncoderConfig`."""
         return self.init_from is None and self.initialization != "bert"
 
@@ -234,11 +234,11 @@ class LayoutConfig(SlotConfig):
 
 
 @plain_dataclass(frozen=True)
-class Needs:
+class TableSizes:
     """The rows of its tables that batches need of a Transformer."""
 
     positions: int = 1
     types: int = 1
 
     def __or__(self, other: "Needs") -> "Needs":
-        return Needs(max(self.positions, other.positions), max(self.types, other.types))
+        return TableSizes(max(self.positions, other.positions), max(self.types, other.types))

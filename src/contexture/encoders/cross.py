@@ -34,7 +34,9 @@ class CrossLayers(nn.Module):
         other attends `to_itself` anyway. The output of padding (`present` (B, M) is false) has no meaning.
         """
         mask = attention_mask(present, groups, to_itself)[:, None]
-        read = [layer(states, mask) for layer, states in zip(self._each(), self._split(vectors), strict=True)]
+        read = [
+            layer(states, mask) for layer, states in zip(self._layer_per_token(), self._split(vectors), strict=True)
+        ]
         return torch.stack(read, dim=-2).flatten(-2)
 
     def attention(self, queries: Tensor, candidates: Tensor) -> Tensor:
@@ -50,13 +52,13 @@ class CrossLayers(nn.Module):
 
     def keys(self, candidates: Tensor) -> Tensor:
         """The keys of candidates (…, N·H), of the same shape: computed once for candidates of many queries."""
-        layers = zip(self._each(), self._split(candidates), strict=True)
+        layers = zip(self._layer_per_token(), self._split(candidates), strict=True)
         return torch.cat([layer.attention.self.key(states) for layer, states in layers], dim=-1)
 
     def log_weights(self, queries: Tensor, keys: Tensor, present: Tensor | None = None) -> Tensor:
         """`log_attention` to the candidates with these `keys`."""
         weights = []
-        for layer, query, key in zip(self._each(), self._split(queries), self._split(keys), strict=True):
+        for layer, query, key in zip(self._layer_per_token(), self._split(queries), self._split(keys), strict=True):
             attention = layer.attention.self
             heads = attention.num_attention_heads
             left = attention.query(query).unflatten(-1, (heads, -1)).float()
@@ -81,7 +83,7 @@ class CrossLayers(nn.Module):
         flops: Tensor = self.tokens * (6 * parameters * sequences.sum() + 12 * width * sequences.square().sum())
         return flops
 
-    def _each(self) -> list[Any]:
+    def _layer_per_token(self) -> list[Any]:
         return [self.layers[n % len(self.layers)] for n in range(self.tokens)]
 
     def _split(self, vectors: Tensor) -> tuple[Tensor, ...]:

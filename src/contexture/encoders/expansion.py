@@ -7,10 +7,10 @@ from torch import Tensor
 
 from contexture.encoders.base import Encoder
 from contexture.encoders.config import GruConfig, TransformerConfig
-from contexture.encoders.network import embedding_of
+from contexture.encoders.network import make_embedding
 
 
-def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
+def expand_embeddings(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tensor:
     """Extend trained embeddings (N, E) to all words with `vectors` (V, W), by a linear map between them → (V, E).
 
     The map, without a bias, has the least squared error over the words that have both. Trained words keep their
@@ -42,14 +42,14 @@ def expand(trained: Tensor, vectors: NDArray[np.float32], unknown: int) -> Tenso
 def expand_words(encoder: Encoder, vectors: NDArray[np.float32]) -> None:
     """Give an encoder, in place, embeddings for all words that have a vector; fixed words stay unchanged.
 
-    Raises ValueError as `expand` does, and for Transformers, whose words scale with their positions.
+    Raises ValueError as `expand_embeddings` does, and for Transformers, whose words scale with their positions.
     """
     if isinstance(encoder.config, TransformerConfig):
         raise ValueError("vocabulary expansion is for a gru or a bag of words: a Transformer's words are left alone")
     if isinstance(encoder.config, GruConfig) and encoder.config.words == "fixed":
         return
     for network in encoder.networks.values():
-        network.words = embedding_of(expand(network.words.weight, vectors, encoder.vocabulary.tokens.unk))
+        network.words = make_embedding(expand_embeddings(network.words.weight, vectors, encoder.vocabulary.tokens.unk))
         if (weights := network.token_weights) is not None:  # a word that was not trained is as rare as the rarest
             more = len(network.words.weight) - len(weights)
             network.token_weights = torch.cat([weights, weights.max().expand(more)])

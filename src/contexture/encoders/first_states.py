@@ -27,7 +27,7 @@ def first_states(model: Any, count: int, attention_mask: Tensor, **inputs: Tenso
     return output
 
 
-def spared(model: Any, count: int, lengths: Tensor) -> Tensor:
+def skipped_flops(model: Any, count: int, lengths: Tensor) -> Tensor:
     """Forward and backward FLOPs that `first_states` saves for rows of `lengths` (B,) tokens."""
     last, rest = model.encoder.layer[-1], lengths.double() - count
     attention = last.attention

@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.config import GruConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network, known
+from contexture.encoders.network import Network, replace_unknown
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
@@ -25,13 +25,13 @@ class Gru(Network):
         self.words, self.size = words, config.embedding_size
         units = config.embedding_size // (1 + config.bidirectional)
         self.gru = nn.GRU(words.embedding_dim, units, bidirectional=config.bidirectional)
-        initialise_gru(self.gru)
+        init_gru(self.gru)
 
     def forward(self, batch: Batch) -> Tensor:
         """Batch of `word_layout` → vectors (B, D)."""
         lengths = batch["attention_mask"].sum(dim=1)
         packed = pack_padded_sequence(batch["input_ids"], lengths.cpu(), batch_first=True, enforce_sorted=False)
-        words = self.words(known(packed.data, self.words, self.tokens.unk))
+        words = self.words(replace_unknown(packed.data, self.words, self.tokens.unk))
         _, last = run_gru(self.gru, packed._replace(data=words))
         return last.transpose(0, 1).flatten(1)
 
@@ -40,7 +40,7 @@ class Gru(Network):
         return 6.0 * sum(p.numel() for p in self.gru.parameters()) * lengths.sum()
 
 
-def initialise_gru(gru: nn.GRU) -> None:
+def init_gru(gru: nn.GRU) -> None:
     """Xavier uniform for each gate's matrices, 1 for one of the two biases of reset and update gates (section 4.3)."""
     size = gru.hidden_size
     for name, parameter in gru.named_parameters():
@@ -71,25 +71,27 @@ def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) ->
         start = packed.data.new_zeros(1 + gru.bidirectional, sizes[0], gru.hidden_size)
     elif packed.sorted_indices is not None:
         start = start[:, packed.sorted_indices]
-    forward = _run(packed.data, start[0], gru, "", sizes)
+    forward = _run_direction(packed.data, start[0], gru, "", sizes)
     directions = [forward]
     if gru.bidirectional:
-        turned = _turned(sizes)
-        backward, last = _run(packed.data[turned], start[1], gru, "_reverse", sizes)
-        directions.append((backward[turned], last))
+        reversed_positions = _reversed_positions(sizes)
+        backward, last = _run_direction(packed.data[reversed_positions], start[1], gru, "_reverse", sizes)
+        directions.append((backward[reversed_positions], last))
     last = torch.stack([final for _, final in directions])
     if packed.unsorted_indices is not None:
         last = last[:, packed.unsorted_indices]
     return torch.cat([states for states, _ in directions], dim=1), last
 
 
-def _run(words: Tensor, start: Tensor, gru: nn.GRU, direction: str, sizes: list[int]) -> tuple[Tensor, Tensor]:
+def _run_direction(
+    words: Tensor, start: Tensor, gru: nn.GRU, direction: str, sizes: list[int]
+) -> tuple[Tensor, Tensor]:
     weights = [getattr(gru, f"{name}_l0{direction}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
     states, last = _Steps.apply(words, start, *weights, sizes)  # type: ignore[no-untyped-call]
     return states, last
 
 
-def _turned(sizes: list[int]) -> Tensor:
+def _reversed_positions(sizes: list[int]) -> Tensor:
     """The positions in packed data of the words of every sentence from its end; the same again turns them back."""
     counts = torch.tensor(sizes)
     starts = counts.cumsum(0) - counts

@@ -50,7 +50,7 @@ class LabelHead(nn.Module):
         self.kind = kind
         self.weight = nn.Linear(hidden_size, 1) if kind == "weighted_sum" else None
         if self.weight is not None:
-            _initialize(self.weight)
+            _init_linear(self.weight)
         self.classifier = _classifier(hidden_size, hidden_size, labels, style)
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
@@ -81,11 +81,11 @@ def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> 
         classifier = nn.Sequential(nn.Dropout(DROPOUT), first, nn.Tanh(), nn.Dropout(DROPOUT), last)
     for module in classifier.modules():
         if isinstance(module, nn.Linear):
-            _initialize(module)
+            _init_linear(module)
     return classifier
 
 
-def _initialize(layer: nn.Linear) -> None:
+def _init_linear(layer: nn.Linear) -> None:
     """BERT's own initialisation."""
     nn.init.normal_(layer.weight, std=0.02)
     nn.init.zeros_(layer.bias)

@@ -21,9 +21,9 @@ Batch = dict[str, Any]
 Ints = npt.NDArray[np.int64]
 
 #: Texts of a batch, by the names of their parts.
-TEXTS = ("texts", "sequences", "second", "query", "document")
+TEXT_PARTS = ("texts", "sequences", "second", "query", "document")
 #: What one more chunk costs, as a share of the largest chunk: little work on a CPU, launches of kernels on a GPU.
-PART_OF_BUDGET = 1 / 32
+CHUNK_COST_SHARE = 1 / 32
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Specials:
+class SpecialTokenFormat:
     """Ids of the special tokens and what a model family does with them."""
 
     cls: int
@@ -46,10 +46,10 @@ class Specials:
     # Separators between the two sentences of a pair: 2 for RoBERTa, 1 for BERT.
     pair_separators: int = 1
     # Further special tokens, between [CLS] and a text (Cross-Thought).
-    more: tuple[int, ...] = ()
+    extra: tuple[int, ...] = ()
 
 
-def select(sentences: Sentences, rows: Ints) -> Sentences:
+def select_rows(sentences: Sentences, rows: Ints) -> Sentences:
     """The chosen rows, in the order of `rows`."""
     per_row = np.maximum(sentences.lengths, 0).sum(axis=1)
     starts = np.cumsum(per_row) - per_row
@@ -57,7 +57,7 @@ def select(sentences: Sentences, rows: Ints) -> Sentences:
     return Sentences(np.concatenate(chosen), sentences.lengths[rows])
 
 
-def cut(sentences: Sentences, limits: int | Ints) -> Sentences:
+def truncate(sentences: Sentences, limits: int | Ints) -> Sentences:
     """Cut every sentence to at most its limit of tokens: one for all, or (B, S)."""
     lengths = np.maximum(sentences.lengths.ravel(), 0)
     kept = np.minimum(sentences.lengths, limits)
@@ -70,13 +70,13 @@ def pair_limits(lengths: Ints, room: int) -> Ints:
     return np.stack([first, room - first], axis=1)
 
 
-def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
+def joint_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: LayoutConfig) -> Batch:
     """`[CLS] s_0 [SEP] [CLS] s_1 [SEP] …`, each sentence in its slot of L positions.
 
     Returns `input_ids`, `position_ids`, `token_type_ids`, `attention_mask` (B, T), T the longest row; and `pooling`
     (B, S, T), the weight of each token in the state of each sentence (0 for an empty slot).
     """
-    sentences = cut(sentences, layout.sentence_tokens - 2)
+    sentences = truncate(sentences, layout.sentence_tokens - 2)
     size = np.where(sentences.lengths >= 0, sentences.lengths + 2, 0)
     row, slot, offset, column = _coordinates(size)
     first, last = offset == 0, offset == size[row, slot] - 1
@@ -89,7 +89,7 @@ def joint_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig)
     return batch
 
 
-def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) -> Batch:
+def pair_layout(sentences: Sentences, specials: SpecialTokenFormat, layout: LayoutConfig) -> Batch:
     """`[CLS] a [SEP] b [SEP]`: the input of a cross-encoder, cut to the width of a joint input.
 
     `a` is cut to half of the room, `b` to the rest. As `joint_layout`, but a pair has one state: `pooling` is (B, 1,
@@ -98,7 +98,7 @@ def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) 
     rows, parts = sentences.lengths.shape
     if parts != 2 or (sentences.lengths < 0).any():
         raise ValueError(f"a pair has two sentences, both there; got an example of {parts}")
-    sentences = cut(sentences, pair_limits(sentences.lengths, layout.width - 2 - specials.pair_separators))
+    sentences = truncate(sentences, pair_limits(sentences.lengths, layout.width - 2 - specials.pair_separators))
     # Special tokens in front of each part; the last one ends with one more.
     leading = np.array([1, specials.pair_separators])
     size = sentences.lengths + leading + np.array([0, 1])
@@ -114,16 +114,16 @@ def pair_layout(sentences: Sentences, specials: Specials, layout: LayoutConfig) 
     return batch
 
 
-def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
+def text_layout(parts: Sentences, specials: SpecialTokenFormat, limit: int) -> Batch:
     """`[CLS] a [SEP]`, or `[CLS] a [SEP] b [SEP]` for examples of two parts: the input of one tower.
 
     Further special tokens follow [CLS]. A row is cut to `limit` tokens: the first of two parts to half of the room, the
     last to the rest. Token types are all 0, as in sentence-transformers. As `joint_layout`, without `pooling`.
     """
     rows, count = parts.lengths.shape
-    leaders = np.array([specials.cls, *specials.more])
+    leaders = np.array([specials.cls, *specials.extra])
     room = limit - len(leaders) - count
-    parts = cut(parts, pair_limits(parts.lengths, room) if count == 2 else room)
+    parts = truncate(parts, pair_limits(parts.lengths, room) if count == 2 else room)
     row, part, offset, column = _coordinates(parts.lengths + 1)  # each part with its [SEP]
     ids = np.full(len(row), specials.sep)
     ids[offset < parts.lengths[row, part]] = parts.tokens
@@ -134,7 +134,7 @@ def text_layout(parts: Sentences, specials: Specials, limit: int) -> Batch:
 
 def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
     """Sentences of one part, cut to `limit` words, without special tokens: `input_ids` and `attention_mask` (B, T)."""
-    sentences = cut(sentences, limit)
+    sentences = truncate(sentences, limit)
     row, _, _, column = _coordinates(sentences.lengths)
     rows = len(sentences.lengths)
     return {
@@ -143,27 +143,29 @@ def word_layout(sentences: Sentences, pad: int, limit: int) -> Batch:
     }
 
 
-def text_chunks(texts: Sentences, specials: Specials, limit: int, tokens_at_once: int) -> tuple[list[Batch], Tensor]:
+def text_chunks(
+    texts: Sentences, specials: SpecialTokenFormat, limit: int, tokens_at_once: int
+) -> tuple[list[Batch], Tensor]:
     """Batches of texts of like length, and the position (B,) of each text in their concatenation."""
     parts = texts.lengths.shape[1]
-    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.more) + parts, limit)
-    chunks = chunks_of_like_length(lengths, tokens_at_once)
+    lengths = np.minimum(texts.lengths.sum(axis=1) + 1 + len(specials.extra) + parts, limit)
+    chunks = group_by_length(lengths, tokens_at_once)
     positions = np.argsort(np.concatenate(chunks))
-    return [text_layout(select(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(positions)
+    return [text_layout(select_rows(texts, rows), specials, limit) for rows in chunks], torch.from_numpy(positions)
 
 
 def row_lengths(batch: Mapping[str, Any]) -> Tensor:
     """Real tokens of every row of a batch: of tokens, of texts in chunks, or of texts by role."""
     if "attention_mask" in batch:
         return torch.sum(batch["attention_mask"], dim=1)
-    parts = batch.get("chunks") or [batch[name] for name in TEXTS if name in batch]
+    parts = batch.get("chunks") or [batch[name] for name in TEXT_PARTS if name in batch]
     return torch.cat([row_lengths(part) for part in parts])
 
 
-def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
+def group_by_length(lengths: Ints, budget: int) -> list[Ints]:
     """Row numbers, shortest first, in chunks that padded to their longest hold at most `budget` tokens.
 
-    A longer row is a chunk of its own. The cuts minimise the tokens, padding included, plus `PART_OF_BUDGET` per chunk.
+    A longer row is a chunk of its own. The cuts minimise the tokens, padding included, plus `CHUNK_COST_SHARE` per chunk.
     """
     order = np.argsort(lengths, kind="stable")
     ordered, count = lengths[order], len(order)
@@ -173,7 +175,7 @@ def chunks_of_like_length(lengths: Ints, budget: int) -> list[Ints]:
         total = work[first:end] + fewer[count - end + first :] * longest
         best = int(total.argmin())
         start_of[end] = first + best
-        work[end] = total[best] + budget * PART_OF_BUDGET
+        work[end] = total[best] + budget * CHUNK_COST_SHARE
     chunks, end = [], count
     while end:
         chunks.append(order[start_of[end] : end])
@@ -214,7 +216,13 @@ def _table(row: Ints, column: Ints, values: Ints, rows: int, fill: int) -> Tenso
 
 
 def _batch(
-    row: Ints, column: Ints, ids: Ints, rows: int, specials: Specials, position: Ints, token_type: Ints | None = None
+    row: Ints,
+    column: Ints,
+    ids: Ints,
+    rows: int,
+    specials: SpecialTokenFormat,
+    position: Ints,
+    token_type: Ints | None = None,
 ) -> Batch:
     types = np.zeros_like(ids) if token_type is None else token_type
     return {

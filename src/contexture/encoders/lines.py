@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contexture.encoders.base import Array, TextEncoder  # brings torch
 
 #: Texts per batch.
-AT_ONCE = 512
+MAX_BATCH_TEXTS = 512
 
 
 class TextLines:
@@ -59,7 +59,7 @@ class TextLines:
 
 
 @contextmanager
-def vectors_file(output: Path | None) -> Iterator[BinaryIO]:
+def open_vectors_file(output: Path | None) -> Iterator[BinaryIO]:
     """The file to write vectors to, which appears when it is whole; None: the standard output."""
     if output is None:
         yield sys.stdout.buffer
@@ -72,7 +72,7 @@ def write_vectors(model: "TextEncoder", lines: TextLines, role: Role | None, fil
     """Embed the lines in their order: a NumPy file, float32 (lines, dimension), or a JSON object for each on a line."""
     texts, header = iter(lines), as_numpy
     with progress(lines.count, "embedding", "texts") as bar:
-        while batch := list(islice(texts, AT_ONCE)):
+        while batch := list(islice(texts, MAX_BATCH_TEXTS)):
             vectors = np.asarray(model.embed(batch, role), "<f4")
             bar.clear()  # lines may go to the same terminal
             if header:

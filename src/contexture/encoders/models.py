@@ -13,22 +13,22 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from contexture.encoders.base import Array, Text, TextEncoder, on_device
+from contexture.encoders.base import Array, Text, TextEncoder, prepare_for_inference
 from contexture.encoders.config import Role
 from contexture.encoders.files import load_encoder
-from contexture.encoders.named import first_line, hub_answers, model_places
+from contexture.encoders.named import find_models, first_error_line, is_hub_reachable
 from contexture.encoders.quiet import quiet_loading
 from contexture.encoders.saved import is_encoder
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, load_tokenizer
 from contexture.vocabulary.words import VECTORS_FILE, load_word_vectors
 
 #: Texts of one forward pass of a model of sentence-transformers.
-TEXTS_AT_ONCE = 128
+MAX_BATCH_TEXTS = 128
 #: The prompts of sentence-transformers that belong to a role, the first one that a model has.
 PROMPTS: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage")}
 
 
-class Combined:
+class ConcatenatedModels:
     """Several models' vectors one behind the other: combine-QT, MC-QT (Quick-Thoughts, sections 4.3 and 4.4)."""
 
     def __init__(self, models: Sequence[TextEncoder]) -> None:
@@ -64,7 +64,7 @@ class WordAverage:
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
         """Vectors (N, W), the same for every role."""
-        encodings = self.tokenizer.encode_batch_fast(list(map(joined, texts)), add_special_tokens=False)
+        encodings = self.tokenizer.encode_batch_fast(list(map(join_parts, texts)), add_special_tokens=False)
         ids = [np.asarray(encoding.ids, np.int64) for encoding in encodings]
         rows = np.repeat(np.arange(len(ids)), [len(text_ids) for text_ids in ids])
         words, columns = np.unique(np.concatenate([np.empty(0, np.int64), *ids]), return_inverse=True)
@@ -88,7 +88,7 @@ class SentenceTransformersModel:
                 f"{name_or_folder}: models of sentence-transformers need that package ({error}); "
                 "pip install sentence-transformers"
             ) from error
-        local = Path(name_or_folder).exists() or not hub_answers(name_or_folder)
+        local = Path(name_or_folder).exists() or not is_hub_reachable(name_or_folder)
         try:
             # Weights that would have to be unpickled are refused.
             with quiet_loading():
@@ -97,7 +97,7 @@ class SentenceTransformersModel:
                 )
         except Exception as error:  # the library and those under it raise whatever they meet
             raise ValueError(
-                f"{name_or_folder}: sentence-transformers cannot load this model ({first_line(error)}). Give a folder "
+                f"{name_or_folder}: sentence-transformers cannot load this model ({first_error_line(error)}). Give a folder "
                 "that holds one, with safetensors weights, or a name on the Hugging Face hub"
             ) from error
         self.name = name_or_folder.rstrip("/").rsplit("/", 1)[-1]
@@ -109,10 +109,10 @@ class SentenceTransformersModel:
         if not len(texts):
             return np.empty((0, self.dimension), np.float32)
         prompts = (name for name in PROMPTS[role] if name in self.model.prompts) if role else iter(())
-        return self._encode(list(map(joined, texts)), next(prompts, None))
+        return self._encode(list(map(join_parts, texts)), next(prompts, None))
 
     def _encode(self, texts: list[str], prompt: str | None = None) -> Array:
-        vectors = self.model.encode(texts, prompt_name=prompt, batch_size=TEXTS_AT_ONCE, show_progress_bar=False)
+        vectors = self.model.encode(texts, prompt_name=prompt, batch_size=MAX_BATCH_TEXTS, show_progress_bar=False)
         return np.asarray(vectors, np.float32)
 
 
@@ -120,7 +120,7 @@ def load_model(name_or_folder: str | Path) -> TextEncoder:
     """The model in a folder, recognised by its files, or with a name that sentence-transformers knows.
 
     `encoder.json`: an encoder of this project, on the GPU if there is one; `word_vectors.npy`: the average of words'
-    vectors; otherwise a model of sentence-transformers. See `model_places` for names. Raises ValueError, naming the
+    vectors; otherwise a model of sentence-transformers. See `find_models` for names. Raises ValueError, naming the
     model or the file, if it cannot be loaded.
     """
     return load_models([str(name_or_folder)])
@@ -128,18 +128,18 @@ def load_model(name_or_folder: str | Path) -> TextEncoder:
 
 def load_models(names: Sequence[str]) -> TextEncoder:
     """The model of a name or folder, see `load_model`; several are combined."""
-    models = [_load(model) for name in names for model in model_places(name)]
-    return models[0] if len(models) == 1 else Combined(models)
+    models = [_load(model) for name in names for model in find_models(name)]
+    return models[0] if len(models) == 1 else ConcatenatedModels(models)
 
 
 def _load(name: str) -> TextEncoder:
     folder = Path(name)
     if is_encoder(folder):
-        return on_device(load_encoder(folder))
+        return prepare_for_inference(load_encoder(folder))
     return WordAverage(folder) if (folder / VECTORS_FILE).exists() else SentenceTransformersModel(name)
 
 
-def joined(text: Text) -> str:
+def join_parts(text: Text) -> str:
     """A text of two parts as one."""
     return text if isinstance(text, str) else " ".join(text)
 

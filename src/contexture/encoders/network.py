@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from contexture.encoders.layout import Batch, Sentences, Specials, text_chunks, word_layout
+from contexture.encoders.layout import Batch, Sentences, SpecialTokenFormat, text_chunks, word_layout
 from contexture.vocabulary.tokenizers import SpecialTokens
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: Embeddings are drawn from U[−0.1, 0.1] (Quick-Thoughts, section 4.3).
-WORD_RANGE = 0.1
+INIT_RANGE = 0.1
 
 
 class Network(nn.Module, ABC):
@@ -25,7 +25,7 @@ class Network(nn.Module, ABC):
     #: Length of the vectors.
     size: int
     #: Whether special tokens stand around a text.
-    adds_specials: ClassVar[bool] = False
+    has_special_tokens: ClassVar[bool] = False
 
     def __init__(self, tokens: SpecialTokens) -> None:
         super().__init__()
@@ -49,37 +49,37 @@ class Network(nn.Module, ABC):
 
         Without special tokens padding is not computed: one batch will do, and the parts of a text are joined.
         """
-        if self.adds_specials:
+        if self.has_special_tokens:
             return text_chunks(texts, self.specials, limit, tokens_at_once)
         joined = Sentences(texts.tokens, texts.lengths.sum(axis=1, keepdims=True))
         return [word_layout(joined, self.tokens.pad, limit)], torch.arange(len(texts.lengths))
 
     @property
-    def specials(self) -> Specials:
+    def specials(self) -> SpecialTokenFormat:
         """How it places special tokens and positions."""
-        return Specials(cls=self.tokens.cls, sep=self.tokens.sep, pad=self.tokens.pad)
+        return SpecialTokenFormat(cls=self.tokens.cls, sep=self.tokens.sep, pad=self.tokens.pad)
 
 
-def new_words(count: int, size: int) -> nn.Embedding:
+def new_embedding(count: int, size: int) -> nn.Embedding:
     """New embeddings (count, size)."""
     words = nn.Embedding(count, size)
-    nn.init.uniform_(words.weight, -WORD_RANGE, WORD_RANGE)
+    nn.init.uniform_(words.weight, -INIT_RANGE, INIT_RANGE)
     return words
 
 
-def embedding_of(table: Tensor) -> nn.Embedding:
+def make_embedding(table: Tensor) -> nn.Embedding:
     """Embeddings with the weights (V, W)."""
     words = nn.Embedding(len(table), table.shape[1])
     words.weight = nn.Parameter(table)
     return words
 
 
-def known(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
+def replace_unknown(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
     """Ids, those without an embedding replaced by the unknown word's."""
     return torch.where(ids < words.num_embeddings, ids, unknown)
 
 
-def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
+def copy_word_vectors(network: Network, vocabulary: Vocabulary) -> None:
     """Replace new embeddings by the vocabulary's vectors, scaled to the same mean square.
 
     Only entries that both have, and that are not 0 in all embeddings, are replaced, and only for tokens with a vector.
@@ -94,7 +94,7 @@ def start_from_vectors(network: Network, vocabulary: Vocabulary) -> None:
         table[: len(vectors), : vectors.shape[1]][has_vector] = vectors[has_vector] * scale
 
 
-def weigh_tokens(weights: Tensor, vocabulary: Vocabulary) -> None:
+def fill_token_weights(weights: Tensor, vocabulary: Vocabulary) -> None:
     """Fill `weights`, but for rows without a token, with inverse document frequencies; ValueError if there are none."""
     idf = torch.from_numpy(vocabulary.idf[: len(weights)])
     weights[: len(idf)] = idf

@@ -9,24 +9,24 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from contexture.encoders.config import StaticConfig
-from contexture.encoders.saved import WEIGHTS, Saved, damaged
+from contexture.encoders.saved import WEIGHTS_FILE, SavedSettings, damaged_error
 from contexture.vocabulary.vocabulary import Vocabulary
 
 
-class StaticQueries:
+class StaticQueryEncoder:
     """The role `query` of a static encoder. Only the weights of the tokens in the questions are read."""
 
-    def __init__(self, folder: Path, settings: Saved) -> None:
+    def __init__(self, folder: Path, settings: SavedSettings) -> None:
         """`settings`: those of `folder`. Raises ValueError if a part is missing or cut off; checks no checksum."""
         assert isinstance(settings.config, StaticConfig)
         network_dir = folder if settings.config.shared else folder / "query"
         try:
             self.vocabulary = Vocabulary.load(folder)
-            file: Any = safe_open(str(network_dir / WEIGHTS), "np")
+            file: Any = safe_open(str(network_dir / WEIGHTS_FILE), "np")
             self.words = file.get_slice("words.weight")
-            self.weights = file.get_tensor("token_weights") if settings.config.weighs_tokens else None
+            self.weights = file.get_tensor("token_weights") if settings.config.has_token_weights else None
         except (OSError, ValueError, SafetensorError) as error:
-            raise damaged(folder, error) from error
+            raise damaged_error(folder, error) from error
         self.limit, self.norm = settings.lengths.query, settings.config.norm
         self.known, self.size = self.words.get_shape()
 

@@ -4,16 +4,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 #: Numbers that are drawn at a time.
-_DRAWN = 2**22
+_MAX_DRAWN_NUMBERS = 2**22
 
 
-def interval(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
-    """The interval of the mean of `values`, one per query: see `intervals`. For one query both ends are its value."""
-    ((low, high),) = intervals(np.asarray(values, np.float64)[:, None], level, draws, seed)
+def bootstrap_interval(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> tuple[float, float]:
+    """The interval of the mean of `values`, one per query: see `bootstrap_intervals`. For one query both ends are its value."""
+    ((low, high),) = bootstrap_intervals(np.asarray(values, np.float64)[:, None], level, draws, seed)
     return float(low), float(high)
 
 
-def intervals(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+def bootstrap_intervals(
+    values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: int = 0
+) -> NDArray[np.float64]:
     """Percentile bootstrap intervals of the means of columns (queries, columns): lower and upper ends (columns, 2).
 
     Each of the `draws` samples has as many queries, drawn with replacement; all columns share the samples. ValueError
@@ -24,7 +26,7 @@ def intervals(values: ArrayLike, level: float = 0.95, draws: int = 1000, seed: i
     if not table.size or not np.isfinite(table).all():
         raise ValueError(f"{queries} values: one or more are needed, and all of them finite")
     rng = np.random.default_rng(seed)
-    batch = max(1, _DRAWN // queries)
+    batch = max(1, _MAX_DRAWN_NUMBERS // queries)
     means = []
     for start in range(0, draws, batch):
         samples = rng.integers(0, queries, (min(batch, draws - start), queries))

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 #: The depths of nDCG and recall.
-NDCG_AT, RECALL_AT = 10, (1, 10, 100)
+NDCG_DEPTH, RECALL_DEPTHS = 10, (1, 10, 100)
 #: The columns of `graded_metrics` and the metric names of the records.
-METRICS = [f"ndcg_at_{NDCG_AT}", *(f"recall_at_{k}" for k in RECALL_AT)]
+METRICS = [f"ndcg_at_{NDCG_DEPTH}", *(f"recall_at_{k}" for k in RECALL_DEPTHS)]
 
-_DISCOUNTS = 1 / np.log2(np.arange(2, NDCG_AT + 2))
+_DISCOUNTS = 1 / np.log2(np.arange(2, NDCG_DEPTH + 2))
 
 
 def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapping[Hashable, float]]) -> pd.DataFrame:
@@ -36,11 +36,11 @@ def _measure(ranked: Sequence[Hashable], graded: Mapping[Hashable, float], numbe
     gains = {item: gain for item, gain in graded.items() if gain > 0}
     if not gains:
         raise ValueError(f"query {number} (from 0): nothing is relevant to it; leave it out")
-    reached = [gains.get(item, 0) for item in ranked[: max(RECALL_AT)]]
+    reached = [gains.get(item, 0) for item in ranked[: max(RECALL_DEPTHS)]]
     ndcg = _dcg(reached) / _dcg(sorted(gains.values(), reverse=True))
-    return [ndcg, *(sum(gain > 0 for gain in reached[:k]) / len(gains) for k in RECALL_AT)]
+    return [ndcg, *(sum(gain > 0 for gain in reached[:k]) / len(gains) for k in RECALL_DEPTHS)]
 
 
 def _dcg(gains: Sequence[float]) -> float:
-    first = np.asarray(gains[:NDCG_AT], np.float64)
+    first = np.asarray(gains[:NDCG_DEPTH], np.float64)
     return float(first @ _DISCOUNTS[: len(first)])

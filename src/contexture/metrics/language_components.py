@@ -17,7 +17,7 @@ def first_component(vectors: Array) -> Array:
     return component
 
 
-def removed(vectors: Array, component: Array) -> Array:
+def remove_component(vectors: Array, component: Array) -> Array:
     """Vectors (N, D) less their projections on c: v − (v·c) c."""
     remainder: Array = vectors - np.outer(vectors @ component, component)
     return remainder

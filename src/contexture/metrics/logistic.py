@@ -24,14 +24,14 @@ from torch import Tensor
 _log = logging.getLogger(__name__)
 
 #: Pairs of steps and changes of gradient in the history of L-BFGS.
-_HISTORY = 10
-_ITERATIONS = 300
+_NUM_HISTORY_PAIRS = 10
+_MAX_ITERATIONS = 300
 #: Rows that are rotated at once.
-_ROWS = 4096
+_BATCH_ROWS = 4096
 #: Logits that problems solved together may have: 256 MiB in float32.
-_LOGITS = 2**26
+_MAX_LOGITS = 2**26
 #: Problems leave together, once this share is solved: leaving copies what the others keep.
-_LEAVING = 0.2
+_MIN_SOLVED_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Design:
     """[D, R], orthonormal columns."""
 
     @classmethod
-    def of(cls, features: Tensor) -> "Design":
+    def from_features(cls, features: Tensor) -> "Design":
         """Rotate features [N, D], float32 or float64; the problems are solved in their precision and on their device.
 
         Raises:
@@ -61,14 +61,14 @@ class Design:
         coordinates = _coordinates(features, mean, rotation)
         return cls(coordinates, coordinates.square().mean(0), mean, rotation)
 
-    def place(self, features: Tensor) -> Tensor:
+    def project(self, features: Tensor) -> Tensor:
         """The coordinates [M, R + 1] of other rows [M, D]."""
         return _coordinates(features, self.mean, self.rotation)
 
 
 def _eigenbasis(features: Tensor, mean: Tensor) -> Tensor:
     scatter = features.new_zeros(features.shape[1], features.shape[1])
-    for rows in torch.split(features, _ROWS):
+    for rows in torch.split(features, _BATCH_ROWS):
         centred = rows - mean
         scatter.addmm_(centred.T, centred)
     basis: Tensor = torch.linalg.eigh(scatter).eigenvectors
@@ -86,7 +86,7 @@ def _row_space(centred: Tensor) -> Tensor:
 
 def _coordinates(features: Tensor, mean: Tensor, rotation: Tensor) -> Tensor:
     coordinates = features.new_ones(len(features), rotation.shape[1] + 1)
-    for rows, out in zip(torch.split(features, _ROWS), torch.split(coordinates, _ROWS), strict=True):
+    for rows, out in zip(torch.split(features, _BATCH_ROWS), torch.split(coordinates, _BATCH_ROWS), strict=True):
         out[:, :-1] = (rows - mean) @ rotation
     return coordinates
 
@@ -128,14 +128,14 @@ def fit(
     _check(design, targets, weights, strengths)
     shape = (1 if targets.shape[1] == 2 else targets.shape[1], len(strengths), design.coordinates.shape[1])
     solution = design.coordinates.new_zeros(shape) if start is None else start.clone()
-    at_once = max(1, _LOGITS // (len(targets) * shape[0]))
+    at_once = max(1, _MAX_LOGITS // (len(targets) * shape[0]))
     unsolved = 0
     for block in torch.split(torch.arange(len(strengths), device=solution.device), at_once):
-        search = _Search(design, targets, weights[block], strengths[block], solution[:, block], tolerance)
+        search = _Solver(design, targets, weights[block], strengths[block], solution[:, block], tolerance)
         unsolved += search.run()
         solution[:, block] = search.solution
     if unsolved:
-        _log.warning("%d of %d logistic regressions stopped after %d steps", unsolved, len(strengths), _ITERATIONS)
+        _log.warning("%d of %d logistic regressions stopped after %d steps", unsolved, len(strengths), _MAX_ITERATIONS)
     return solution
 
 
@@ -184,7 +184,7 @@ def _dot(left: Tensor, right: Tensor) -> Tensor:
     return (left * right).sum((0, 2))[:, None]
 
 
-class _Search:
+class _Solver:
     """The problems of one block that are not yet solved: K counts them, in every tensor below."""
 
     def __init__(
@@ -213,14 +213,14 @@ class _Search:
 
     def run(self) -> int:
         """Iterate until all problems are solved; returns how many are not."""
-        for _ in range(_ITERATIONS):
+        for _ in range(_MAX_ITERATIONS):
             direction = self._direction()
             slope = _dot(self.g, direction)
             solved = (-slope <= self.enough).flatten()
             if bool(solved.all()):
                 break
-            if float(solved.float().mean()) > _LEAVING:
-                self._leave(~solved)
+            if float(solved.float().mean()) > _MIN_SOLVED_SHARE:
+                self._remove_solved(~solved)
                 direction, slope = direction[:, ~solved], slope[~solved]
             self._step(direction, slope)
         else:
@@ -251,7 +251,7 @@ class _Search:
         change = _logits(self.x, direction)
         pull = _dot(self.w * self.penalty, direction)
         norm = _dot(direction * self.penalty, direction)
-        length = -slope / (norm + self._bend(change)).clamp_min(1e-30)
+        length = -slope / (norm + self._curvature(change)).clamp_min(1e-30)
         for _ in range(20):
             p = _probabilities(torch.addcmul(self.logits, change, length))
             ahead = pull + length * norm + _dot(self._residuals(p), change)
@@ -267,7 +267,7 @@ class _Search:
         self._remember(step, g - self.g)
         self.w, self.p, self.g = w, p, g
 
-    def _bend(self, change: Tensor) -> Tensor:
+    def _curvature(self, change: Tensor) -> Tensor:
         """The second derivative [K, 1] of the summed log-loss along a change of the logits."""
         drawn = self.p * change
         if len(change) == 1:
@@ -282,9 +282,9 @@ class _Search:
         inverse = torch.where(usable, 1 / product.clamp_min(1e-30), 0)
         length = _dot(change * self.inverse, change).clamp_min(1e-30)
         self.scale = torch.where(usable, product / length, self.scale)
-        self.pairs = [*self.pairs[1 - _HISTORY :], (step, change, inverse)]
+        self.pairs = [*self.pairs[1 - _NUM_HISTORY_PAIRS :], (step, change, inverse)]
 
-    def _leave(self, staying: Tensor) -> None:
+    def _remove_solved(self, staying: Tensor) -> None:
         self.solution[:, self.active[~staying]] = self.w[:, ~staying]
         for name in ("active", "enough", "scale", "weights", "inverse"):
             setattr(self, name, getattr(self, name)[staying])

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 #: Depths of R@k that are reported.
-RECALL_AT = (1, 5, 10, 20, 50, 100)
+RECALL_DEPTHS = (1, 5, 10, 20, 50, 100)
 #: How the correlations of a task's subsets are combined: their mean, their mean weighted by number of pairs, or one
 #: correlation of all pairs.
 AGGREGATES = {"mean": "mean", "weighted_mean": "weighted mean", "pooled": "pooled"}
@@ -34,7 +34,7 @@ METRICS = {
     "map": Metric("MAP"),
     "mrr": Metric("MRR"),
     "ndcg_at_10": Metric("nDCG@10"),
-    **{f"recall_at_{k}": Metric(f"R@{k}") for k in RECALL_AT},
+    **{f"recall_at_{k}": Metric(f"R@{k}") for k in RECALL_DEPTHS},
     "accuracy": Metric("accuracy"),
     "precision": Metric("precision"),
     "recall": Metric("recall"),

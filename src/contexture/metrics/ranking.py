@@ -20,7 +20,7 @@ from torchmetrics.functional.retrieval import (
     retrieval_reciprocal_rank,
 )
 
-from contexture.metrics.scores import QUESTION, check_scores
+from contexture.metrics.scores import QUESTION_COLUMNS, check_scores
 
 #: The columns of `question_metrics` and the metric names of the records.
 METRICS = ["p_at_1", "map", "mrr"]
@@ -34,9 +34,9 @@ def question_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     Raises ValueError, naming variant and question, for scores that `check_scores` rejects and for a question without a
     positive candidate (its metrics are undefined; clean the split first).
     """
-    rankings = _rankings(scores, QUESTION)
-    values = [(*question, *_metrics_of(labels)) for question, labels in rankings.items()]
-    return pd.DataFrame(values, columns=[*QUESTION, *METRICS])
+    rankings = _rankings(scores, QUESTION_COLUMNS)
+    values = [(*question, *_measure(labels)) for question, labels in rankings.items()]
+    return pd.DataFrame(values, columns=[*QUESTION_COLUMNS, *METRICS])
 
 
 def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index: ArrayLike) -> float:
@@ -51,7 +51,7 @@ def mean_average_precision(scores: ArrayLike, labels: ArrayLike, question_index:
     if table.empty:
         raise ValueError("no candidates: there is nothing to rank")
     rankings = _rankings(table.assign(candidate_id=range(len(table))), ["question_id"])
-    return float(np.mean([_metrics_of(ranking)[METRICS.index("map")] for ranking in rankings.values()]))
+    return float(np.mean([_measure(ranking)[METRICS.index("map")] for ranking in rankings.values()]))
 
 
 def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...], bytes]:
@@ -72,7 +72,7 @@ def _rankings(scores: pd.DataFrame, question: list[str]) -> dict[tuple[Any, ...]
 
 # Most questions share few patterns of ranked labels: each is computed once. torchmetrics takes 0.14 ms per question.
 @lru_cache(maxsize=100_000)
-def _metrics_of(ranked_labels: bytes) -> tuple[float, float, float]:
+def _measure(ranked_labels: bytes) -> tuple[float, float, float]:
     target = torch.frombuffer(bytearray(ranked_labels), dtype=torch.uint8).long()
     falling = torch.arange(len(target), 0, -1, dtype=torch.float32)
     return (

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 #: The columns that identify a run.
-RUN = ["variant", "seed", "split", "protocol"]
+RUN_COLUMNS = ["variant", "seed", "split", "protocol"]
 #: The columns that identify a ranked list.
-QUESTION = [*RUN, "question_id"]
+QUESTION_COLUMNS = [*RUN_COLUMNS, "question_id"]
 
 
-def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> None:
+def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION_COLUMNS) -> None:
     """Raise ValueError, naming the list, unless `scores` can be ranked; the columns `question` identify a list.
 
     Rejected: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate that
@@ -43,10 +43,10 @@ def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION) -> No
 def to_records(table: pd.DataFrame, metrics: Sequence[str], task: str, data: str) -> list[dict[str, Any]]:
     """Average metrics over the questions of each run: one record per run and metric.
 
-    `table`: one row per question, the columns `RUN`, and one for each of the metrics. Returns records with the keys
+    `table`: one row per question, the columns `RUN_COLUMNS`, and one for each of the metrics. Returns records with the keys
     variant, seed, task, data, protocol, split, metric, value.
     """
-    means = table.groupby(RUN, sort=True)[list(metrics)].mean().reset_index()
+    means = table.groupby(RUN_COLUMNS, sort=True)[list(metrics)].mean().reset_index()
     return [
         {
             "variant": str(run["variant"]),

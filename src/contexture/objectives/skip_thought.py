@@ -5,8 +5,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.base import Encoder
-from contexture.encoders.gru import initialise_gru, run_gru
-from contexture.encoders.network import known
+from contexture.encoders.gru import init_gru, run_gru
+from contexture.encoders.network import replace_unknown
 from contexture.objectives.base import Loss, Objective, StreamBatch
 from contexture.objectives.settings import SkipThoughtConfig
 
@@ -46,7 +46,7 @@ class SkipThought(Objective):
             ("before", self.before, left + 1, left),
             ("after", self.after, left, left + 1),
         ):
-            ids, size = known(words[target], encoder.query.words, self.unknown), lengths[target]
+            ids, size = replace_unknown(words[target], encoder.query.words, self.unknown), lengths[target]
             read = nn.functional.pad(ids, (1, 0), value=self.start)
             said = nn.functional.pad(ids, (0, 1)).scatter(1, size[:, None], self.end)
             losses[name] = decoder(encoder.query.words, read, vectors[source], said, size + 1)
@@ -78,7 +78,7 @@ class _Decoder(nn.Module):
     def __init__(self, word_size: int, size: int, words: int) -> None:
         super().__init__()
         self.gru = nn.GRU(word_size, size)
-        initialise_gru(self.gru)
+        init_gru(self.gru)
         self.words = nn.Linear(size, words)
         nn.init.xavier_uniform_(self.words.weight)
         nn.init.zeros_(self.words.bias)

@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import load_model, save_model
 
 from contexture.folders import OLD, replace
-from contexture.training.module import ScheduledObjectives, stepped
+from contexture.training.module import ScheduledObjectives, is_step_end
 
-NAME = "checkpoint"
+CHECKPOINT_DIR = "checkpoint"
 
 
 class Checkpoints(pl.Callback):
@@ -24,26 +24,26 @@ class Checkpoints(pl.Callback):
         """After an optimizer step whose number is a multiple of `interval`."""
         assert isinstance(module, ScheduledObjectives)
         due = module.step % self.interval == 0 and module.step < module.steps
-        if trainer.is_global_zero and stepped(trainer) and due:
+        if trainer.is_global_zero and is_step_end(trainer) and due:
             save_checkpoint(module, trainer.optimizers[0], self.folder)
 
 
 def save_checkpoint(module: ScheduledObjectives, optimizer: torch.optim.Optimizer, folder: Path) -> None:
     """Write `folder/checkpoint`: weights, optimizer state and step."""
-    new = folder / f"{NAME}.new"
+    new = folder / f"{CHECKPOINT_DIR}.new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     save_model(module, str(new / "model.safetensors"))
     torch.save({"step": module.step, "optimizer": optimizer.state_dict()}, new / "state.pt")
-    replace(new, folder / NAME)
+    replace(new, folder / CHECKPOINT_DIR)
 
 
 def remove_checkpoint(folder: Path) -> None:
     """Remove the checkpoint of a finished run; a kill leaves none that is half removed."""
-    removed = folder / f"{NAME}.new"  # nothing is loaded from there
+    removed = folder / f"{CHECKPOINT_DIR}.new"  # nothing is loaded from there
     shutil.rmtree(removed, ignore_errors=True)
     for suffix in (OLD, ""):
-        if (checkpoint := folder / f"{NAME}{suffix}").exists():
+        if (checkpoint := folder / f"{CHECKPOINT_DIR}{suffix}").exists():
             checkpoint.rename(removed)
             shutil.rmtree(removed)
 
@@ -51,13 +51,13 @@ def remove_checkpoint(folder: Path) -> None:
 def load_checkpoint(module: ScheduledObjectives, folder: Path) -> bool:
     """Continue `module` from the checkpoint in `folder`; false if there is none, ValueError if it is damaged."""
     # The old one is left if the run was killed between the two renames.
-    kept = [folder / name for name in (NAME, f"{NAME}{OLD}") if (folder / name).exists()]
-    if not kept:
+    checkpoints = [folder / name for name in (CHECKPOINT_DIR, f"{CHECKPOINT_DIR}{OLD}") if (folder / name).exists()]
+    if not checkpoints:
         return False
     try:
-        load_model(module, str(kept[0] / "model.safetensors"))
-        state = torch.load(kept[0] / "state.pt", map_location="cpu", weights_only=True)
+        load_model(module, str(checkpoints[0] / "model.safetensors"))
+        state = torch.load(checkpoints[0] / "state.pt", map_location="cpu", weights_only=True)
         module.first_step, module.optimizer_state = state["step"], state["optimizer"]
     except Exception as error:
-        raise ValueError(f"{kept[0]} is damaged ({error}): delete it to start this run anew") from error
+        raise ValueError(f"{checkpoints[0]} is damaged ({error}): delete it to start this run anew") from error
     return True

@@ -122,11 +122,11 @@ class PretrainRun:
         return sum(stage.steps or 0 for stage in self.schedule)
 
     @property
-    def names(self) -> list[str]:
+    def objective_names(self) -> list[str]:
         """The objectives of all stages."""
         return list(dict.fromkeys(name for stage in self.schedule for name in stage.weights))
 
-    def stage_at(self, step: int) -> int:
+    def get_stage_number(self, step: int) -> int:
         """The number of the stage of an optimizer step, both counted from 0."""
         for number, stage in enumerate(self.schedule):
             if step < (stage.steps or 0):
@@ -134,25 +134,25 @@ class PretrainRun:
             step -= stage.steps or 0
         raise IndexError(f"the schedule ends {step + 1} steps before this one")
 
-    def weights_at(self, step: int) -> dict[str, float]:
+    def get_weights(self, step: int) -> dict[str, float]:
         """The weights of an optimizer step, counted from 0."""
-        return self.schedule[self.stage_at(step)].weights
+        return self.schedule[self.get_stage_number(step)].weights
 
     def objective(self, name: str) -> ObjectiveConfig:
         """The settings of an objective."""
         config: ObjectiveConfig = TypeAdapter(OBJECTIVES[name]).validate_python(self.objectives.get(name, {}))
         return config
 
-    def own_streams(self, streams: Mapping[str, StreamConfig]) -> dict[str, StreamConfig]:
+    def separate_streams(self, streams: Mapping[str, StreamConfig]) -> dict[str, StreamConfig]:
         """The streams of objectives with separate batches, by the objectives' names."""
         separate = {}
-        for name in self.names:
+        for name in self.objective_names:
             source = next((streams[stream] for stream in self.objective(name).readable if stream in streams), None)
             if source is not None and OBJECTIVES[name].stream_settings:
                 separate[name] = with_run(source, OBJECTIVES[name].stream_settings, name)
         return separate
 
-    def stream_of(self, name: str, streams: Mapping[str, Any]) -> str:
+    def find_stream(self, name: str, streams: Mapping[str, Any]) -> str:
         """The stream that an objective reads; ValueError if it can read none of `streams`."""
         settings = self.objective(name)
         readable = [stream for stream in settings.readable if stream in streams]
@@ -211,7 +211,7 @@ class PretrainConfig:
         amount = self.budget.amount * (stage.share or 1.0)
         return replace(stage, budget=replace(self.budget, amount=amount), share=None)
 
-    def of_run(self, run: str) -> "PretrainConfig":
+    def with_run_rate(self, run: str) -> "PretrainConfig":
         """The same with the learning rate of a run."""
         rate = self.runs[run].learning_rate
         return self if rate is None else replace(self, optimizer=replace(self.optimizer, learning_rate=rate))
@@ -242,7 +242,7 @@ class Pretraining:
     settings: PretrainConfig
 
     def __post_init__(self) -> None:
-        for name, stream in self.stream_of.items():
+        for name, stream in self.stream_by_objective.items():
             try:
                 self.recipe.objective(name).check(self.encoder, self.lengths)
             except ValueError as error:
@@ -256,19 +256,19 @@ class Pretraining:
             self.stage_streams(number)
 
     @property
-    def stream_of(self) -> dict[str, str]:
+    def stream_by_objective(self) -> dict[str, str]:
         """Objective → the stream that it reads."""
-        return {name: self.recipe.stream_of(name, self.streams) for name in self.recipe.names}
+        return {name: self.recipe.find_stream(name, self.streams) for name in self.recipe.objective_names}
 
     @property
-    def active(self) -> list[str]:
+    def stream_names(self) -> list[str]:
         """The streams that the run reads."""
-        return list(dict.fromkeys(self.stream_of.values()))
+        return list(dict.fromkeys(self.stream_by_objective.values()))
 
     def stage_streams(self, number: int) -> dict[str, Any]:
         """The streams that a stage reads, with their settings there."""
         stage = self.recipe.schedule[number]
-        active = list(dict.fromkeys(self.stream_of[name] for name in stage.weights))
+        active = list(dict.fromkeys(self.stream_by_objective[name] for name in stage.weights))
         if unread := sorted(set(stage.streams) - set(active)):
             raise ValueError(f"run {self.run}, schedule.{number}.streams: no objective of the stage reads {unread}")
         location = ("pretrain", "runs", self.run, "schedule", str(number), "streams")

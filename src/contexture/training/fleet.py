@@ -36,7 +36,7 @@ def run_jobs(
     jobs: Sequence[Job],
     processes: int,
     threads: int,
-    around: Callable[[Job], Any],
+    context: Callable[[Job], Any],
     report: Callable[[float], None] = lambda done: None,
 ) -> list[Any]:
     """Do all jobs, in parallel or in this process, and return their results. The first error ends those that wait.
@@ -49,11 +49,11 @@ def run_jobs(
         report: gets the number of jobs done, with the shares of those under way, now and then.
     """
     if processes > 1 and len(jobs) > 1:
-        return _run_parallel(jobs, min(processes, len(jobs)), threads, around, report)
+        return _run_parallel(jobs, min(processes, len(jobs)), threads, context, report)
     results = []
     with _torch_threads(threads):
         for number, job in enumerate(jobs):
-            with progress.to(lambda share, done=number: report(done + share)), around(job):  # type: ignore[misc]
+            with progress.report_to(lambda share, done=number: report(done + share)), context(job):  # type: ignore[misc]
                 results.append(job.function(*job.arguments))
     return results
 
@@ -71,30 +71,30 @@ def _torch_threads(count: int) -> Iterator[None]:
 
 
 def _run_parallel(
-    jobs: Sequence[Job], processes: int, threads: int, around: Callable[[Job], Any], report: Callable[[float], None]
+    jobs: Sequence[Job], processes: int, threads: int, context: Callable[[Job], Any], report: Callable[[float], None]
 ) -> list[Any]:
-    with workers(processes, threads) as (pool, shares):
-        left, results = list(jobs), dict[str, Any]()
+    with worker_pool(processes, threads) as (pool, shares):
+        waiting, results = list(jobs), dict[str, Any]()
         running: dict[Future[Any], tuple[Job, Any]] = {}
         names = {job.name for job in jobs}
         try:
-            while left or running:
-                ready = [job for job in left if job.after not in names or job.after in results]
+            while waiting or running:
+                ready = [job for job in waiting if job.after not in names or job.after in results]
                 for job in ready[: processes - len(running)]:
-                    left.remove(job)
-                    context = around(job)
-                    context.__enter__()
-                    running[pool.submit(_work, job.function, job.arguments)] = job, context
+                    waiting.remove(job)
+                    entered = context(job)
+                    entered.__enter__()
+                    running[pool.submit(_run_job, job.function, job.arguments)] = job, entered
                 for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
-                    job, context = running.pop(future)
+                    job, entered = running.pop(future)
                     error = future.exception()
-                    context.__exit__(type(error) if error else None, error, None)
+                    entered.__exit__(type(error) if error else None, error, None)
                     results[job.name] = future.result()
                 report(len(results) + sum(shares[:]))
         except BaseException as error:
-            for future, (_, context) in running.items():
+            for future, (_, entered) in running.items():
                 future.cancel()
-                context.__exit__(type(error), error, None)
+                entered.__exit__(type(error), error, None)
             for process in list(pool._processes.values()):  # the executor cannot end running jobs
                 process.terminate()
             raise
@@ -102,7 +102,7 @@ def _run_parallel(
 
 
 @contextmanager
-def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
+def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
     """A pool of at least this number of workers, kept for later jobs of this process, and the share of each's job."""
     key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
     if key not in _pools:
@@ -111,7 +111,7 @@ def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor,
         records = context.Queue()
         logging.handlers.QueueListener(records, _Relay()).start()
         arguments = (shares, number, threads, os.getpid(), records)
-        _pools[key] = ProcessPoolExecutor(processes, context, _begin, arguments), shares
+        _pools[key] = ProcessPoolExecutor(processes, context, _start_worker, arguments), shares
     try:
         yield _pools[key]
     except BaseException:
@@ -119,10 +119,10 @@ def workers(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor,
         raise
 
 
-def prepare_workers(processes: int, threads: int) -> None:
+def start_workers(processes: int, threads: int) -> None:
     """Start the workers of later jobs, one first, because new imports are compiled once, not by all of them."""
     if processes > 1:
-        with workers(processes, threads) as (pool, _):
+        with worker_pool(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))
 
 
@@ -143,7 +143,7 @@ class _Relay(logging.Handler):
         logging.getLogger(record.name).handle(record)
 
 
-def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
+def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
     """Start of a worker: its threads, no bars and no log of its own, and an end with its parent."""
     with number.get_lock():
         _worker["index"], number.value = number.value % len(shares), number.value + 1
@@ -153,7 +153,7 @@ def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) ->
     logging.captureWarnings(True)
     os.environ["TQDM_DISABLE"] = "1"
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     import torch
 
     from contexture.training import pretrain  # noqa: F401 - loaded while there are no jobs
@@ -161,18 +161,18 @@ def _begin(shares: Any, number: Any, threads: int, parent: int, records: Any) ->
     torch.set_num_threads(threads)
 
 
-def _watch(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)  # the next run must not share its folder
 
 
-def _work(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    def tell(share: float) -> None:
+def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def report_share(share: float) -> None:
         _worker["shares"][_worker["index"]] = share
 
     try:
-        with progress.to(tell):
+        with progress.report_to(report_share):
             return function(*arguments)
     finally:
-        tell(0.0)
+        report_share(0.0)

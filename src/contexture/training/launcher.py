@@ -23,31 +23,31 @@ import torch
 
 from contexture.encoders.saved import encoder_checksum
 from contexture.folders import UNFINISHED, finished, work_folder
-from contexture.training.card import pretraining_facts, write_card
+from contexture.training.card import pretraining_details, write_card
 from contexture.training.config import Pretraining
-from contexture.training.prepare import Files
+from contexture.training.prepare import RunFiles
 from contexture.training.pretrain import pretrain
-from contexture.training.ranks import Channel, own_rank, started_together
+from contexture.training.ranks import Channel, get_rank, is_distributed
 
 LOG = logging.getLogger(__name__)
 GRACE_SECONDS = 20
 #: Environment variable with the number of the process that started all processes of a run.
-STARTER = "CONTEXTURE_STARTER"
+STARTER_VARIABLE = "CONTEXTURE_STARTER"
 #: Words of the first process to the others.
-BEGIN, KEPT = "begin", "kept"
+BEGIN_MESSAGE, KEPT_MESSAGE = "begin", "kept"
 
 
 def launch_pretraining(
-    config: Pretraining, seed: int, files: Files, folder: Path, arguments: Sequence[str] | None = None
+    config: Pretraining, seed: int, files: RunFiles, folder: Path, arguments: Sequence[str] | None = None
 ) -> bool:
     """Pre-train into `folder`; see `launch`. A killed run is resumed from its last checkpoint."""
 
     def train(work: Path) -> None:
         pretrain(config, seed, files, work)
-        if own_rank() == 0:
-            write_card(work, pretraining_facts(config, seed, files.examples, files.start))
+        if get_rank() == 0:
+            write_card(work, pretraining_details(config, seed, files.examples, files.start))
 
-    return launch(folder, lambda: identity_of(config, seed, files), config.settings.devices, train, arguments)
+    return launch(folder, lambda: run_identity(config, seed, files), config.settings.devices, train, arguments)
 
 
 def launch(
@@ -69,16 +69,16 @@ def launch(
         train: trains in a work folder; each process calls it.
         arguments: of the entry point for the same training, without the folder; several devices need them.
     """
-    channel = Channel(devices) if started_together() else None
+    channel = Channel(devices) if is_distributed() else None
     if channel and channel.rank:
-        if begins := channel.wait() == BEGIN:
+        if begins := channel.wait() == BEGIN_MESSAGE:
             train(folder.with_name(folder.name + UNFINISHED))
         return begins
-    wanted = identity()
-    if finished(folder, wanted):
+    expected = identity()
+    if finished(folder, expected):
         LOG.info("%s is kept: it was trained with the same settings on the same examples", folder)
         if channel:
-            channel.send(KEPT)
+            channel.send(KEPT_MESSAGE)
         return False
     if devices > 1 and not channel:
         if arguments is None:
@@ -86,9 +86,9 @@ def launch(
         check_devices(devices)
         run_distributed([*arguments, "--output", str(folder)], devices)
         return True
-    with work_folder(folder, wanted) as work:
+    with work_folder(folder, expected) as work:
         if channel:
-            channel.send(BEGIN)
+            channel.send(BEGIN_MESSAGE)
         train(work)
     return True
 
@@ -103,9 +103,9 @@ def check_devices(devices: int) -> None:
         )
 
 
-def identity_of(config: Pretraining, seed: int, files: Files) -> dict[str, Any]:
+def run_identity(config: Pretraining, seed: int, files: RunFiles) -> dict[str, Any]:
     """All that the weights of a run depend on."""
-    examples = {config.streams[name].examples for name in config.active}
+    examples = {config.streams[name].examples for name in config.stream_names}
     return {
         "run": asdict(config.recipe),
         "seed": seed,
@@ -153,23 +153,23 @@ def run_distributed(arguments: list[str], processes: int) -> None:
     # After `--`, because it would read our options as abbreviations of its own.
     command += [f"--nproc-per-node={processes}", "-m", "--", "contexture", *arguments]
     threads = str(max(1, (os.cpu_count() or 1) // processes))
-    environment = {"OMP_NUM_THREADS": threads, **os.environ, STARTER: str(os.getpid())}
-    with terminable(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
+    environment = {"OMP_NUM_THREADS": threads, **os.environ, STARTER_VARIABLE: str(os.getpid())}
+    with exit_on_sigterm(), subprocess.Popen(command, start_new_session=True, env=environment) as process:
         try:
             code = process.wait()
         finally:
-            end_group(process)
+            end_process_group(process)
     if code:
         raise RuntimeError(f"training on {processes} devices ended with code {code}; its own error stands above")
 
 
 def end_with_starter() -> None:
     """From now on this process ends when its starter is gone, even if that was killed."""
-    if starter := os.environ.get(STARTER):
-        threading.Thread(target=_watch, args=(int(starter),), daemon=True).start()
+    if starter := os.environ.get(STARTER_VARIABLE):
+        threading.Thread(target=_exit_after, args=(int(starter),), daemon=True).start()
 
 
-def _watch(process: int) -> None:
+def _exit_after(process: int) -> None:
     try:
         while True:
             os.kill(process, 0)  # no signal: raises if it is gone
@@ -179,7 +179,7 @@ def _watch(process: int) -> None:
 
 
 @contextmanager
-def terminable() -> Iterator[None]:
+def exit_on_sigterm() -> Iterator[None]:
     """Inside the block SIGTERM ends this process as an error does, so that it ends those that it started."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -191,7 +191,7 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous_handler)
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
+def end_process_group(process: subprocess.Popen[bytes]) -> None:
     """End the process and everything it started."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:

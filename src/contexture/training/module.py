@@ -16,12 +16,12 @@ from contexture.training.config import OptimizerConfig
 from contexture.training.optimizers import build_optimizer
 
 
-def stepped(trainer: pl.Trainer) -> bool:
+def is_step_end(trainer: pl.Trainer) -> bool:
     """Whether the last pass ended an optimizer step."""
     return (trainer.fit_loop.epoch_loop.batch_idx + 1) % trainer.accumulate_grad_batches == 0
 
 
-class Encodes(Protocol):
+class StreamEncoder(Protocol):
     """How a stream's batch is encoded."""
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Any:
@@ -39,24 +39,24 @@ class ScheduledObjectives(pl.LightningModule):
         self,
         encoder: Encoder,
         objectives: Mapping[str, Objective],
-        streams: Mapping[str, Encodes],
-        stream_of: Mapping[str, str],
+        streams: Mapping[str, StreamEncoder],
+        stream_by_objective: Mapping[str, str],
         weights_at: Callable[[int], dict[str, float]],
         steps: int,
         optimizer: OptimizerConfig,
         seed: int,
         first_step: int = 0,
     ) -> None:
-        """`stream_of`: objective → the stream among `streams` that it reads."""
+        """`stream_by_objective`: objective → the stream among `streams` that it reads."""
         super().__init__()
         self.encoder = encoder
         self.objectives = nn.ModuleDict(objectives)
-        self.streams, self.stream_of = streams, stream_of
-        self.weights_at, self.steps, self.optimizer_config = weights_at, steps, optimizer
+        self.streams, self.stream_by_objective = streams, stream_by_objective
+        self.get_weights, self.steps, self.optimizer_config = weights_at, steps, optimizer
         self.seed, self.first_step = seed, first_step
         self.optimizer_state: dict[str, Any] | None = None
         #: The losses of the last forward pass of each objective.
-        self.latest: dict[str, Tensor] = {}
+        self.latest_losses: dict[str, Tensor] = {}
 
     @property
     def step(self) -> int:
@@ -74,7 +74,7 @@ class ScheduledObjectives(pl.LightningModule):
         passes = self.trainer.accumulate_grad_batches
         seed = mix(self.seed, self.step, index % passes, self.global_rank)
         torch.manual_seed(seed)
-        weights = self.weights_at(self.step)
+        weights = self.get_weights(self.step)
         losses = self.losses(batch, torch.Generator(self.device).manual_seed(seed))
         shares = [weights[name] * self._share(name, passes) * loss.value for name, loss in losses.items()]
         if shares:
@@ -83,20 +83,24 @@ class ScheduledObjectives(pl.LightningModule):
             total = next(p for p in self.parameters() if p.requires_grad).flatten()[0] * 0.0
         self.log("loss", total, prog_bar=True, logger=False)
         if index % passes == 0:
-            self.latest = {}
+            self.latest_losses = {}
         for name, loss in losses.items():
-            self.latest[f"train/{name}"] = loss.value.detach()
-            self.latest |= {f"train/{name}_{key}": value.detach() for key, value in loss.metrics.items()}
-        named = [weights[name] * self.latest[f"train/{name}"] for name in weights if f"train/{name}" in self.latest]
-        self.latest["train/loss"] = torch.stack(named).sum()
+            self.latest_losses[f"train/{name}"] = loss.value.detach()
+            self.latest_losses |= {f"train/{name}_{key}": value.detach() for key, value in loss.metrics.items()}
+        named = [
+            weights[name] * self.latest_losses[f"train/{name}"]
+            for name in weights
+            if f"train/{name}" in self.latest_losses
+        ]
+        self.latest_losses["train/loss"] = torch.stack(named).sum()
         return total
 
     def losses(self, batch: Mapping[str, Any], generator: torch.Generator) -> dict[str, Loss]:
         """The losses of the active objectives on the streams of the batch: each stream is encoded once."""
         losses: dict[str, Loss] = {}
-        active = [name for name in self.weights_at(self.step) if self.stream_of[name] in batch]
-        for stream in dict.fromkeys(self.stream_of[name] for name in active):
-            readers = {name: self.objective(name) for name in active if self.stream_of[name] == stream}
+        active = [name for name in self.get_weights(self.step) if self.stream_by_objective[name] in batch]
+        for stream in dict.fromkeys(self.stream_by_objective[name] for name in active):
+            readers = {name: self.objective(name) for name in active if self.stream_by_objective[name] == stream}
             corrupted = batch[stream]
             for objective in readers.values():
                 corrupted = objective.corrupt(corrupted, generator)
@@ -112,7 +116,7 @@ class ScheduledObjectives(pl.LightningModule):
 
     def _share(self, name: str, passes: int) -> float:
         """The weight of a pass in its step: Lightning divides by the passes, but an unsplit batch comes only once."""
-        return 1.0 if getattr(self.streams[self.stream_of[name]], "splits", True) else float(passes)
+        return 1.0 if getattr(self.streams[self.stream_by_objective[name]], "splits", True) else float(passes)
 
     def configure_gradient_clipping(
         self, optimizer: Any, gradient_clip_val: float | None = None, gradient_clip_algorithm: str | None = None

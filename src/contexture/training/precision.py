@@ -10,12 +10,12 @@ import torch
 from contexture.encoders.base import to_device
 from contexture.training.config import Precision
 from contexture.training.module import ScheduledObjectives
-from contexture.training.ranks import decided
+from contexture.training.ranks import decide_once
 
 LOG = logging.getLogger(__name__)
 #: Speed-up that makes bf16 worth its lower precision, and keeps the choice stable.
-WORTHWHILE = 1.3
-TRIALS = 3
+MIN_BF16_SPEEDUP = 1.3
+NUM_TRIALS = 3
 #: The choice of `auto`.
 PRECISION_FILE = "precision.json"
 
@@ -34,35 +34,35 @@ def synchronize(device: torch.device) -> None:
 
 
 def choose_precision(
-    wanted: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
+    setting: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
 ) -> LightningPrecision:
     """Lightning's name of the wanted precision; `auto` times the encoding of a batch of all streams in both.
 
     The first process does so and notes it in `folder`: all devices, and a resumed run, use the same (`decided`).
     """
     allow_tf32()
-    if wanted != "auto":
-        return "bf16-mixed" if wanted == "bf16" else "32-true"
-    precision: LightningPrecision = decided(folder / PRECISION_FILE, rank, lambda: _faster(module, batch))
+    if setting != "auto":
+        return "bf16-mixed" if setting == "bf16" else "32-true"
+    precision: LightningPrecision = decide_once(folder / PRECISION_FILE, rank, lambda: _choose_faster(module, batch))
     return precision
 
 
-def _faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
+def _choose_faster(module: ScheduledObjectives, batch: Any) -> LightningPrecision:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     module.to(device)
     batch = to_device(batch, device)
-    seconds = {dtype: _seconds(module, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
+    seconds = {dtype: _measure_seconds(module, batch, device, dtype) for dtype in (torch.float32, torch.bfloat16)}
     module.zero_grad(set_to_none=True)
     ratio = seconds[torch.float32] / seconds[torch.bfloat16]
-    chosen: LightningPrecision = "bf16-mixed" if ratio >= WORTHWHILE else "32-true"
+    chosen: LightningPrecision = "bf16-mixed" if ratio >= MIN_BF16_SPEEDUP else "32-true"
     LOG.info("bf16 runs %.2f times as fast as fp32 on this %s: %s", ratio, device.type, chosen)
     return chosen
 
 
-def _seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
+def _measure_seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
     """The fastest of a few forward and backward passes."""
     times = []
-    for _ in range(TRIALS + 1):  # the first one warms up
+    for _ in range(NUM_TRIALS + 1):  # the first one warms up
         start = time.perf_counter()
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             encoded = [module.streams[name].encode(module.encoder, part) for name, part in batch.items()]

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 
 from contexture.encoders.base import Encoder, build_encoder
-from contexture.encoders.config import Needs
+from contexture.encoders.config import TableSizes
 from contexture.encoders.files import load_encoder
-from contexture.encoders.transformer import Transformer, start_from_frequencies
+from contexture.encoders.transformer import Transformer, init_head_bias
 from contexture.imports import resolve
 from contexture.objectives.base import Objective
 from contexture.seeding import mix
@@ -22,11 +22,11 @@ from contexture.vocabulary.vocabulary import Vocabulary
 
 LOG = logging.getLogger(__name__)
 #: Examples whose words are counted before training from scratch.
-FREQUENCY_SAMPLE = 10_000
+NUM_FREQUENCY_EXAMPLES = 10_000
 
 
 @dataclass(frozen=True)
-class Files:
+class RunFiles:
     """The files that a run reads: folders of examples by their kind, of the tokenizer, and of a continued encoder."""
 
     examples: Mapping[str, Path]
@@ -35,7 +35,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """What is trained, and the streams of each stage by name; no objectives if the text gives nothing to train on."""
 
     encoder: Encoder
@@ -49,33 +49,33 @@ class Prepared:
         return {name: stream for stage in self.stages for name, stream in stage.items()}
 
 
-def prepare(config: Pretraining, seed: int, files: Files, rank: int = 0) -> Prepared:
+def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> PreparedRun:
     """New weights, or those of `files.start` (ValueError if they do not fit), and the streams of the objectives."""
     torch.manual_seed(mix(seed, 0))
-    head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.names)
+    head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.objective_names)
     vocabulary = Vocabulary.load(files.vocabulary)
     if files.start is not None:
-        encoder = continued(files.start, config, vocabulary, head)
+        encoder = load_start(files.start, config, vocabulary, head)
     else:
         # A run that continues an untrained encoder may train its head.
-        has_head = head or not config.recipe.names
-        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_rows(config), has_head)
+        has_head = head or not config.recipe.objective_names
+        encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_table_sizes(config), has_head)
     encoder.recompute = config.settings.recompute
     try:
         stages, passes = open_stages(config, seed, files, encoder, rank)
     except NothingToReadError as error:
         LOG.warning("%s is not trained: %s", config.run, error)
-        return Prepared(encoder, {}, [])
-    prepared = Prepared(encoder, {}, stages, passes)
-    if files.start is None and head and config.encoder.scales_weights:
-        start_head(encoder, prepared.streams)
-    for name in config.recipe.names:
+        return PreparedRun(encoder, {}, [])
+    prepared = PreparedRun(encoder, {}, stages, passes)
+    if files.start is None and head and config.encoder.has_scaled_init:
+        init_head(encoder, prepared.streams)
+    for name in config.recipe.objective_names:
         settings = config.recipe.objective(name)
         prepared.objectives[name] = resolve(settings.implementation)(settings, encoder)
     return prepared
 
 
-def required_rows(config: Pretraining) -> Needs:
+def required_table_sizes(config: Pretraining) -> TableSizes:
     """Positions and token types that the tables of the run's new encoder need, in addition to its lengths.
 
     All streams of the system count, because other runs may continue the encoder. Untrained published weights, whose
@@ -83,14 +83,14 @@ def required_rows(config: Pretraining) -> Needs:
     """
     needs = needs_of(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
-    return Needs(types=needs.types) if published and not config.recipe.names else needs
+    return TableSizes(types=needs.types) if published and not config.recipe.objective_names else needs
 
 
 def open_stages(
-    config: Pretraining, seed: int, files: Files, encoder: Encoder, rank: int
+    config: Pretraining, seed: int, files: RunFiles, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
     """The streams of each stage, shared if their settings are equal, and the forward passes of an optimizer step."""
-    pretrain, active = config.settings, {name: config.streams[name] for name in config.active}
+    pretrain, active = config.settings, {name: config.streams[name] for name in config.stream_names}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
     passes = pretrain.passes({name: size for name, size in sizes.items() if kinds[name].splits})
@@ -115,7 +115,7 @@ def open_stages(
     return [{name: open_stream(name, settings) for name, settings in stage.items()} for stage in stages], passes
 
 
-def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
+def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
     """The encoder in a folder, if it reads the tokens of this run's batches and its tables have the rows they need."""
     encoder = load_encoder(start, head or None)
     if encoder.vocabulary.tokenizer.to_str() != vocabulary.tokenizer.to_str():
@@ -123,7 +123,7 @@ def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bo
             f"{start} reads other tokens than the examples of run {config.run}, which {vocabulary.folder} made: "
             "train both on one vocabulary"
         )
-    for name in config.recipe.names:
+    for name in config.recipe.objective_names:
         try:
             config.recipe.objective(name).check(encoder.config, config.lengths)
         except ValueError as error:
@@ -140,13 +140,13 @@ def continued(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bo
     return encoder
 
 
-def start_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
+def init_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
     """Start the language-model head of a new encoder from the frequencies of the tokens that it will predict."""
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:
-            ids = stream.sample(FREQUENCY_SAMPLE)
+            ids = stream.sample(NUM_FREQUENCY_EXAMPLES)
         except NotImplementedError:
             continue
-        start_from_frequencies(encoder.document, ids)
+        init_head_bias(encoder.document, ids)
         return

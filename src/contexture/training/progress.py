@@ -7,8 +7,8 @@ _sinks: list[Callable[[float], None]] = []
 
 
 @contextmanager
-def to(sink: Callable[[float], None]) -> Iterator[None]:
-    """Inside the block `tell` goes to `sink`."""
+def report_to(sink: Callable[[float], None]) -> Iterator[None]:
+    """Inside the block `report` goes to `sink`."""
     _sinks.append(sink)
     try:
         yield
@@ -16,12 +16,12 @@ def to(sink: Callable[[float], None]) -> Iterator[None]:
         _sinks.remove(sink)
 
 
-def tell(share: float) -> None:
+def report(share: float) -> None:
     """Report the share of the training that is done, 0 to 1."""
     if _sinks:
         _sinks[-1](share)
 
 
-def watched() -> bool:
+def has_listener() -> bool:
     """Whether progress is shown elsewhere, so that no bar is needed."""
     return bool(_sinks)

@@ -11,22 +11,22 @@ from torch import distributed
 from torch.distributed.rendezvous import rendezvous
 
 
-def started_together() -> bool:
+def is_distributed() -> bool:
     """Whether this process is one of several."""
     return distributed.is_torchelastic_launched()
 
 
-def own_rank() -> int:
+def get_rank() -> int:
     """The number of this process among them; 0 if it is the only one."""
     return int(os.environ.get("RANK", "0"))
 
 
-def ranks_here(ranks: int) -> int:
+def count_local_ranks(ranks: int) -> int:
     """How many of them are on this machine."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", ranks))
 
 
-def decided(file: Path, rank: int, decide: Callable[[], Any]) -> Any:
+def decide_once(file: Path, rank: int, decide: Callable[[], Any]) -> Any:
     """What the first process decides, plain data: written to `file`, where others and a resumed run read it.
 
     Each process would decide something else by its clock. Only rank 0 calls `decide`, and only if `file` is missing.
@@ -53,9 +53,9 @@ class Channel:
         # A restart after an error may read what the first attempt sent.
         self.key = f"contexture/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
 
-    def send(self, word: str) -> None:
+    def send(self, message: str) -> None:
         """From the first process."""
-        self.store.set(self.key, word)
+        self.store.set(self.key, message)
 
     def wait(self) -> str:
         """Return the word; RuntimeError after half an hour without one."""

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-FILE = "_text.txt"
+CORPUS_NAME_FILE = "_text.txt"
 
 
-def write_text_of(folder: Path, name: str) -> None:
+def write_corpus_name(folder: Path, name: str) -> None:
     """Note the name of the corpus."""
-    (folder / FILE).write_text(name, encoding="utf-8")
+    (folder / CORPUS_NAME_FILE).write_text(name, encoding="utf-8")
 
 
-def text_of(folder: Path) -> str:
+def read_corpus_name(folder: Path) -> str:
     """The name of the corpus; empty if it was not noted."""
-    file = folder / FILE
+    file = folder / CORPUS_NAME_FILE
     return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -12,15 +12,15 @@ from torch.utils.data import DataLoader, Dataset
 
 from contexture import progress as bars
 from contexture.training import progress
-from contexture.training.curves import CURVES
+from contexture.training.curves import CURVES_PREFIX
 from contexture.training.module import ScheduledObjectives
 from contexture.training.precision import LightningPrecision, allow_tf32
-from contexture.training.ranks import ranks_here
+from contexture.training.ranks import count_local_ranks
 
 logging.getLogger("pytorch_lightning.utilities.rank_zero").setLevel(logging.WARNING)
 
 #: Processes that prepare batches for a GPU.
-GPU_WORKERS = 4
+NUM_GPU_WORKERS = 4
 
 
 class ProgressBar(pl.Callback):
@@ -44,13 +44,13 @@ class ProgressBar(pl.Callback):
             self.bar.close()
 
 
-class Reporter(pl.Callback):
+class ProgressReporter(pl.Callback):
     """Reports the progress."""
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
         """After every pass."""
         assert isinstance(module, ScheduledObjectives)
-        progress.tell(module.step / module.steps)
+        progress.report(module.step / module.steps)
 
 
 def fit(
@@ -66,21 +66,21 @@ def fit(
 ) -> None:
     """Train `module` to the end of `batches`; curves go to `folder/curves-<first step>/metrics.csv`.
 
-    `workers` prepare batches; None: `GPU_WORKERS` for a GPU, none for a CPU, which they would slow down.
+    `workers` prepare batches; None: `NUM_GPU_WORKERS` for a GPU, none for a CPU, which they would slow down.
     """
     allow_tf32()
     trainer = pl.Trainer(
         max_epochs=1,
         accelerator="auto",
-        devices=ranks_here(devices),
-        num_nodes=devices // ranks_here(devices),
+        devices=count_local_ranks(devices),
+        num_nodes=devices // count_local_ranks(devices),
         # A stage of the schedule need not use every head.
         strategy="ddp_find_unused_parameters_true" if devices > 1 else "auto",
         precision=precision,
         accumulate_grad_batches=accumulated,
         log_every_n_steps=1,  # for Lightning's own metrics, of which there are none
-        logger=CSVLogger(folder, "", f"{CURVES}{module.first_step}", flush_logs_every_n_steps=1),
-        callbacks=[Reporter() if progress.watched() else ProgressBar(), *callbacks],
+        logger=CSVLogger(folder, "", f"{CURVES_PREFIX}{module.first_step}", flush_logs_every_n_steps=1),
+        callbacks=[ProgressReporter() if progress.has_listener() else ProgressBar(), *callbacks],
         enable_progress_bar=False,
         enable_checkpointing=False,
         enable_model_summary=False,
@@ -88,7 +88,7 @@ def fit(
     )
     gpu = torch.cuda.is_available()
     if workers is None:
-        workers = GPU_WORKERS if gpu else 0
+        workers = NUM_GPU_WORKERS if gpu else 0
     loader = DataLoader(batches, batch_size=None, num_workers=workers, pin_memory=gpu, shuffle=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")

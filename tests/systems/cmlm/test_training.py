@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertForMaskedLM
 
-from contexture.encoders.base import tokenized
+from contexture.encoders.base import tokenize_texts
 from contexture.encoders.files import load_encoder
 from contexture.systems.config import SystemConfig
 from contexture.training.curves import read_curves
@@ -84,11 +84,11 @@ def test_an_encoder_of_projections_comes_back_as_it_was_trained(
         name: tensor for name, tensor in trained.items() if not name.startswith("projections")
     })  # fmt: skip
     encoder = load_encoder(tmp_path / "run")
-    assert encoder.projections is not None
+    assert encoder.transformer.projections is not None
     texts = ["kana lona", "mipo rudi sega"]
     with torch.no_grad():
-        batch = encoder.batch(tokenized(texts, encoder.vocabulary), "document", 100)
-        expected = encoder.projections(encoder.pooled(batch)).mean(dim=1)
+        batch = encoder.batch(tokenize_texts(texts, encoder.vocabulary), "document", 100)
+        expected = encoder.transformer.projections(encoder.pooled(batch)).mean(dim=1)
     torch.testing.assert_close(torch.from_numpy(encoder.embed(texts)), expected, atol=1e-5, rtol=1e-4)
     assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would leave the projections out
 

@@ -47,7 +47,7 @@ def test_a_run_killed_at_any_step_resumes_bit_for_bit(
         folder = tmp_path / f"killed-{step}"
         kill(partial(train, config, run, examples, tokenizer, folder), step)
         assert not folder.exists()
-        assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.NAME).exists() == (step >= 2)
+        assert (folder.with_name(folder.name + UNFINISHED) / checkpoints.CHECKPOINT_DIR).exists() == (step >= 2)
         assert_same(train(config, run, examples, tokenizer, folder), expected)
         assert read_curves(folder)["step"].tolist() == list(range(1, 7))
 
@@ -70,7 +70,7 @@ def test_a_checkpoint_has_one_name_for_the_weights_of_shared_towers(
     name: str, begun: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
     """Either tower's: which one it is, safetensors leaves to the hashes of the process that wrote it."""
-    file = begun / checkpoints.NAME / "model.safetensors"
+    file = begun / checkpoints.CHECKPOINT_DIR / "model.safetensors"
     tensors = load_file(file)
     renamed = {re.sub(r"^encoder\.(query|document)\.", f"encoder.{name}.", key): one for key, one in tensors.items()}
     assert len(renamed) == len(tensors)
@@ -127,7 +127,7 @@ def test_a_run_is_not_resumed_with_other_settings(
 def test_a_checkpoint_that_was_cut_off_is_named_and_kept(
     file: str, left: int, begun: Path, examples: Path, tokenizer: Path, tmp_path: Path
 ) -> None:
-    damaged = begun / checkpoints.NAME / file
+    damaged = begun / checkpoints.CHECKPOINT_DIR / file
     damaged.write_bytes(damaged.read_bytes()[:left])
     before = contents(begun)
     with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to start this run anew"):
@@ -258,7 +258,7 @@ def test_what_fails_or_is_killed_in_one_process_ends_the_run(
     assert not running(tmp_path)
     assert not (tmp_path / "run").exists()
     # And what was done before it is not lost.
-    assert (tmp_path / f"run{UNFINISHED}" / checkpoints.NAME).exists()
+    assert (tmp_path / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR).exists()
     expected = train(config, "shared", examples, tokenizer, tmp_path / "whole")
     assert_same(train(config, "shared", examples, tokenizer, tmp_path / "run"), expected)
 

@@ -9,7 +9,7 @@ from contexture.paths import DETAILS_FILE, RECORDS_FILE, encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.tasks.base import EncoderChooser
 from contexture.tasks.registry import TASKS
-from contexture.training.card import CARD
+from contexture.training.card import CARD_FILE
 
 
 def adopt(chooser: str, results: Path, place: Path, **inputs: Path) -> Path:
@@ -25,6 +25,6 @@ def adopt(chooser: str, results: Path, place: Path, **inputs: Path) -> Path:
     with work_folder(place) as work:
         shutil.copytree(encoder_dir(run.parent, run.name, 0), work, dirs_exist_ok=True)
         records = json.loads((results / RECORDS_FILE).read_text(encoding="utf-8"))
-        with (work / CARD).open("a", encoding="utf-8") as card:
+        with (work / CARD_FILE).open("a", encoding="utf-8") as card:
             card.write(task.card_section(records, best))
     return place

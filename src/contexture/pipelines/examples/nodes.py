@@ -8,7 +8,7 @@ from typing import Any
 from contexture.pipelines.sources.nodes import name_of_text
 from contexture.systems.config import SystemConfig
 from contexture.tasks.registry import TASKS
-from contexture.training.text import write_text_of
+from contexture.training.text import write_corpus_name
 
 LOG = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ def count(
 ) -> tuple[dict[str, Any], Path]:
     """Counts of the examples, and the folder that holds them, in which it is noted what text they are of."""
     counts = counted(*tables)
-    write_text_of(place, name_of_text(sources))
+    write_corpus_name(place, name_of_text(sources))
     LOG.info("examples: %s", counts)
     return counts, place
 

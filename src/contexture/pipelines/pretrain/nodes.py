@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contexture.config import ComputeConfig
-from contexture.encoders.saved import of_seed
+from contexture.encoders.saved import seed_dir
 from contexture.paths import encoder_dir
 from contexture.pipelines.named import select_group
 from contexture.pipelines.trainings import Training, config_file, train_all
@@ -26,7 +26,7 @@ def pretrain_all(
     for seed in range(config.seeds):
         for run in config.order:
             folder, start, other = encoder_dir(pretrained_dir, run, seed), config.before(run), config.folder_before(run)
-            before = encoder_dir(pretrained_dir, start, seed) if start else of_seed(other, seed) if other else None
+            before = encoder_dir(pretrained_dir, start, seed) if start else seed_dir(other, seed) if other else None
             name = f"pretrain {system.name} {run} seed {seed}"
             after = f"pretrain {system.name} {start} seed {seed}" if start else None
             arguments = (config, run, seed, examples, vocabulary, before, folder)
@@ -54,12 +54,12 @@ def pretrain_one(
     """Train one run with one seed; on several devices in a process for each."""
     from contexture.systems.launch import pretrain_arguments
     from contexture.training.launcher import launch_pretraining
-    from contexture.training.prepare import Files
+    from contexture.training.prepare import RunFiles
 
     root = next((kind.parent for kind in examples.values()), Path())
     with config_file(config) as file:
         told = pretrain_arguments(file, run, seed, root, vocabulary, start)
-        launch_pretraining(config.pretraining(run), seed, Files(examples, vocabulary, start), folder, told)
+        launch_pretraining(config.pretraining(run), seed, RunFiles(examples, vocabulary, start), folder, told)
 
 
 def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
@@ -75,10 +75,10 @@ def settings(config: SystemConfig, run: str, seed: int) -> dict[str, Any]:
         "start": training.recipe.start or "new weights",
         "schedule": "; ".join(map(described, training.recipe.schedule)) or "none",
         "objectives": training.recipe.objectives,
-        "batch_size": {stream: sizes[stream] for stream in training.active},
+        "batch_size": {stream: sizes[stream] for stream in training.stream_names},
         "encoder": {"name": config.encoder_of(run), **asdict(training.encoder)},
         "lengths": asdict(training.lengths),
-        "streams": {stream: asdict(training.streams[stream]) for stream in training.active},
+        "streams": {stream: asdict(training.streams[stream]) for stream in training.stream_names},
     }
 
 

@@ -28,7 +28,7 @@ from contexture.systems.resolved import ResolvedSystem
 from contexture.tasks.base import TASK_FILE
 from contexture.tasks.registry import TASKS as SPECS
 from contexture.training.curves import read_curves
-from contexture.training.pretrain import shown_of, summary_of
+from contexture.training.pretrain import read_illustrations, read_summary
 
 #: What a protocol of an ablation ends with.
 ABLATION_PROTOCOL = " ablation"
@@ -134,7 +134,7 @@ def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text
         return {}
     spent: dict[str, Any] = {"training_text": text, **dict.fromkeys(COST, 0)}
     for run in (one for name in runs for one in config.line(name)):
-        summary = summary_of(encoder_dir(pretrained_dir(models_dir), run, seed))
+        summary = read_summary(encoder_dir(pretrained_dir(models_dir), run, seed))
         for key in COST:
             # Parameters are those of the encoder at the end; what it was continued from has spent the rest.
             spent[key] += summary[key] if key != "parameters" or run in runs else 0
@@ -143,7 +143,7 @@ def cost(system: ResolvedSystem, models_dir: Path, variant: str, seed: int, text
 
 def shown(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, Any]]:
     """What the objectives of each run showed, with the first seed, where they did."""
-    found = {run: shown_of(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
+    found = {run: read_illustrations(encoder_dir(pretrained_dir(models_dir), run, 0)) for run in config.pretrain.runs}
     return {run: one for run, one in found.items() if one}
 
 
@@ -152,11 +152,11 @@ def trainings(config: SystemConfig, models_dir: Path) -> dict[str, dict[str, flo
     found = {}
     for run in config.pretrain.runs:
         folder = encoder_dir(pretrained_dir(models_dir), run, 0)
-        spent = summary_of(folder)
+        spent = read_summary(folder)
         if spent["steps"]:
             training = config.pretraining(run)
             sizes = config.pretrain.batch_sizes(run, training.streams)
-            spent["examples"] = spent["steps"] * sum(sizes[name] for name in training.active)
+            spent["examples"] = spent["steps"] * sum(sizes[name] for name in training.stream_names)
             speed = read_curves(folder).get("train/tokens_per_second")
             spent["tokens_per_second"] = (
                 spent["tokens"] / max(spent["seconds"], 1e-9) if speed is None else speed.median()

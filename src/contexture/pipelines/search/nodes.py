@@ -12,9 +12,9 @@ def index_passages(tasks: Sequence[TaskSettings], passages: Path, encoder: Path,
 
     `encoder` is the folder of an encoder, or of one for each seed: then the first is taken.
     """
-    from contexture.encoders.saved import of_seed
+    from contexture.encoders.saved import seed_dir
     from contexture.retrieval.passage_search import build_passage_index
 
     words = (task.search_words(passages) for task in tasks)
-    build_passage_index(passages, of_seed(encoder, 0), place, next(filter(None, words), Bm25Config()))
+    build_passage_index(passages, seed_dir(encoder, 0), place, next(filter(None, words), Bm25Config()))
     return place
