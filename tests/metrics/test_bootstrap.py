@@ -36,7 +36,7 @@ def test_the_seed_decides_and_memory_does_not() -> None:
 
 @pytest.mark.parametrize("values", [[], [0.5, float("nan")]])
 def test_without_values_there_is_none(values: list[float]) -> None:
-    with pytest.raises(ValueError, match="one or more are needed"):
+    with pytest.raises(ValueError, match="at least one is needed"):
         bootstrap_interval(values)
 
 

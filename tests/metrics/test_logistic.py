@@ -121,7 +121,7 @@ def test_blocks_and_warm_starts_change_nothing(monkeypatch: pytest.MonkeyPatch) 
     design, targets = Design.from_features(x), one_hot(y, 3)
     together = fit(design, targets, weights, torch.full((7,), 4.0), tolerance=1e-14)
     *_, last = fit_path(design, targets, weights, [0.5, 1.0, 2.0, 4.0])
-    monkeypatch.setattr(logistic, "_LOGITS", 120 * 3 * 2)  # two problems at once
+    monkeypatch.setattr(logistic, "_MAX_LOGITS", 120 * 3 * 2)  # two problems at once
     blocks = fit(design, targets, weights, torch.full((7,), 4.0), tolerance=1e-14)
     rows = design.coordinates
     expected = log_probabilities(rows, together).exp()
@@ -132,11 +132,11 @@ def test_blocks_and_warm_starts_change_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_few_steps_whatever_the_strength(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     x, y = examples(600, 40, 2)
     design, targets = Design.from_features(x), one_hot(y, 2)
-    monkeypatch.setattr(logistic, "_ITERATIONS", 40)
+    monkeypatch.setattr(logistic, "_MAX_ITERATIONS", 40)
     with caplog.at_level(logging.WARNING):
         fit(design, targets, torch.ones(5, 600), 4.0 ** torch.arange(-3, 7, 2))
         assert not caplog.records
-        monkeypatch.setattr(logistic, "_ITERATIONS", 1)
+        monkeypatch.setattr(logistic, "_MAX_ITERATIONS", 1)
         fit(design, targets, torch.ones(1, 600), torch.ones(1))
     assert "1 of 1 logistic regressions stopped after 1 steps" in caplog.text
 

@@ -150,7 +150,7 @@ SCORES = table({"Q1": [(1.0, 1), (0.0, 0)]})
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (SCORES.drop(columns="label"), r"lack the columns \['label'\]"),
+        (SCORES.drop(columns="label"), r"the columns \['label'\] are missing"),
         (SCORES.assign(label=2), "label other than 0 and 1"),
         (pd.concat([SCORES, SCORES[:1]]), r"scored twice.*candidate_id=Q1-0"),
         (SCORES.assign(question_id=None), "an empty key"),

@@ -95,7 +95,7 @@ def test_stages_have_steps_or_budgets_of_their_own_or_the_systems(training: Trai
     stages = [{"weights": MIXTURE}, stage("tokens", 5 * step), {"weights": {"mlm": 1}, "steps": 7}]
     config = configure(stages, budget={"unit": "tokens", "amount": 3 * step})
     assert steps_of(config, training, "run") == [3, 5, 7]
-    with pytest.raises(ValueError, match=r"runs\.run: a stage needs steps or a budget, where pretrain\.budget tells"):
+    with pytest.raises(ValueError, match=r"runs\.run: a stage needs steps or a budget, because pretrain\.budget is"):
         configure(stages)
 
 
@@ -117,15 +117,15 @@ def test_measuring_leaves_the_weights_alone(training: Training) -> None:
 def test_a_resumed_run_takes_the_steps_that_it_began_with(monkeypatch: pytest.MonkeyPatch, training: Training) -> None:
     """Though the machine is a slower one now."""
     config, tried = configure([stage("seconds", 5)]), iter((8 * 1.0, 8 * 100.0))
-    monkeypatch.setattr(budget, "_seconds", lambda *_: next(tried))
+    monkeypatch.setattr(budget, "_measure_seconds", lambda *_: next(tried))
     training.kill(config, "run", "run", 3)
     training.train(config, "run")
     assert read_curves(training.folder / "run")["step"].tolist() == [1, 2, 3, 4, 5]
 
 
 def test_what_costs_nothing_cannot_be_paid_for(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "cost", lambda *_: (torch.tensor(0.0), torch.tensor(0.0)))
-    with pytest.raises(ValueError, match=r"a step of \['tsdae'\] costs no tokens: give it steps"):
+    monkeypatch.setattr(budget, "measure_cost", lambda *_: (torch.tensor(0.0), torch.tensor(0.0)))
+    with pytest.raises(ValueError, match=r"a step of \['tsdae'\] costs no tokens: set steps"):
         steps_of(configure([stage("tokens", 100, tsdae=1)]), training, "run")
 
 

@@ -52,8 +52,8 @@ def losses_of(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
             for parameter in objective.parameters():
                 torch.nn.init.normal_(parameter)
         module = ScheduledObjectives(
-            prepared.encoder, prepared.objectives, prepared.streams, config.stream_by_objective, config.recipe.get_weights, 6,
-            config.settings.optimizer, 7,
+            prepared.encoder, prepared.objectives, prepared.streams, config.stream_by_objective,
+            config.recipe.get_weights, 6, config.settings.optimizer, 7,
         )  # fmt: skip
         module._trainer = SimpleNamespace(accumulate_grad_batches=prepared.passes, global_step=0, global_rank=0)
         module._fabric = None

@@ -120,7 +120,7 @@ def test_a_run_killed_while_a_checkpoint_was_written_or_removed_resumes(
 def test_a_damaged_checkpoint_is_named(config: SystemConfig, training: Training) -> None:
     training.kill(config, "mlm", "run", 3)
     (training.folder / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR / "model.safetensors").write_bytes(b"cut off")
-    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to start this run anew"):
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*: delete it to restart this run"):
         training.launch(config, "mlm", "run")
 
 
@@ -145,10 +145,10 @@ def test_a_run_continues_another(config: SystemConfig, training: Training) -> No
     short = asdict(system(runs=runs))
     short["streams"]["joint"]["sentence_tokens"] = 8
     training.train(TypeAdapter(SystemConfig).validate_python(short), "base", "short")
-    with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: begin"):
+    with pytest.raises(ValueError, match=r"short has 24 positions and 3 token types, run more needs 48 and 3: start"):
         training.launch(steady, "more", "refused", start=training.folder / "short")
     train_tokenizer([" ".join(WORDS[:9])] * 3, VocabularyConfig(size=300), other := training.folder / "other")
-    with pytest.raises(ValueError, match=r"base reads other tokens than the examples of run more"):
+    with pytest.raises(ValueError, match=r"base has another tokenizer than the examples of run more"):
         launch(steady, "more", training.examples, other, training.folder / "refused", start=start)
 
 

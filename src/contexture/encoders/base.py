@@ -1,4 +1,4 @@
-"""The one interface of all encoders: texts in, vectors out, with roles where it has them."""
+"""The interface of all encoders: texts in, vectors out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -43,34 +43,34 @@ from contexture.vocabulary.vocabulary import Vocabulary
 #: A text, or its two parts: title and passage, sentence and passage.
 Text = str | tuple[str, str]
 Array = npt.NDArray[np.float32]
-#: `chunks`, batches of texts of like length, and `rows` (B,), the position of each text in their concatenation.
+#: `chunks`: batches of texts of similar length. `rows` (B,): the position of each text in their concatenation.
 TextBatch = Mapping[str, Any]
 
-#: Tokens, padding included, of one forward pass: what fits the caches of a CPU, and what keeps a GPU busy.
+#: Tokens, padding included, of one forward pass: enough to keep a GPU busy; few enough for the caches of a CPU.
 MAX_GPU_BATCH_TOKENS, MAX_CPU_BATCH_TOKENS = 16384, 2048
-#: Texts that are tokenized and laid out together.
+#: Texts that are tokenized together.
 MAX_BATCH_TEXTS = 4096
 
 
 class TextEncoder(Protocol):
-    """Whatever turns texts into vectors, each independent of others; `identity`: what vectors depend on, as JSON."""
+    """A model that embeds each text independently of the others; `identity` (JSON) is all that vectors depend on."""
 
     name: str
     identity: dict[str, Any]
 
     @property
     def dimension(self) -> int:
-        """Length of the vectors of texts of no role."""
+        """Length of the vectors of texts without a role."""
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D) of N texts; without a role they are `dimension` long."""
+        """Return vectors (N, D) of N texts; without a role D is `dimension`."""
 
 
 class Encoder(nn.Module):
-    """One network for all roles, or one for each.
+    """One network for both roles, or one for each.
 
-    With `recompute`, activations of all but one chunk of a batch are computed again in the backward pass (gradient
-    caching). The gradient is the same, dropout included.
+    With `recompute`, the backward pass computes activations again, one chunk at a time (gradient caching). Gradients
+    are the same, with dropout, too.
     """
 
     def __init__(
@@ -84,30 +84,30 @@ class Encoder(nn.Module):
         self.identity: dict[str, Any] = {}
 
     def network(self, role: Role) -> Network:
-        """The network that plays a role."""
+        """Return the network of a role."""
         return self.query if role == "query" else self.document
 
     @property
     def networks(self) -> dict[Role, Network]:
-        """The different networks, by the first role that they play."""
+        """The different networks, by their first role."""
         if self.query is self.document:
             return {"query": self.query}
         return {"query": self.query, "document": self.document}
 
     @property
     def plain_roles(self) -> tuple[Role, ...]:
-        """The roles whose vectors make up that of a text of no role."""
+        """The roles whose vectors are concatenated for a text without a role."""
         if self.config.plain == "both":
             return ROLES if len(self.networks) > 1 else ("query",)
         return (self.config.plain,)
 
     @property
     def dimension(self) -> int:
-        """Length of the vector of a text of no role."""
+        """Length of the vector of a text without a role."""
         return sum(self.network(role).size for role in self.plain_roles)
 
     def forward(self, texts: TextBatch, role: Role) -> Tensor:
-        """Vectors (B, D) of a batch of texts, in its order."""
+        """Return the vectors (B, D) of a batch of texts, in its order."""
         network = self.network(role)
         vectors = torch.cat(self._compute(network.vectors, texts["chunks"]))
         if self.config.norm is not None:
@@ -115,33 +115,33 @@ class Encoder(nn.Module):
         return vectors[texts["rows"]]
 
     def plain(self, texts: Mapping[Role, TextBatch]) -> Tensor:
-        """Vectors (B, `dimension`) of texts of no role, from their batch of each of the `plain_roles`."""
+        """Return vectors (B, `dimension`) of texts without a role, from a batch for each of the `plain_roles`."""
         sides = [self(texts[role], role).float() for role in self.plain_roles]
         if self.config.plain == "both" and self.config.unit:
             sides = [nn.functional.normalize(vectors, dim=-1) for vectors in sides]
         return torch.cat(sides, dim=-1)
 
     def pooled(self, texts: TextBatch) -> Tensor:
-        """The pooled states (B, H) of a batch of documents."""
+        """Return the pooled states (B, H) of a batch of documents."""
         return torch.cat(self._compute(self.transformer.pooled, texts["chunks"]))[texts["rows"]]
 
     def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
-        """Hidden states (B, T, H) of each chunk of documents, special tokens in front."""
+        """Return the hidden states (B, T, H) of each chunk of documents, those of special tokens first."""
         return [states for part in self._compute(self.transformer.token_states, chunks) for states in part]
 
     def _compute(self, function: Callable[[Sequence[Batch]], Any], chunks: Sequence[Batch]) -> list[Any]:
-        """The function of all chunks, or, to save memory, of one after the other."""
+        """Apply the function to all chunks, or, to save memory, to one after the other."""
         if self.recompute and torch.is_grad_enabled():
             return [checkpoint(function, [chunk], use_reentrant=False) for chunk in chunks]
         return [function(chunks)]
 
     def batch(self, parts: Sentences, role: Role, tokens_at_once: int) -> TextBatch:
-        """Texts as token ids, of one or two parts, cut to the length of their role → what `forward` reads."""
+        """Return the input of `forward` for texts of one or two parts, cut to the length of their role."""
         chunks, rows = self.network(role).chunks(parts, self.lengths.for_role(role), tokens_at_once)
         return {"chunks": chunks, "rows": rows}
 
     def embed(self, texts: Sequence[Text], role: Role | None = None) -> Array:
-        """Vectors (N, D) of texts; 0 for a text without a word."""
+        """Return vectors (N, D) of texts; 0 for a text without a word."""
         vectors = np.zeros((len(texts), self.network(role).size if role else self.dimension), np.float32)
         for start in range(0, len(texts), MAX_BATCH_TEXTS):
             parts = tokenize_texts(texts[start : start + MAX_BATCH_TEXTS], self.vocabulary)
@@ -153,7 +153,7 @@ class Encoder(nn.Module):
 
     @torch.inference_mode()
     def embed_tokens(self, parts: Sentences, role: Role | None = None) -> Array:
-        """Vectors (N, D) of texts as token ids, each with a word."""
+        """Return vectors (N, D) of texts as token ids, each with at least one."""
         device = next(self.parameters()).device
         tokens_at_once = MAX_CPU_BATCH_TOKENS if device.type == "cpu" else MAX_GPU_BATCH_TOKENS
         training = self.training
@@ -166,7 +166,7 @@ class Encoder(nn.Module):
         return vectors
 
     def flops(self, batch: Mapping[str, Any]) -> Tensor:
-        """Forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
+        """Return forward and backward FLOPs of the layers for a batch of a stream: tokens, or texts by role."""
         if "attention_mask" in batch:
             return self.transformer.layer_flops(row_lengths(batch))
         if "sequences" in batch:
@@ -194,25 +194,25 @@ class Encoder(nn.Module):
 
     @property
     def transformer(self) -> Transformer:
-        """The network of documents; raises ValueError if it is no Transformer, hence has no states of tokens."""
+        """The network of documents; raises ValueError if it is not a Transformer."""
         if not isinstance(self.document, Transformer):
             kind = type(self.document).__name__
             raise ValueError(f"{self.name}: a {kind} has no states of tokens: this needs a transformer")
         return self.document
 
     def resize_tables(self, positions: int, types: int) -> None:
-        """Give it the positions and token types that joint inputs need; ValueError for one without states of tokens."""
+        """Add positions and token types for joint inputs; raises ValueError if this is not a Transformer."""
         model = self.transformer.model
         resize_token_types(model, types)
         resize_positions(model, self.specials.first_position, positions)
 
 
 def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
-    """Texts → token ids; all of one part, or all of two (ValueError if they are mixed)."""
+    """Return the token ids of texts; raises ValueError for a mixture of texts of one part and of two."""
     split = [text if isinstance(text, tuple) else (text,) for text in texts]
     width = len(split[0]) if split else 1
     if any(len(text) != width for text in split):
-        raise ValueError("texts of one part and texts of two are embedded in calls of their own")
+        raise ValueError("texts of one part and texts of two are mixed: embed them in separate calls")
     parts = [part for text in split for part in text]
     unique = list(dict.fromkeys(parts))
     encodings = vocabulary.tokenizer.encode_batch_fast(unique, add_special_tokens=False)
@@ -223,7 +223,7 @@ def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:
 
 
 def to_device(batch: Any, device: torch.device) -> Any:
-    """Tensors in nested dicts and lists, moved."""
+    """Move the tensors in nested dicts and lists."""
     if isinstance(batch, Tensor):
         return batch.to(device, non_blocking=True)
     if isinstance(batch, Mapping):
@@ -234,7 +234,7 @@ def to_device(batch: Any, device: torch.device) -> Any:
 
 
 def prepare_for_inference(encoder: Encoder) -> Encoder:
-    """The encoder on the device that there is, ready to embed."""
+    """Move the encoder to the GPU, if there is one, and set evaluation mode."""
     return encoder.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
 
@@ -245,17 +245,16 @@ def build_encoder(
     table_sizes: TableSizes | None = None,
     head: bool = False,
 ) -> Encoder:
-    """A new encoder.
+    """Return a new encoder.
 
-    `table_sizes`: positions and token types of batches of tokens, in addition to those that texts need. `head`: whether it
-    predicts tokens.
+    `table_sizes`: the least positions and token types, if texts need fewer. `head`: whether it predicts tokens.
     """
-    rows = (table_sizes or TableSizes()) | TableSizes(positions=max(lengths.query, lengths.document))
+    sizes = (table_sizes or TableSizes()) | TableSizes(positions=max(lengths.query, lengths.document))
     fixed = None
     if isinstance(config, GruConfig) and config.words == "fixed":
         fixed = make_embedding(torch.from_numpy(np.array(vocabulary.vectors))).requires_grad_(False)
-    query = build_network(config, rows, vocabulary.trained, vocabulary, fixed, head)
-    document = query if config.shared else build_network(config, rows, vocabulary.trained, vocabulary, fixed, head)
+    query = build_network(config, sizes, vocabulary.trained, vocabulary, fixed, head)
+    document = query if config.shared else build_network(config, sizes, vocabulary.trained, vocabulary, fixed, head)
     for network in {query, document}:
         if config.start == "word_vectors" and fixed is None:
             copy_word_vectors(network, vocabulary)
@@ -272,7 +271,7 @@ def build_network(
     fixed: nn.Embedding | None,
     head: bool,
 ) -> Network:
-    """A new network with embeddings of `words` words, or with `fixed` ones."""
+    """Return a new network with embeddings of `words` words, or with the `fixed` embeddings."""
     tokens = vocabulary.tokens
     if isinstance(config, TransformerConfig):
         return build_transformer(config, table_sizes, words, tokens, head)
@@ -284,4 +283,4 @@ def build_network(
         return Static(config, words, tokens)
     if isinstance(config, GruConfig):
         return Gru(config, fixed or new_embedding(words, config.word_size), tokens)
-    raise TypeError(f"no architecture is made by {type(config).__name__}")
+    raise TypeError(f"no architecture for {type(config).__name__}")

@@ -1,8 +1,8 @@
-"""Encoders on disk, one format for all: `encoder.json`, weights as safetensors, and the vocabulary.
+"""Save and load encoders: `encoder.json`, weights as safetensors, and the vocabulary.
 
-A Transformer has Hugging Face's layout and, with more files, that of sentence-transformers. A shared network lies in
-the folder itself, two networks in its folders `query` and `document`. For sentence-transformers a document of two parts
-is one text: title + " [SEP] " + passage, with the tokenizer's separator.
+A Transformer is saved in Hugging Face's format, with files for sentence-transformers. A shared network is saved in the
+folder itself, two networks in `query` and `document`. For sentence-transformers a document of two parts is one text:
+title + " [SEP] " + passage, with the tokenizer's separator.
 """
 
 import hashlib
@@ -35,17 +35,16 @@ from contexture.encoders.transformer import Transformer
 from contexture.vocabulary.tokenizers import TOKENIZER_FILE, copy_tokenizer
 from contexture.vocabulary.vocabulary import Vocabulary
 
-#: Of a Transformer: what each token counts, if it weighs them; projections whose mean is a vector; layers across
-#: sequences.
+#: Files of a Transformer: weights of tokens in the mean, projections of CMLM, layers across sequences.
 TOKEN_WEIGHTS, PROJECTIONS, CROSS = "token_weights.safetensors", "projections.safetensors", "cross.safetensors"
-#: Modules of sentence-transformers: a Transformer with several special tokens is loaded from `0_Transformer`, whose
-#: tokenizer writes them, and `1_CNN` joins their states.
+#: Folders of sentence-transformers' modules. With several special tokens the tokenizer of `0_Transformer` writes them
+#: and `1_CNN` concatenates their states.
 STATIC, TRANSFORMER, STATES = "0_StaticEmbedding", "0_Transformer", "1_CNN"
 POOLING, LAST_POOLING, PROJECTION, NORMALIZE = "1_Pooling", "2_Pooling", "2_Dense", "3_Normalize"
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
-    """Write weights, vocabulary and, last, the settings."""
+    """Save weights, vocabulary and, last, the settings."""
     folder.mkdir(parents=True, exist_ok=True)
     encoder.vocabulary.copy(folder)
     for role, network in encoder.networks.items():
@@ -64,9 +63,9 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
 
 
 def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
-    """An encoder that `save_encoder` wrote, ready to embed; ValueError, naming the folder, if it is damaged.
+    """Load an encoder in evaluation mode; raises ValueError, naming the folder, if it is damaged.
 
-    `head`: whether a Transformer predicts tokens, with a new head if it was saved without; None: as it was saved.
+    `head`: whether a Transformer predicts tokens, with a new head if none was saved; None: as saved.
     """
     try:
         settings = read_settings(folder)
@@ -77,7 +76,7 @@ def load_encoder(folder: Path, head: bool | None = None) -> Encoder:
         query = _load(config, _network_dir(folder, config, "query"), vocabulary, head)
         document = query if config.shared else _load(config, folder / "document", vocabulary, head)
         if isinstance(config, GruConfig) and config.words == "fixed":
-            document.words = query.words  # one table for both, as when they were built
+            document.words = query.words  # one table for both, as in `build_encoder`
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise damaged_error(folder, error) from error
     encoder = Encoder(query, document, config, settings.lengths, vocabulary)
@@ -102,7 +101,7 @@ def _checksum(folder: Path) -> str:
 
 
 def _extra_modules(network: Transformer) -> dict[str, nn.Module]:
-    """The parts of a Transformer that Hugging Face's layout has no file for, by their files."""
+    """Return file → module for parts of a Transformer that are not in Hugging Face's format."""
     modules = {PROJECTIONS: network.projections, CROSS: network.cross}
     return {name: module for name, module in modules.items() if module is not None}
 
@@ -122,7 +121,7 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
     for name, module in _extra_modules(network).items():
         save_model(module, str(folder / name))
     if network.token_weights is not None or network.projections is not None:
-        return  # sentence-transformers knows no pooling that weighs subwords, and no such projections
+        return  # sentence-transformers has no such modules
     modules = [("", "Transformer"), (POOLING, "Pooling")]
     if network.num_leading > 1:
         _export_special_tokens(network, folder)
@@ -138,10 +137,10 @@ def _save(network: Network, folder: Path, limit: int, normalized: bool) -> None:
 
 
 def _export_special_tokens(network: Transformer, folder: Path) -> None:
-    """Several special tokens for sentence-transformers, of modules that it has.
+    """Write modules of sentence-transformers that concatenate the states of several special tokens.
 
-    They are a tokenizer that writes the tokens, and a convolution whose kernel n moves the state of token n to the
-    position of the first; the state of the first token then is [E_0; …; E_{N−1}].
+    The tokenizer writes the tokens. Kernel n of a convolution moves the state of token n to the first position, whose
+    state then is [E_0; …; E_{N−1}].
     """
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
     cls, sep = (str(tokenizer.id_to_token(token)) for token in (network.tokens.cls, network.tokens.sep))
@@ -149,7 +148,7 @@ def _export_special_tokens(network: Transformer, folder: Path) -> None:
     tokenizer.add_special_tokens([token for token in more if token != cls])
     ids = {token: tokenizer.token_to_id(token) for token in (cls, sep, *more)}
     if [ids[token] for token in more] != list(network.extra):
-        raise ValueError(f"{folder}: the tokenizer has holes where the special tokens {more} belong")
+        raise ValueError(f"{folder}: the tokenizer does not give the special tokens {more} the ids after its subwords")
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{' '.join((cls, *more))} $A {sep}", special_tokens=list(ids.items())
     )
@@ -168,7 +167,7 @@ def _export_special_tokens(network: Transformer, folder: Path) -> None:
 
 
 def _save_projection(projection: nn.Linear, folder: Path) -> None:
-    """As sentence-transformers has a linear layer."""
+    """Write a linear layer as a module of sentence-transformers."""
     dense = {
         "in_features": projection.in_features,
         "out_features": projection.out_features,
@@ -181,14 +180,16 @@ def _save_projection(projection: nn.Linear, folder: Path) -> None:
 
 
 def _export_static(network: Static, folder: Path, limit: int, normalized: bool) -> None:
-    """For sentence-transformers, which weighs all tokens alike: the weights become part of the embeddings."""
+    """Write the module of sentence-transformers, which has no weights of tokens: they scale the embeddings."""
     static_dir = folder / STATIC
     static_dir.mkdir(exist_ok=True)
     weighted = network.words.weight.detach()
     if network.token_weights is not None:
         weighted = weighted * network.token_weights[:, None]
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-    if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:  # words without an embedding are the unknown word
+    if (
+        more := tokenizer.get_vocab_size() - len(weighted)
+    ) > 0:  # words without an embedding get that of the unknown word
         weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])
     save_file({"embedding.weight": weighted.contiguous().cpu()}, static_dir / WEIGHTS_FILE)
     tokenizer.enable_truncation(limit)
@@ -197,7 +198,7 @@ def _export_static(network: Static, folder: Path, limit: int, normalized: bool) 
 
 
 def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:
-    """The modules of sentence-transformers in their order, and its similarity."""
+    """Write the list of modules of sentence-transformers, and the similarity."""
     if normalized:
         modules = [*modules, (NORMALIZE, "Normalize")]
         (folder / NORMALIZE).mkdir(exist_ok=True)

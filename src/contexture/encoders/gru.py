@@ -1,8 +1,8 @@
-"""A GRU over words (Quick-Thoughts, section 3), without computing padding, fast on CPUs too.
+"""A GRU over words (Quick-Thoughts, section 3) that does not compute padding and is fast on CPUs.
 
-PyTorch's CPU kernel takes packed input at less than half the speed of padded input: the gradient of each step is spread
-over a tensor as large as the whole input. Here a step reads and writes only its own rows, and gradients of weights are
-one product over all steps. GPUs use PyTorch's (cuDNN).
+On CPUs PyTorch's GRU is less than half as fast with packed input as with padded input, because the gradient of each
+step fills a tensor as large as the whole input. Here a step reads and writes only its rows, and gradients of weights
+are one product over all steps. GPUs use PyTorch's GRU (cuDNN).
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from contexture.vocabulary.tokenizers import SpecialTokens
 
 
 class Gru(Network):
-    """A GRU of one layer, in one or both directions; the last states are the vector."""
+    """A GRU of one layer, in one or both directions; its last states are the vector."""
 
     def __init__(self, config: GruConfig, words: nn.Embedding, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
@@ -28,7 +28,7 @@ class Gru(Network):
         init_gru(self.gru)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `word_layout` → vectors (B, D)."""
+        """Return vectors (B, D) of a batch of `word_layout`."""
         lengths = batch["attention_mask"].sum(dim=1)
         packed = pack_padded_sequence(batch["input_ids"], lengths.cpu(), batch_first=True, enforce_sorted=False)
         words = self.words(replace_unknown(packed.data, self.words, self.tokens.unk))
@@ -36,12 +36,12 @@ class Gru(Network):
         return last.transpose(0, 1).flatten(1)
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the layer for texts of `lengths` (B,) words."""
+        """Return forward and backward FLOPs of the layer for texts of `lengths` (B,) words."""
         return 6.0 * sum(p.numel() for p in self.gru.parameters()) * lengths.sum()
 
 
 def init_gru(gru: nn.GRU) -> None:
-    """Xavier uniform for each gate's matrices, 1 for one of the two biases of reset and update gates (section 4.3)."""
+    """Draw each gate's matrices Xavier-uniform and set one bias of reset and update gates to 1 (section 4.3)."""
     size = gru.hidden_size
     for name, parameter in gru.named_parameters():
         if name.startswith("weight"):
@@ -54,15 +54,15 @@ def init_gru(gru: nn.GRU) -> None:
 
 
 def run_gru(gru: nn.GRU, packed: PackedSequence, start: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """A GRU of one layer, in one or both directions, over packed input.
+    """Run a GRU of one layer, in one or both directions, over packed input.
 
     `start` (directions, B, H): the state before the first word, in the order of the sentences; default zeros.
 
-    Returns the states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state,
-    backwards the one at its first word, (directions, B, H) in the order of the sentences.
+    Returns the states of all steps (words, directions·H) in the order of `packed.data`, and each sentence's last state
+    (directions, B, H), backwards that at its first word, in the order of the sentences.
     """
     if packed.data.is_cuda:
-        # In single precision: under autocast cuDNN's GRU may choose half precision, which would need scaled losses.
+        # Under autocast cuDNN's GRU may choose half precision, which would need scaled losses.
         with torch.autocast("cuda", enabled=False):
             states, last = gru(packed._replace(data=packed.data.float()), None if start is None else start.float())
         return states.data, last
@@ -92,7 +92,7 @@ def _run_direction(
 
 
 def _reversed_positions(sizes: list[int]) -> Tensor:
-    """The positions in packed data of the words of every sentence from its end; the same again turns them back."""
+    """Return positions in packed data that reverse the words of each sentence; applied twice they restore them."""
     counts = torch.tensor(sizes)
     starts = counts.cumsum(0) - counts
     lengths = (counts[:, None] > torch.arange(sizes[0])).sum(dim=0)
@@ -113,7 +113,7 @@ class _Steps(torch.autograd.Function):
         size = w_state.shape[1]
         gates = (words @ w_in.t()).float() + b_in
         previous = gates.new_empty(len(words), size)
-        proposed = torch.empty_like(previous)  # what the state brings to the new gate, before it is reset
+        proposed = torch.empty_like(previous)  # the state's part of the new gate, before the reset
         states = torch.empty_like(previous)
         last = start.float().clone()
         end = 0

@@ -1,4 +1,4 @@
-"""Embed questions with a static encoder by NumPy alone: loading torch would take longer than the whole search."""
+"""Embed questions with a static encoder in NumPy; loading torch would take longer than a search."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +14,10 @@ from contexture.vocabulary.vocabulary import Vocabulary
 
 
 class StaticQueryEncoder:
-    """The role `query` of a static encoder. Only the weights of the tokens in the questions are read."""
+    """The role `query` of a static encoder; reads only the embeddings of the questions' tokens."""
 
     def __init__(self, folder: Path, settings: SavedSettings) -> None:
-        """`settings`: those of `folder`. Raises ValueError if a part is missing or cut off; checks no checksum."""
+        """Open the encoder in `folder`, which has these settings; raises ValueError for missing or damaged files."""
         assert isinstance(settings.config, StaticConfig)
         network_dir = folder if settings.config.shared else folder / "query"
         try:
@@ -31,7 +31,7 @@ class StaticQueryEncoder:
         self.known, self.size = self.words.get_shape()
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors (N, D), but for rounding those of the encoder itself; 0 for a text without a token."""
+        """Return the encoder's vectors (N, D), up to rounding; 0 for a text without a token."""
         vectors = np.zeros((len(texts), self.size), np.float32)
         encodings = self.vocabulary.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         for vector, encoding in zip(vectors, encodings, strict=True):

@@ -1,4 +1,4 @@
-"""Transformer encoders of Hugging Face's layout, from scratch or from published weights."""
+"""Transformer encoders as in Hugging Face, from scratch or from published weights."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,10 +26,10 @@ from contexture.encoders.quiet import quiet_loading
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import SpecialTokens
 
-#: On a CPU in bfloat16 training on rows of up to this length is 1.2 to 2 times faster with plain products than with
-#: the fused attention, whose backward pass is slow there (benchmarks/attention.py).
+#: On a CPU in bfloat16, training on rows up to this length is 1.2 to 2 times faster without fused attention, whose
+#: backward pass is slow there (benchmarks/attention.py).
 MAX_PLAIN_TOKENS = 160
-#: Standard deviation of the words of narrow models, and the part (1/8) of their width for positions and types.
+#: Standard deviation of words in narrow models; positions and types have 1/8 of the width.
 NARROW_WORD_STD, POSITION_DIVISOR = 0.05, 8
 
 
@@ -41,11 +41,11 @@ class Transformer(Network):
     def __init__(self, model: PreTrainedModel, config: TransformerConfig, tokens: SpecialTokens) -> None:
         super().__init__(tokens)
         self.model: Any = model
-        # Fused where the model has it. Others (MPNet) would be given its mask, and read padding.
+        # Fused if the model supports it. Others (MPNet) misread its mask.
         self.attention = model.config._attn_implementation
         self.pooling = config.pooling
         hidden = model.config.hidden_size
-        #: Special tokens before a text whose states are its vector; behind [CLS] stand `more`.
+        #: Number of special tokens before a text whose states are its vector; `extra` are those after [CLS].
         self.num_leading, self.extra = 1, extra_special_tokens(config, tokens)
         self.cross: CrossLayers | None = None
         if config.cross is not None:
@@ -79,11 +79,11 @@ class Transformer(Network):
         return embeddings
 
     def forward(self, batch: Batch) -> Tensor:
-        """Batch of `text_layout` → vectors (B, D)."""
+        """Return vectors (B, D) of a batch of `text_layout`."""
         return self.vectors([batch])
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → vectors (B, D)."""
+        """Return vectors (B, D) of several batches."""
         pooled = self.pooled(batches)
         if self.projections is not None:
             return torch.mean(self.projections(pooled), dim=1)
@@ -91,7 +91,7 @@ class Transformer(Network):
         return vectors
 
     def pooled(self, batches: Sequence[Batch]) -> Tensor:
-        """Several batches → pooled states (B, H)."""
+        """Return pooled states (B, H) of several batches."""
         inputs = zip(self._embed_words(batches), batches, strict=True)
         return torch.cat([self._pooled(part, batch) for part, batch in inputs])
 
@@ -101,11 +101,11 @@ class Transformer(Network):
         return self.pool_states(self._choose_attention(inputs)(**inputs).last_hidden_state, batch)
 
     def token_states(self, batches: Sequence[Batch]) -> list[Tensor]:
-        """Several batches → hidden states (B, T, H) of each; those of padding mean nothing."""
+        """Return the hidden states (B, T, H) of each batch; those of padding are undefined."""
         return [self._choose_attention(part)(**part).last_hidden_state for part in self._embed_words(batches)]
 
     def pool_states(self, states: Tensor, batch: Batch) -> Tensor:
-        """Hidden states (B, T, H) of a batch → pooled states (B, H), or (B, N·H) of N special tokens."""
+        """Pool hidden states (B, T, H) of a batch into (B, H), or (B, N·H) for N special tokens."""
         if self.num_leading > 1:
             return states[:, : self.num_leading].flatten(1)
         weights = batch["attention_mask"]
@@ -114,18 +114,18 @@ class Transformer(Network):
         return pool(states, weights, self.pooling)
 
     def _embed_words(self, batches: Sequence[Batch]) -> list[Batch]:
-        """The model's inputs, with one look-up of all words, because its gradient is as large as the vocabulary."""
+        """Return the model's inputs. All words are looked up at once: each look-up's gradient is a whole table."""
         shapes = [batch["input_ids"].shape for batch in batches]
         words = self.words(torch.cat([self._known_ids(batch).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
         return [_inputs(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
 
     def states(self, batch: Batch, prefix: Tensor | None = None) -> Tensor:
-        """Batch of `encoders.layout` → hidden states (B, T, H); those of padding mean nothing.
+        """Return hidden states (B, T, H) of a batch of `encoders.layout`; those of padding are undefined.
 
-        The tokens attend to `prefix` (B, N, H), which has no positions and types; its own states are left out. Rows of
-        like length are computed together, because padding is a quarter of a batch of joint inputs. With `lengths` in
-        the batch, plain numbers, nobody waits for a GPU.
+        Tokens also attend to `prefix` (B, N, H), which has no positions and types and whose states are not returned.
+        Rows of similar length are computed together, because a quarter of a batch of joint inputs is padding. `lengths`
+        in the batch avoid waiting for a GPU.
         """
         ids = self._known_ids(batch)
         inputs = _inputs(batch) | {"input_ids": ids}
@@ -151,7 +151,7 @@ class Transformer(Network):
     def _with_prefix(
         self, prefix: Tensor, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, token_type_ids: Tensor
     ) -> Batch:
-        """Tokens behind a prefix (B, N, H), from which the position and type that the library adds are subtracted."""
+        """Prepend a prefix (B, N, H), less the position and type embeddings that the library will add to it."""
         embeddings, size = self.base.embeddings, prefix.shape[1]
         positions, types = position_ids[:, :1].expand(-1, size), token_type_ids[:, :1].expand(-1, size)
         added = embeddings.position_embeddings(positions) + embeddings.token_type_embeddings(types)
@@ -163,18 +163,18 @@ class Transformer(Network):
         }
 
     def token_logits(self, states: Tensor) -> Tensor:
-        """States (N, H) of the positions that count → logits (N, V)."""
+        """Return the logits (N, V) of states (N, H)."""
         logits: Tensor = (self.model.lm_head if hasattr(self.model, "lm_head") else self.model.cls)(states)
         return logits
 
     @property
     def reads_first_only(self) -> bool:
-        """Whether vectors need only the first token's states of the last layer."""
+        """Whether vectors need only states of special tokens from the last layer."""
         return self.pooling == "cls" and self.model.config.model_type in BERT_LIKE
 
     @property
     def specials(self) -> SpecialTokenFormat:
-        """How this family places special tokens and positions."""
+        """How this model family places special tokens and positions."""
         roberta = self.model.config.model_type in ROBERTA_LIKE
         return replace(
             super().specials,
@@ -184,7 +184,7 @@ class Transformer(Network):
         )
 
     def flops(self, lengths: Tensor) -> Tensor:
-        """Forward and backward FLOPs of the layers for the vectors of texts of `lengths` (B,) tokens."""
+        """Return forward and backward FLOPs of the layers for vectors of texts of `lengths` (B,) tokens."""
         flops = self.layer_flops(lengths)
         return flops - skipped_flops(self.base, self.num_leading, lengths) if self.reads_first_only else flops
 
@@ -201,7 +201,7 @@ class Transformer(Network):
         return flops
 
     def _choose_attention(self, batch: Batch) -> Any:
-        """The model without a head, with the attention that is quicker for rows of this length."""
+        """Set the faster attention for rows of this length and return the model without a head."""
         mask = batch["attention_mask"]
         plain = mask.device.type == "cpu" and torch.is_autocast_enabled("cpu") and mask.shape[1] <= MAX_PLAIN_TOKENS
         self.model.config._attn_implementation = "eager" if plain else self.attention
@@ -212,12 +212,11 @@ class Transformer(Network):
 
 
 def _inputs(batch: Batch) -> Batch:
-    """What the model takes of a batch, besides its tokens."""
     return {name: batch[name] for name in ("attention_mask", "position_ids", "token_type_ids")}
 
 
 def extra_special_tokens(config: TransformerConfig, tokens: SpecialTokens) -> tuple[int, ...]:
-    """The special tokens that stand between [CLS] and a text: behind all subwords, or [CLS] again."""
+    """Return the special tokens between [CLS] and a text: ids after all subwords, or [CLS] again."""
     if config.cross is None:
         return ()
     further = config.cross.tokens - 1
@@ -229,13 +228,13 @@ def extra_special_tokens(config: TransformerConfig, tokens: SpecialTokens) -> tu
 def build_transformer(
     config: TransformerConfig, table_sizes: TableSizes, words: int, tokens: SpecialTokens, head: bool
 ) -> Transformer:
-    """A new network, from scratch or continued from `init_from`.
+    """Return a network with new weights, or with those of `init_from`.
 
-    Raises ValueError if the published model cannot take the vocabulary or the positions.
+    Raises ValueError if the published model has too few tokens or positions.
     """
     rows = max((words - 1, *extra_special_tokens(config, tokens))) + 1
     if rows > words < tokens.vocab_size:
-        raise ValueError("special tokens stand behind all subwords: cross needs a vocabulary of subwords")
+        raise ValueError("cross needs a vocabulary of subwords, because its special tokens follow all subwords")
     if config.init_from is None:
         model: Any = BertForMaskedLM(
             BertConfig(
@@ -272,16 +271,18 @@ def build_transformer(
 
 
 def init_for_width(model: Any, pooling: str) -> None:
-    """Draw the weights anew so that a narrow model learns to compare sentences in little training.
+    """Draw new weights with which a narrow model learns to compare sentences after little training.
 
-    BERT's 0.02 is made for a width of 768: in a narrow model attention contributes a few percent of a state. Hence
-    1/√(inputs) in the layers. Queries and keys start equal, so that like attends to like: which sentences share words
-    is a product of both sides, whose gradient vanishes if neither is known. Words have the first dimensions, positions
-    and types the last eighth, which the first layer's queries and keys do not read: words match wherever they stand.
-    With BERT's own initialisation a two-layer model stayed at chance on MSPP.
+    - Weights of layers have the standard deviation 1/√(inputs). BERT's 0.02 fits a width of 768; in a narrow model
+      attention would contribute a few percent of a state.
+    - Queries equal keys, so that equal words attend to one another. With unrelated queries and keys the gradient of
+      their product vanishes.
+    - Words have the first dimensions, positions and types the last eighth, which the first layer's queries and keys
+      ignore: words match at any position.
 
-    If one token stands for a text, queries and keys are drawn separately: equal ones would have it attend to itself.
-    Cross-Thought then stayed at chance on words that another sequence shows, and learned them in 100 steps without.
+    With BERT's initialisation a two-layer model stayed at chance on MSPP. If the state of one token is pooled, queries
+    and keys are drawn separately, because with equal ones the token attends to itself: Cross-Thought stayed at chance
+    on words that only another sequence has, and learned them in 100 steps with separate ones.
     """
     width = max(1, model.config.hidden_size // POSITION_DIVISOR)
     embeddings, first = model.bert.embeddings, model.bert.encoder.layer[0].attention.self
@@ -300,14 +301,14 @@ def init_for_width(model: Any, pooling: str) -> None:
 
 
 def zero_layers(model: Any) -> None:
-    """Let every layer begin with adding nothing to what it reads: texts start as means of embeddings."""
+    """Set the output weights of all layers to zero: texts start as means of embeddings."""
     for block in model.bert.encoder.layer:
         nn.init.zeros_(block.attention.output.dense.weight)
         nn.init.zeros_(block.output.dense.weight)
 
 
 def init_head_bias(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
-    """Set the bias of a new language-model head to log-frequencies of tokens in `ids`: it saves hundreds of steps."""
+    """Set the bias of a language-model head to log-frequencies of the tokens `ids`; this saves hundreds of steps."""
     size = network.words.num_embeddings
     counts = np.bincount(ids[ids < size], minlength=size) + 1.0
     with torch.no_grad():
@@ -315,30 +316,30 @@ def init_head_bias(network: Transformer, ids: npt.NDArray[np.int64]) -> None:
 
 
 def check_fits(config: PreTrainedConfig, positions: int, tokens: SpecialTokens, name: str) -> None:
-    """Raise ValueError, naming the numbers, where a published model is too small for the data."""
+    """Raise ValueError if a published model has too few positions or tokens."""
     offset = config.pad_token_id + 1 if config.model_type in ROBERTA_LIKE else 0
     needed = offset + positions
     if needed > config.max_position_embeddings:
         raise ValueError(
             f"{name} has {config.max_position_embeddings} positions, the layout needs {needed}: "
-            "lower the tokens in layout, or its candidates"
+            "lower layout.sentence_tokens or layout.candidates"
         )
     if tokens.vocab_size > config.vocab_size:
         raise ValueError(
-            f"{name} knows {config.vocab_size} tokens, the vocabulary has {tokens.vocab_size}: "
-            f"set vocabulary.published to {name}, the tokenizer that belongs to these weights"
+            f"{name} has {config.vocab_size} tokens, the vocabulary {tokens.vocab_size}: "
+            f"set vocabulary.published to {name} to use its tokenizer"
         )
 
 
 def resize_token_types(model: Any, types: int) -> None:
-    """Grow the token-type table to `types` rows, which start as copies of row 0, the type of all published tokens."""
+    """Grow the token-type table to `types` rows; new rows are copies of row 0, the type of all published tokens."""
     rows = torch.arange(types)
     rows[model.base_model.embeddings.token_type_embeddings.num_embeddings :] = 0
     _grow_table(model, "token_type_embeddings", "type_vocab_size", rows)
 
 
 def resize_positions(model: Any, first: int, positions: int) -> None:
-    """Grow the table of positions, which begin at row `first`, with repeated copies of them (Longformer, section 5)."""
+    """Grow the table of positions, which start at row `first`, by repeating them (Longformer, section 5)."""
     known = model.base_model.embeddings.position_embeddings.num_embeddings - first
     rows = torch.arange(first + positions)
     rows[first:] = first + (rows[first:] - first) % known
@@ -346,7 +347,7 @@ def resize_positions(model: Any, first: int, positions: int) -> None:
 
 
 def _grow_table(model: Any, table: str, setting: str, rows: Tensor) -> None:
-    """Replace a table of embeddings by these of its rows, unless it has as many."""
+    """Replace a table of embeddings by the given rows of it, unless it is already as long."""
     old = getattr(model.base_model.embeddings, table)
     if old.num_embeddings < len(rows):
         new = nn.Embedding(len(rows), old.embedding_dim, old.padding_idx)

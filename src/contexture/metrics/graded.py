@@ -1,4 +1,4 @@
-"""nDCG and recall of rankings by graded relevance, as trec_eval computes them."""
+"""nDCG and recall of rankings with graded relevance, as in trec_eval."""
 
 from collections.abc import Hashable, Mapping, Sequence
 
@@ -14,17 +14,17 @@ _DISCOUNTS = 1 / np.log2(np.arange(2, NDCG_DEPTH + 2))
 
 
 def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapping[Hashable, float]]) -> pd.DataFrame:
-    """nDCG@10 and recall@1, 10 and 100 of each query: one row per query, the columns METRICS, each 0..1.
+    """Return nDCG@10 and recall@1, 10 and 100 (columns `METRICS`, 0..1), one row per query.
 
-    The gain of nDCG is the relevance itself, its discount log2(rank + 1), its ideal the best order of all relevant
-    items. Recall is the share of all relevant items.
+    The gain of nDCG is the relevance, its discount log2(rank + 1), its ideal the best order of all relevant items.
+    Recall is the share of all relevant items.
 
     Args:
-        ranked: the ranked items of each query, best first, nothing twice.
+        ranked: the ranked items of each query, best first, without repetitions.
         relevant: the relevance of items to each query; missing items, and those of 0 or less, are not relevant.
 
-        Raises: ValueError: for different numbers of queries, and for a query without relevant items, whose metrics are
-        undefined.
+    Raises:
+        ValueError: for different numbers of queries, and for a query without relevant items.
     """
     if len(ranked) != len(relevant):
         raise ValueError(f"{len(ranked)} rankings of {len(relevant)} queries")
@@ -35,7 +35,7 @@ def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapp
 def _measure(ranked: Sequence[Hashable], graded: Mapping[Hashable, float], number: int) -> list[float]:
     gains = {item: gain for item, gain in graded.items() if gain > 0}
     if not gains:
-        raise ValueError(f"query {number} (from 0): nothing is relevant to it; leave it out")
+        raise ValueError(f"query {number} (from 0) has no relevant item: leave it out")
     reached = [gains.get(item, 0) for item in ranked[: max(RECALL_DEPTHS)]]
     ndcg = _dcg(reached) / _dcg(sorted(gains.values(), reverse=True))
     return [ndcg, *(sum(gain > 0 for gain in reached[:k]) / len(gains) for k in RECALL_DEPTHS)]

@@ -1,4 +1,4 @@
-"""The card of a model, `README.md` in its folder: architecture, training data, cost, and how to load it."""
+"""Write the card of a model, `README.md`: architecture, training data, cost, and how to load it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,7 @@ from contexture.training.text import read_corpus_name
 
 CARD_FILE = "README.md"
 LICENCE = (
-    "None is stated here: before you pass these weights on, add the licence of the text that they were trained on, and "
-    "your own."
+    "Not set: before you share these weights, add the licence of the text that they were trained on, and your own."
 )
 _CONTEXTURE_CODE = """from contexture.encoders.models import load_model
 
@@ -35,7 +34,7 @@ states = encoder(**tokenizer(["a text"], return_tensors="pt")).last_hidden_state
 
 
 def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> None:
-    """Write the card of a whole encoder in `folder`, which may be the unfinished one; `usage` is Markdown."""
+    """Write the card of the encoder in `folder`, which may be an unfinished folder; `usage` is Markdown."""
     name = model_name(folder.with_name(folder.name.removesuffix(UNFINISHED)))
     settings = read_settings(folder)
     dimension = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))["dimension"]
@@ -54,7 +53,7 @@ def write_card(folder: Path, details: Mapping[str, str], usage: str = "") -> Non
 def pretraining_details(
     config: Pretraining, seed: int, examples: Mapping[str, Path], start: Path | None
 ) -> dict[str, str]:
-    """How a run was trained; `examples` are the folders of all kinds of them."""
+    """Return rows of the card on pre-training; `examples`: kind → folder."""
     streams = {name: config.streams[name] for name in config.stream_names}
     folders = {examples[stream.examples] for stream in streams.values()}
     sizes = config.settings.batch_sizes(config.run, streams)
@@ -73,7 +72,7 @@ def pretraining_details(
 def finetuning_details(
     variant: str, seed: int, task: str, option: str, settings: Any, encoders: Sequence[str]
 ) -> dict[str, str]:
-    """How a model was fine-tuned on a task."""
+    """Return rows of the card on fine-tuning."""
     return {
         "variant": variant,
         "seed": str(seed),
@@ -94,7 +93,6 @@ def _architecture(settings: SavedSettings, dimension: int) -> dict[str, str]:
 
 
 def _format_stream(name: str, stream: StreamConfig) -> str:
-    """A stream, with the settings of a run."""
     settings = {key: getattr(stream, key) for key in stream.by_run}
     values = {key: " ".join(value) if isinstance(value, list) else value for key, value in settings.items()}
     return f"{name} ({_format_settings(values)})" if values else name
@@ -126,7 +124,7 @@ def _format_settings(values: Mapping[str, Any]) -> str:
 def _loading(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
     shared = settings.config.shared
     network_dirs = [folder] if shared else [folder / "query", folder / "document"]
-    which = "" if shared else ": queries and documents have a network each, this is that of queries"
+    note = "" if shared else ": queries and documents have a network each, this is that of queries"
     lines = [usage, "", "Its encoder alone:"] if usage else ["In this folder:"]
     lines += ["", *_code_block(_CONTEXTURE_CODE, ".")]
     libraries = {
@@ -135,7 +133,7 @@ def _loading(folder: Path, settings: SavedSettings, usage: str) -> list[str]:
     }
     for library, (file, code) in libraries.items():
         if all((network_dir / file).exists() for network_dir in network_dirs):
-            lines += ["", f"In {library}{which}:", "", *_code_block(code, "." if shared else "query")]
+            lines += ["", f"In {library}{note}:", "", *_code_block(code, "." if shared else "query")]
     if not any((network_dirs[0] / file).exists() for file, _ in libraries.values()):
         lines += ["", "Neither sentence-transformers nor transformers has this architecture."]
     return lines

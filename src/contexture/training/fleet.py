@@ -1,4 +1,4 @@
-"""Trainings in parallel: small models use two cores better with one each than together."""
+"""Run trainings in parallel: small models use cores better with one training per core."""
 
 import logging
 import logging.handlers
@@ -16,15 +16,15 @@ from contexture.training import progress
 
 #: Seconds between two reports of progress.
 POLL_SECONDS = 0.5
-#: The pools of this process, each with the shares of its workers, by their number of workers and the threads of each.
+#: (workers, threads per worker) → a pool of this process and its workers' shares of completed work.
 _pools: dict[tuple[int, int], tuple[ProcessPoolExecutor, Any]] = {}
-#: In a worker: the shares of all workers, and its index there.
+#: In a worker: the shares of all workers, and its index among them.
 _worker: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A function of a module with its arguments; `after`: the name of a job that must be done first."""
+    """A function of a module with its arguments; `after`: the name of a job that must end first."""
 
     name: str
     function: Callable[..., Any]
@@ -39,14 +39,14 @@ def run_jobs(
     context: Callable[[Job], Any],
     report: Callable[[float], None] = lambda done: None,
 ) -> list[Any]:
-    """Do all jobs, in parallel or in this process, and return their results. The first error ends those that wait.
+    """Run all jobs, in parallel or in this process, and return their results. The first error cancels the others.
 
     Args:
-        jobs: each behind the job that it waits for.
-        processes: worker processes.
-        threads: of each job.
-        around: job → context manager that is entered when it begins and left when it ends.
-        report: gets the number of jobs done, with the shares of those under way, now and then.
+        jobs: the jobs; `after` names an earlier one.
+        processes: number of worker processes.
+        threads: number of threads of each job.
+        context: returns the context manager in which a job runs.
+        report: receives, at intervals, the number of finished jobs plus the shares of running ones.
     """
     if processes > 1 and len(jobs) > 1:
         return _run_parallel(jobs, min(processes, len(jobs)), threads, context, report)
@@ -103,7 +103,7 @@ def _run_parallel(
 
 @contextmanager
 def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecutor, Any]]:
-    """A pool of at least this number of workers, kept for later jobs of this process, and the share of each's job."""
+    """Yield a pool of at least this many workers, kept for later jobs, and the shares of its workers."""
     key = next((size for size in _pools if size[0] >= processes and size[1] == threads), (processes, threads))
     if key not in _pools:
         context = multiprocessing.get_context("spawn")
@@ -120,14 +120,14 @@ def worker_pool(processes: int, threads: int) -> Iterator[tuple[ProcessPoolExecu
 
 
 def start_workers(processes: int, threads: int) -> None:
-    """Start the workers of later jobs, one first, because new imports are compiled once, not by all of them."""
+    """Start the workers of later jobs, the first one alone, so that modules are compiled only once."""
     if processes > 1:
         with worker_pool(processes, threads) as (pool, _):
             pool.submit(time.time).add_done_callback(lambda first: _start_others(pool, processes, first))
 
 
 def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float]) -> None:
-    """Submit tasks while no worker is ready, which makes the pool start one for each."""
+    """Submit tasks while no worker is idle, so that the pool starts one worker for each."""
     if first.cancelled() or first.exception():
         return
     with suppress(RuntimeError):  # the pool has been shut down
@@ -136,19 +136,19 @@ def _start_others(pool: ProcessPoolExecutor, processes: int, first: Future[float
 
 
 class _Relay(logging.Handler):
-    """Logs the records of workers as if they came from this process."""
+    """Logs records of workers in this process."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand the record to its logger."""
+        """Pass the record to its logger."""
         logging.getLogger(record.name).handle(record)
 
 
 def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: Any) -> None:
-    """Start of a worker: its threads, no bars and no log of its own, and an end with its parent."""
+    """Set up a worker: threads, logging to the parent, no progress bars, and an exit with the parent."""
     with number.get_lock():
         _worker["index"], number.value = number.value % len(shares), number.value + 1
     _worker["shares"] = shares
-    logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]  # whatever the main module has set up
+    logging.getLogger().handlers[:] = [logging.handlers.QueueHandler(records)]
     logging.getLogger().setLevel(logging.INFO)
     logging.captureWarnings(True)
     os.environ["TQDM_DISABLE"] = "1"
@@ -156,7 +156,7 @@ def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: 
     threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     import torch
 
-    from contexture.training import pretrain  # noqa: F401 - loaded while there are no jobs
+    from contexture.training import pretrain  # noqa: F401 - loaded before the first job
 
     torch.set_num_threads(threads)
 
@@ -164,7 +164,7 @@ def _start_worker(shares: Any, number: Any, threads: int, parent: int, records: 
 def _exit_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
-    os._exit(1)  # the next run must not share its folder
+    os._exit(1)  # a later run must not share its folder
 
 
 def _run_job(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""fp32 or bf16: measured on the device at hand, never assumed."""
+"""Choose fp32 or bf16 by measuring both on the device."""
 
 import logging
 import time
@@ -13,17 +13,17 @@ from contexture.training.module import ScheduledObjectives
 from contexture.training.ranks import decide_once
 
 LOG = logging.getLogger(__name__)
-#: Speed-up that makes bf16 worth its lower precision, and keeps the choice stable.
+#: Least speed-up for which bf16 is chosen.
 MIN_BF16_SPEEDUP = 1.3
 NUM_TRIALS = 3
-#: The choice of `auto`.
+#: File with the choice of `auto`.
 PRECISION_FILE = "precision.json"
 
 LightningPrecision = Literal["32-true", "bf16-mixed"]
 
 
 def allow_tf32() -> None:
-    """Let products of float32 matrices use TF32, in training and when it is timed."""
+    """Let products of float32 matrices use TF32."""
     torch.set_float32_matmul_precision("high")
 
 
@@ -36,9 +36,9 @@ def synchronize(device: torch.device) -> None:
 def choose_precision(
     setting: Precision, module: ScheduledObjectives, batch: Any, folder: Path, rank: int = 0
 ) -> LightningPrecision:
-    """Lightning's name of the wanted precision; `auto` times the encoding of a batch of all streams in both.
+    """Return Lightning's name of the precision; `auto` times the encoding of a batch of all streams in both.
 
-    The first process does so and notes it in `folder`: all devices, and a resumed run, use the same (`decided`).
+    The first process measures and saves the choice in `folder`, for all devices and for resumed runs.
     """
     allow_tf32()
     if setting != "auto":
@@ -55,12 +55,12 @@ def _choose_faster(module: ScheduledObjectives, batch: Any) -> LightningPrecisio
     module.zero_grad(set_to_none=True)
     ratio = seconds[torch.float32] / seconds[torch.bfloat16]
     chosen: LightningPrecision = "bf16-mixed" if ratio >= MIN_BF16_SPEEDUP else "32-true"
-    LOG.info("bf16 runs %.2f times as fast as fp32 on this %s: %s", ratio, device.type, chosen)
+    LOG.info("bf16 is %.2f times as fast as fp32 on this %s: using %s", ratio, device.type, chosen)
     return chosen
 
 
 def _measure_seconds(module: ScheduledObjectives, batch: Any, device: torch.device, dtype: torch.dtype) -> float:
-    """The fastest of a few forward and backward passes."""
+    """Return the least time of a few forward and backward passes."""
     times = []
     for _ in range(NUM_TRIALS + 1):  # the first one warms up
         start = time.perf_counter()
@@ -75,7 +75,7 @@ def _measure_seconds(module: ScheduledObjectives, batch: Any, device: torch.devi
 
 
 def _list_tensors(states: Any) -> list[torch.Tensor]:
-    """The tensors of what a stream encodes: one, one by role, or one for each chunk."""
+    """List the encoded tensors of a stream: one, one by role, or one for each chunk."""
     if isinstance(states, dict):
         return list(states.values())
     return states if isinstance(states, list) else [states]

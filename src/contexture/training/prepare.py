@@ -1,4 +1,4 @@
-"""A run's encoder, objectives and streams, made from its settings and files."""
+"""Create a run's encoder, objectives and streams from its settings and files."""
 
 import logging
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ NUM_FREQUENCY_EXAMPLES = 10_000
 
 @dataclass(frozen=True)
 class RunFiles:
-    """The files that a run reads: folders of examples by their kind, of the tokenizer, and of a continued encoder."""
+    """Folders that a run reads: examples by kind, the vocabulary, and the encoder to start from."""
 
     examples: Mapping[str, Path]
     vocabulary: Path
@@ -36,7 +36,7 @@ class RunFiles:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """What is trained, and the streams of each stage by name; no objectives if the text gives nothing to train on."""
+    """An encoder, its objectives, and the streams of each stage; no objectives if there are no examples."""
 
     encoder: Encoder
     objectives: dict[str, Objective]
@@ -45,26 +45,26 @@ class PreparedRun:
 
     @property
     def streams(self) -> dict[str, Stream]:
-        """The streams of all stages, each as the last stage reads it."""
+        """The streams of all stages, each with its settings of the last stage."""
         return {name: stream for stage in self.stages for name, stream in stage.items()}
 
 
 def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> PreparedRun:
-    """New weights, or those of `files.start` (ValueError if they do not fit), and the streams of the objectives."""
+    """Create or load the encoder and open the streams; raises ValueError if `files.start` does not fit the run."""
     torch.manual_seed(mix(seed, 0))
     head = any(config.recipe.objective(name).predicts_tokens for name in config.recipe.objective_names)
     vocabulary = Vocabulary.load(files.vocabulary)
     if files.start is not None:
         encoder = load_start(files.start, config, vocabulary, head)
     else:
-        # A run that continues an untrained encoder may train its head.
+        # A run that starts from an untrained encoder may train its head.
         has_head = head or not config.recipe.objective_names
         encoder = build_encoder(config.encoder, config.lengths, vocabulary, required_table_sizes(config), has_head)
     encoder.recompute = config.settings.recompute
     try:
         stages, passes = open_stages(config, seed, files, encoder, rank)
     except NothingToReadError as error:
-        LOG.warning("%s is not trained: %s", config.run, error)
+        LOG.warning("run %s is not trained: %s", config.run, error)
         return PreparedRun(encoder, {}, [])
     prepared = PreparedRun(encoder, {}, stages, passes)
     if files.start is None and head and config.encoder.has_scaled_init:
@@ -76,10 +76,10 @@ def prepare(config: Pretraining, seed: int, files: RunFiles, rank: int = 0) -> P
 
 
 def required_table_sizes(config: Pretraining) -> TableSizes:
-    """Positions and token types that the tables of the run's new encoder need, in addition to its lengths.
+    """Return the positions and token types that a new encoder needs, in addition to its lengths.
 
-    All streams of the system count, because other runs may continue the encoder. Untrained published weights, whose
-    table has a fixed size, need positions for `lengths` alone: a run that continues them checks it against its streams.
+    All streams of the system count, because other runs may continue the encoder. Untrained published weights, with a
+    fixed number of positions, need only those of `lengths`; runs that continue them check theirs.
     """
     needs = needs_of(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
@@ -89,7 +89,7 @@ def required_table_sizes(config: Pretraining) -> TableSizes:
 def open_stages(
     config: Pretraining, seed: int, files: RunFiles, encoder: Encoder, rank: int
 ) -> tuple[list[dict[str, Stream]], int]:
-    """The streams of each stage, shared if their settings are equal, and the forward passes of an optimizer step."""
+    """Return the streams of each stage, shared if their settings are equal, and the passes of an optimizer step."""
     pretrain, active = config.settings, {name: config.streams[name] for name in config.stream_names}
     sizes = pretrain.batch_sizes(config.run, active)
     kinds = {name: resolve(settings.implementation) for name, settings in active.items()}
@@ -116,11 +116,11 @@ def open_stages(
 
 
 def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: bool) -> Encoder:
-    """The encoder in a folder, if it reads the tokens of this run's batches and its tables have the rows they need."""
+    """Load the encoder to start from; raises ValueError if its tokenizer or tables do not fit this run."""
     encoder = load_encoder(start, head or None)
     if encoder.vocabulary.tokenizer.to_str() != vocabulary.tokenizer.to_str():
         raise ValueError(
-            f"{start} reads other tokens than the examples of run {config.run}, which {vocabulary.folder} made: "
+            f"{start} has another tokenizer than the examples of run {config.run} ({vocabulary.folder}): "
             "train both on one vocabulary"
         )
     for name in config.recipe.objective_names:
@@ -135,13 +135,13 @@ def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: b
         if positions > tables.max_position_embeddings or needs.types > tables.type_vocab_size:
             raise ValueError(
                 f"{start} has {tables.max_position_embeddings} positions and {tables.type_vocab_size} token types, run "
-                f"{config.run} needs {positions} and {needs.types}: begin with an encoder of this system"
+                f"{config.run} needs {positions} and {needs.types}: start from an encoder of this system"
             )
     return encoder
 
 
 def init_head(encoder: Encoder, streams: Mapping[str, Stream]) -> None:
-    """Start the language-model head of a new encoder from the frequencies of the tokens that it will predict."""
+    """Initialise the language-model head of a new encoder with the frequencies of tokens."""
     assert isinstance(encoder.document, Transformer)
     for stream in streams.values():
         try:

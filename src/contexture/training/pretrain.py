@@ -29,7 +29,7 @@ ILLUSTRATIONS_FILE = "shown.json"
 
 
 def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> None:
-    """Train a run from its checkpoint or start, and write all to `folder`. Deterministic in (config, seed, files)."""
+    """Train a run, from its checkpoint if there is one, into `folder`; deterministic in (config, seed, files)."""
     rank = get_rank()
     prepared = prepare(config, seed, files, rank)
     steps = train(config, seed, prepared, folder, rank) if prepared.objectives else 0
@@ -42,7 +42,7 @@ def pretrain(config: Pretraining, seed: int, files: RunFiles, folder: Path) -> N
 
 
 def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, rank: int) -> int:
-    """Take all steps of the schedule; returns their number."""
+    """Train all steps of the schedule and return their number."""
     settings, encoder = config.settings, prepared.encoder
     recipe = resolve_budgets(config, prepared, folder, rank)
     module = ScheduledObjectives(
@@ -69,7 +69,7 @@ def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, r
         precision=choose_precision(settings.precision, module, batches[0], folder, rank),
         callbacks=[
             Recorder(folder, settings.log_every),
-            # Before the checkpoint of the same step: the snapshots of a killed run are never behind it.
+            # Before the checkpoint of the same step, so that a killed run misses no snapshot.
             Snapshots(folder, recipe.steps, settings.snapshots, lambda snapshot: save_encoder(encoder, snapshot)),
             Checkpoints(folder, settings.checkpoint_every),
         ],
@@ -81,7 +81,7 @@ def train(config: Pretraining, seed: int, prepared: PreparedRun, folder: Path, r
 
 
 def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
-    """Save the objectives' own weights."""
+    """Save the weights of objectives."""
     heads = {
         f"{name}.{key}": tensor.contiguous().cpu()
         for name, objective in objectives.items()
@@ -92,7 +92,7 @@ def save_heads(objectives: dict[str, Objective], folder: Path) -> None:
 
 
 def save_summary(prepared: PreparedRun, steps: int, folder: Path) -> None:
-    """Save the size of what was trained and the cost: see `read_summary`."""
+    """Save numbers of parameters and the cost of training; see `read_summary`."""
     modules = (prepared.encoder, *prepared.objectives.values())
     trained = {id(p): p.numel() for module in modules for p in module.parameters() if p.requires_grad}
     encoder = {id(p): p.numel() for p in prepared.encoder.parameters()}
@@ -101,25 +101,25 @@ def save_summary(prepared: PreparedRun, steps: int, folder: Path) -> None:
 
 
 def save_illustrations(config: Pretraining, prepared: PreparedRun, folder: Path) -> None:
-    """Save what objectives show of a finished training on a few examples: `{objective: {…}}`; most show nothing."""
-    examples, encoder = {}, prepared.encoder.eval()
+    """Save illustrations of what objectives learned, `{objective: {…}}`; most objectives have none."""
+    illustrations, encoder = {}, prepared.encoder.eval()
     for name, objective in prepared.objectives.items():
         stream = prepared.streams[config.stream_by_objective[name]]
-        # Collated lazily, each row once.
+        # Collate lazily, one row at a time.
         batches = (stream.collate(stream.rows.take(number, 1), 0, 1) for number in range(stream.rows.rows))
-        if example := objective.shown(encoder, batches):
-            examples[name] = example
-    if examples:
-        (folder / ILLUSTRATIONS_FILE).write_text(json.dumps(examples), encoding="utf-8")
+        if illustration := objective.shown(encoder, batches):
+            illustrations[name] = illustration
+    if illustrations:
+        (folder / ILLUSTRATIONS_FILE).write_text(json.dumps(illustrations), encoding="utf-8")
 
 
 def read_illustrations(folder: Path) -> dict[str, Any]:
-    """What the objectives of a finished run show, by their names; empty if none does."""
+    """Read the illustrations of a finished run, by objective; empty if there are none."""
     return _read_json(folder / ILLUSTRATIONS_FILE) if (folder / ILLUSTRATIONS_FILE).exists() else {}
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """`steps`, `tokens`, `flops`, `seconds` of a finished run, `parameters` of its encoder and `trained_parameters`."""
+    """Read `steps`, `tokens`, `flops`, `seconds`, `parameters` (of the encoder) and `trained_parameters` of a run."""
     return _read_json(folder / SUMMARY_FILE)
 
 

@@ -1,4 +1,4 @@
-"""Report how far the current training is."""
+"""Report the progress of the current training."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ _sinks: list[Callable[[float], None]] = []
 
 @contextmanager
 def report_to(sink: Callable[[float], None]) -> Iterator[None]:
-    """Inside the block `report` goes to `sink`."""
+    """Send progress to `sink` inside the `with` block."""
     _sinks.append(sink)
     try:
         yield
@@ -17,11 +17,11 @@ def report_to(sink: Callable[[float], None]) -> Iterator[None]:
 
 
 def report(share: float) -> None:
-    """Report the share of the training that is done, 0 to 1."""
+    """Report the completed share of the training, 0 to 1."""
     if _sinks:
         _sinks[-1](share)
 
 
 def has_listener() -> bool:
-    """Whether progress is shown elsewhere, so that no bar is needed."""
+    """Return whether progress is sent to a sink, so that no bar is needed."""
     return bool(_sinks)

@@ -1,4 +1,4 @@
-"""The curves of a run: losses, tokens and floating-point operations per second, and totals."""
+"""Log the curves of a run: losses, tokens and floating-point operations per second, and totals."""
 
 import time
 from pathlib import Path
@@ -11,14 +11,14 @@ from contexture.training.budget import measure_cost
 from contexture.training.curves import read_curves
 from contexture.training.module import ScheduledObjectives, is_step_end
 
-#: Totals up to a step: columns of the curves.
+#: Columns of the curves with totals up to a step.
 TOTAL_COLUMNS = {"tokens": "spent/tokens", "flops": "spent/flops", "seconds": "spent/seconds"}
 
 
 class Recorder(pl.Callback):
-    """Every few steps, and after the last, log the losses, `train/tokens_per_second` and `train/tflops` of this rank.
+    """Log losses, `train/tokens_per_second` and `train/tflops` of this rank every few steps and after the last one.
 
-    Padding is not counted. `spent/…` is the total of the run on all devices; time is that of training alone.
+    `spent/…` are totals of the run on all devices. Padding, and time outside of training, are not counted.
     """
 
     def __init__(self, folder: Path, interval: int) -> None:
@@ -32,7 +32,7 @@ class Recorder(pl.Callback):
         self._reset()
 
     def on_train_batch_start(self, trainer: pl.Trainer, module: pl.LightningModule, batch: Any, batch_idx: int) -> None:
-        """Count the cost of the pass, and say objectives whether they are watched."""
+        """Count the cost of the pass, and set `watched` of objectives whose metrics will be logged."""
         assert isinstance(module, ScheduledObjectives)
         tokens, flops = measure_cost(batch, module.get_weights(module.step), module.stream_by_objective, module)
         self.tokens, self.flops = self.tokens + tokens, self.flops + flops
@@ -41,7 +41,7 @@ class Recorder(pl.Callback):
             module.objective(name).watched = last and self._is_recorded(module.step + 1, module)
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """Log and start anew."""
+        """Log and reset if a record is due."""
         assert isinstance(module, ScheduledObjectives)
         if not is_step_end(trainer) or not self._is_recorded(module.step, module):
             return
@@ -52,7 +52,7 @@ class Recorder(pl.Callback):
         for name, amount in (("tokens", tokens * world), ("flops", flops * world), ("seconds", seconds)):
             self.totals[name] += amount
         values |= {TOTAL_COLUMNS[name]: amount for name, amount in self.totals.items()}
-        for logger in trainer.loggers:  # by the step of the run: Lightning's own restarts when a run is resumed
+        for logger in trainer.loggers:  # Lightning's step restarts in a resumed run
             logger.log_metrics(values, step=module.step)
         module.log("tokens/s", tokens / seconds, prog_bar=True, logger=False)
         self._reset()
@@ -66,7 +66,7 @@ class Recorder(pl.Callback):
 
 
 def read_totals(folder: Path, last_step: int | None = None) -> dict[str, float]:
-    """`tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
+    """Read `tokens`, `flops` and `seconds` of a run, up to `last_step`; 0 without training."""
     curves = read_curves(folder)
     if not set(TOTAL_COLUMNS.values()) <= set(curves):
         return dict.fromkeys(TOTAL_COLUMNS, 0.0)

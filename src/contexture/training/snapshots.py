@@ -1,4 +1,4 @@
-"""Encoders kept during a run, with their training time."""
+"""Save encoders during a run, with their training time."""
 
 import json
 import time
@@ -18,10 +18,10 @@ TIME_FILE = "time.json"
 
 
 class Snapshots(pl.Callback):
-    """Save the encoder at `count` evenly spaced steps, the last one included, in `<folder>/snapshots/<step>`.
+    """Save the encoder at `count` equal intervals, the last step included, in `<folder>/snapshots/<step>`.
 
-    Each folder has `time.json`: the step, and the seconds of training up to it, without saving snapshots. In a resumed
-    run the steps between the last snapshot and the checkpoint count as long as those after it.
+    `time.json` has the step and the seconds of training up to it, without those of saving. In a resumed run the steps
+    between the last snapshot and the checkpoint are assumed to be as fast as those after it.
     """
 
     def __init__(self, folder: Path, steps: int, count: int, save: Callable[[Path], None]) -> None:
@@ -39,7 +39,7 @@ class Snapshots(pl.Callback):
         self.first_step, self.started = module.step, time.perf_counter()
 
     def on_train_batch_end(self, trainer: pl.Trainer, module: pl.LightningModule, *_: Any) -> None:
-        """After an optimizer step whose encoder is kept."""
+        """Save a snapshot if one is due."""
         assert isinstance(module, ScheduledObjectives)
         step = module.step
         if not is_step_end(trainer) or step not in self.steps or not trainer.is_global_zero:
@@ -57,11 +57,11 @@ class Snapshots(pl.Callback):
 
 
 def list_snapshots(folder: Path) -> list[Path]:
-    """The folders of the encoders that a run kept, in the order of their steps."""
+    """List the snapshots of a run in the order of their steps."""
     return [file.parent for file in sorted((folder / SNAPSHOTS_DIR).glob(f"[0-9]*[0-9]/{TIME_FILE}"))]
 
 
 def read_time(snapshot: Path) -> dict[str, float]:
-    """`step` and `seconds` of training of a snapshot."""
+    """Read `step` and `seconds` of training of a snapshot."""
     times: dict[str, float] = json.loads((snapshot / TIME_FILE).read_text(encoding="utf-8"))
     return times

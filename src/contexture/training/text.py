@@ -1,4 +1,4 @@
-"""The name of the corpus of examples: a file in their folder, which readers of tables skip."""
+"""The name of the corpus of examples, a file in their folder that readers of tables skip."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ CORPUS_NAME_FILE = "_text.txt"
 
 
 def write_corpus_name(folder: Path, name: str) -> None:
-    """Note the name of the corpus."""
+    """Write the name of the corpus."""
     (folder / CORPUS_NAME_FILE).write_text(name, encoding="utf-8")
 
 
 def read_corpus_name(folder: Path) -> str:
-    """The name of the corpus; empty if it was not noted."""
+    """Read the name of the corpus; empty if there is none."""
     file = folder / CORPUS_NAME_FILE
     return file.read_text(encoding="utf-8") if file.exists() else ""

@@ -130,7 +130,7 @@ def test_a_checkpoint_that_was_cut_off_is_named_and_kept(
     damaged = begun / checkpoints.CHECKPOINT_DIR / file
     damaged.write_bytes(damaged.read_bytes()[:left])
     before = contents(begun)
-    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to start this run anew"):
+    with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to restart this run"):
         train(two_towers(), "shared", examples, tokenizer, tmp_path / "run")
     assert contents(begun) == before
     assert not (tmp_path / "run").exists()
@@ -252,7 +252,7 @@ def test_what_fails_or_is_killed_in_one_process_ends_the_run(
     (tmp_path / "failing" / "sitecustomize.py").write_text(FAILING.format(failure=failure))
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path / "failing"))
-        with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code .*its own error stands above"):
+        with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code .*see the error above"):
             train(config, "shared", examples, tokenizer, tmp_path / "run")
     assert said in capfd.readouterr().err
     assert not running(tmp_path)
