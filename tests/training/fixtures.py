@@ -1,4 +1,4 @@
-"""Files that training reads; made once a session."""
+"""Fixtures of training: files, created once per session."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
-    """Examples of every stream, as subwords: a folder for each kind."""
+    """Examples of every stream, as subwords, in a folder for each kind."""
     folder = tmp_path_factory.mktemp("examples")
     toys.write_examples(folder, tokenizer)
     return folder
@@ -30,7 +30,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path:
-    """Sentences as words, in the folder of their kind."""
+    """Examples of sentences, as words."""
     folder = tmp_path_factory.mktemp("word_examples")
     toys.write_all_sentences(folder / "sentences", words)
     return folder
@@ -38,5 +38,5 @@ def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path
 
 @pytest.fixture
 def training(examples: Path, tokenizer: Path, tmp_path: Path) -> Training:
-    """Trains on `examples` into a folder of the test's own."""
+    """Trains on `examples` into the test's folder."""
     return Training(examples, tokenizer, tmp_path)

@@ -12,8 +12,8 @@ from contexture.encoders.files import load_encoder
 from contexture.systems.config import SystemConfig
 from contexture.training.curves import read_curves
 from tests.systems.resume import kill
-from tests.training.runs import assert_same, differ, train
-from tests.training.toys import PRETRAIN, STEADY, configured, schedule, transformer
+from tests.training.runs import are_different, assert_same, train
+from tests.training.toys import PRETRAIN, STEADY, make_system, schedule, transformer
 
 
 def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
@@ -25,7 +25,7 @@ def system(encoder: dict[str, Any] | None = None, dropout: float = 0.1, **pretra
         "longer": schedule(cmlm=1) | few | {"start": "cmlm"},
         "none": {"schedule": []},
     }
-    return configured(
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer(dropout) | (encoder or {})},
         streams={"sequence_pairs": {}, "sequences": {}},
@@ -72,7 +72,7 @@ def test_it_mixes_with_masked_language_modelling_and_is_continued(
     assert {"train/cmlm", "train/mlm"} <= set(read_curves(tmp_path / "mixed"))
     first = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
     longer = train(config, "longer", examples, tokenizer, tmp_path / "longer", start=tmp_path / "cmlm")
-    assert first.keys() == longer.keys() and differ(first, longer)
+    assert first.keys() == longer.keys() and are_different(first, longer)
 
 
 def test_an_encoder_of_projections_comes_back_as_it_was_trained(
@@ -80,7 +80,7 @@ def test_an_encoder_of_projections_comes_back_as_it_was_trained(
 ) -> None:
     config = system({"projections": 4})
     trained = train(config, "cmlm", examples, tokenizer, tmp_path / "run")
-    assert differ(trained, train(config, "none", examples, tokenizer, tmp_path / "new") | {
+    assert are_different(trained, train(config, "none", examples, tokenizer, tmp_path / "new") | {
         name: tensor for name, tensor in trained.items() if not name.startswith("projections")
     })  # fmt: skip
     encoder = load_encoder(tmp_path / "run")
@@ -101,7 +101,7 @@ def test_published_weights_are_continued(examples: Path, tokenizer: Path, tmp_pa
     before = train(config, "none", examples, tokenizer, tmp_path / "none")
     after = train(config, "cmlm", examples, tokenizer, tmp_path / "cmlm")
     assert {name for name in before if "bert." in name} <= set(after)
-    assert differ(before, after)
+    assert are_different(before, after)
     assert read_curves(tmp_path / "cmlm")["train/cmlm"].between(3, 9).all()
 
 

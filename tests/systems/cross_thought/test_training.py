@@ -21,7 +21,7 @@ from contexture.training.prepare import prepare, required_table_sizes
 from contexture.training.pretrain import read_illustrations
 from tests.systems.resume import kill
 from tests.training.runs import assert_same, launch, train
-from tests.training.toys import PRETRAIN, STEADY, STREAMS, configured, schedule, transformer
+from tests.training.toys import PRETRAIN, STEADY, STREAMS, make_system, schedule, transformer
 
 
 def system(
@@ -38,7 +38,7 @@ def system(
         "mlm": schedule(mlm=1) | {"encoder": "plain"},
         "none": {"schedule": []},
     }
-    return configured(
+    return make_system(
         lengths={"query": 12, "document": 24},
         encoders=encoders
         or {

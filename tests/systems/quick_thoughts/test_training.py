@@ -29,7 +29,7 @@ from contexture.vocabulary.vocabulary import Vocabulary
 from contexture.vocabulary.words import VECTORS_FILE
 from tests.systems.resume import kill
 from tests.training import runs
-from tests.training.runs import assert_same, differ, weights
+from tests.training.runs import are_different, assert_same, weights
 from tests.training.toys import DOCUMENTS, WORDS, quick_thoughts, schedule, write_sentences
 
 KINDS = ["uni", "bi", "bow", "fixed", "transformer"]
@@ -47,12 +47,12 @@ def begun_anew(
 ) -> str:
     """Train with other settings than what was begun; what the log says of that, which finishes under its name later."""
     unfinished = folder.with_name(folder.name + UNFINISHED)
-    before = runs.contents(unfinished)
+    before = runs.read_files(unfinished)
     caplog.clear()
     train(run, words_of, words, folder, config)
     shutil.rmtree(folder)
     aside = folder.with_name(folder.name + SET_ASIDE)
-    assert runs.contents(aside) == before
+    assert runs.read_files(aside) == before
     aside.rename(unfinished)
     [message] = [record.getMessage() for record in caplog.records if "begun with other settings" in record.getMessage()]
     return message
@@ -172,7 +172,7 @@ def test_the_same_seed_gives_the_same_weights(run: str, word_examples: Path, wor
         train(run, word_examples, words, tmp_path / f"{i}", seed=seed) for i, seed in enumerate((0, 0, 1))
     )
     assert_same(one, again)
-    assert differ(one, other)
+    assert are_different(one, other)
 
 
 def test_clipping_every_parameter_is_not_clipping_all(word_examples: Path, words: Path, tmp_path: Path) -> None:

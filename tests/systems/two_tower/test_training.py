@@ -18,7 +18,7 @@ from contexture.folders import SET_ASIDE, UNFINISHED
 from contexture.training import checkpoints
 from contexture.training.curves import read_curves
 from tests.systems.resume import kill
-from tests.training.runs import Killed, assert_same, contents, differ, killed_at, running, train
+from tests.training.runs import Killed, are_different, assert_same, kill_at, list_commands, read_files, train
 from tests.training.toys import STEADY, two_towers, write_pairs
 
 
@@ -58,7 +58,7 @@ def test_a_run_killed_again_and_again_resumes_bit_for_bit(
     """By Ctrl-C too, which Lightning turns into the end of the process."""
     for step, error in ((1, Killed), (3, KeyboardInterrupt), (5, Killed)):
         with monkeypatch.context() as patch:
-            killed_at(step, patch, error)
+            kill_at(step, patch, error)
             with pytest.raises(SystemExit if error is KeyboardInterrupt else error):
                 train(two_towers(), "shared", examples, tokenizer, tmp_path / "killed")
     whole = train(two_towers(), "shared", examples, tokenizer, tmp_path / "whole")
@@ -89,7 +89,7 @@ def begun(examples: Path, tokenizer: Path, tmp_path: Path) -> Path:
 def test_a_run_is_not_resumed_with_other_settings(
     begun: Path, examples: Path, tokenizer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    before = contents(begun)
+    before = read_files(begun)
 
     def told(config: Any, examples: Path = examples, seed: int = 0) -> str:
         """Train with other settings: what was begun is set aside, and finishes under its old name later."""
@@ -97,7 +97,7 @@ def test_a_run_is_not_resumed_with_other_settings(
         train(config, "shared", examples, tokenizer, tmp_path / "run", seed=seed)
         shutil.rmtree(tmp_path / "run")
         aside = tmp_path / f"run{SET_ASIDE}"
-        assert contents(aside) == before
+        assert read_files(aside) == before
         aside.rename(begun)
         [message] = [record.getMessage() for record in caplog.records if "set aside" in record.getMessage()]
         return message
@@ -129,10 +129,10 @@ def test_a_checkpoint_that_was_cut_off_is_named_and_kept(
 ) -> None:
     damaged = begun / checkpoints.CHECKPOINT_DIR / file
     damaged.write_bytes(damaged.read_bytes()[:left])
-    before = contents(begun)
+    before = read_files(begun)
     with pytest.raises(ValueError, match=r"run\.unfinished/checkpoint is damaged .*delete it to restart this run"):
         train(two_towers(), "shared", examples, tokenizer, tmp_path / "run")
-    assert contents(begun) == before
+    assert read_files(begun) == before
     assert not (tmp_path / "run").exists()
 
 
@@ -143,7 +143,7 @@ def test_the_same_seed_gives_the_same_weights(run: str, examples: Path, tokenize
         for name, seed in (("1", 0), ("2", 0), ("3", 1))
     )
     assert_same(first, again)
-    assert differ(first, other)
+    assert are_different(first, other)
 
 
 @pytest.mark.parametrize("run", ["shared", "separate"])
@@ -255,7 +255,7 @@ def test_what_fails_or_is_killed_in_one_process_ends_the_run(
         with pytest.raises(RuntimeError, match=r"training on 2 devices ended with code .*see the error above"):
             train(config, "shared", examples, tokenizer, tmp_path / "run")
     assert said in capfd.readouterr().err
-    assert not running(tmp_path)
+    assert not list_commands(tmp_path)
     assert not (tmp_path / "run").exists()
     # And what was done before it is not lost.
     assert (tmp_path / f"run{UNFINISHED}" / checkpoints.CHECKPOINT_DIR).exists()
