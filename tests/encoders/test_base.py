@@ -18,7 +18,6 @@ TEXTS = ["kana kave kadi", "lona", "rupo seve sedi kana lona kapo", "seve kana",
 
 
 def vectors_of(encoder: Encoder, role: Role, *texts: list[int]) -> torch.Tensor:
-    """Vectors of texts as token ids."""
     with torch.no_grad():
         vectors: torch.Tensor = encoder(encoder.batch(sentences(*texts), role, 40), role)
     return vectors
@@ -59,7 +58,6 @@ def test_an_untrained_word_is_the_unknown_word_unless_words_are_fixed(kind: str)
 @pytest.mark.parametrize("role", [None, *ROLES])
 @pytest.mark.parametrize("kind", KINDS)
 def test_vectors_of_texts_are_those_of_their_tokens(kind: str, role: Role | None) -> None:
-    """Computed from each word's id, one text at a time."""
     encoder = build(kind, shared=False)
     tokenizer = encoder.vocabulary.tokenizer
     ids = [[tokenizer.token_to_id(word) for word in text.split()] for text in TEXTS]

@@ -17,7 +17,6 @@ WIDTH = 8
 
 
 def bert(width: int = WIDTH, heads: int = 2) -> BertModel:
-    """Return a model of one layer."""
     sizes = {"hidden_size": width, "num_hidden_layers": 1, "num_attention_heads": heads, "intermediate_size": 2 * width}
     return BertModel(BertConfig(vocab_size=20, **sizes), add_pooling_layer=False)
 
@@ -35,7 +34,6 @@ def vectors(*shape: int) -> Tensor:
 
 
 def slow_layer(layer: Any, rows: Tensor, seen: list[list[int]]) -> Tensor:
-    """Compute a Transformer layer for one sequence and one head after the other."""
     attention, heads = layer.attention.self, 2
     size = WIDTH // heads
     outputs = []

@@ -85,7 +85,6 @@ def subwords(kind: str = "wordpiece") -> Vocabulary:
 
 
 def config(kind: str, **changed: Any) -> Any:
-    """Return one of `CONFIGS` with changes."""
     return replace(CONFIGS[kind], **changed)
 
 
@@ -99,14 +98,12 @@ def build(
     head: bool = False,
     **changed: Any,
 ) -> Encoder:
-    """Return a new encoder of one of `CONFIGS` with changes, or of another configuration."""
     torch.manual_seed(seed)
     wanted = config(kind, **changed) if isinstance(kind, str) else kind
     return build_encoder(wanted, lengths, vocabulary or words(), table_sizes, head).eval()
 
 
 def sentences(*texts: list[int]) -> Sentences:
-    """Return texts of one part."""
     return rows(*([text] for text in texts))
 
 

@@ -39,7 +39,7 @@ def test_rankings_without_relevant_items() -> None:
 
 
 def test_undefined_metrics_fail() -> None:
-    with pytest.raises(ValueError, match=r"query 1 \(from 0\): has no relevant item"):
+    with pytest.raises(ValueError, match=r"query 1 \(from 0\) has no relevant item"):
         graded_metrics([["a"], ["a"]], [{"a": 1}, {"a": 0}])
     with pytest.raises(ValueError, match="1 rankings of 2 queries"):
         graded_metrics([["a"]], [{"a": 1}, {"b": 1}])

@@ -9,7 +9,6 @@ from contexture.metrics.language_components import first_component, remove_compo
 
 
 def draw(seed: int, rows: int, width: int) -> np.ndarray:
-    """Return vectors that are not centred."""
     rng = np.random.default_rng(seed)
     return (rng.normal(size=(rows, width)) + 3 * rng.normal(size=width)).astype(np.float32)
 

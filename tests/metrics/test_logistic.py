@@ -154,5 +154,5 @@ def test_invalid_problems_fail() -> None:
         fit(design, targets[:, :1], torch.ones(1, 3), ones)
     with pytest.raises(ValueError, match="strength above 0"):
         fit(design, targets, torch.ones(1, 3), 0 * ones)
-    with pytest.raises(ValueError, match="a row that counts"):
+    with pytest.raises(ValueError, match="a row with a weight"):
         fit(design, targets, torch.zeros(1, 3), ones)

@@ -10,13 +10,11 @@ from tests.training.runs import Training
 
 @pytest.fixture(scope="session")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vocabulary of subwords."""
     return toys.write_tokenizer(tmp_path_factory.mktemp("vocabulary") / "tokenizer")
 
 
 @pytest.fixture(scope="session")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A vocabulary of words, with vectors."""
     return toys.write_words(tmp_path_factory.mktemp("words") / "words")
 
 
@@ -30,7 +28,6 @@ def examples(tmp_path_factory: pytest.TempPathFactory, tokenizer: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path:
-    """Examples of sentences, as words."""
     folder = tmp_path_factory.mktemp("word_examples")
     toys.write_all_sentences(folder / "sentences", words)
     return folder
@@ -38,5 +35,4 @@ def word_examples(tmp_path_factory: pytest.TempPathFactory, words: Path) -> Path
 
 @pytest.fixture
 def training(examples: Path, tokenizer: Path, tmp_path: Path) -> Training:
-    """Trains on `examples` into the test's folder."""
     return Training(examples, tokenizer, tmp_path)

@@ -30,7 +30,6 @@ def fail(folder: Path) -> None:
 
 
 def exit_abruptly() -> None:
-    """Exit as a killed process."""
     os._exit(1)
 
 
@@ -46,6 +45,5 @@ def wait_for(file: Path) -> None:
 
 
 def fail_after(file: Path) -> None:
-    """Fail after another job has started."""
     wait_for(file)
     fail(file.parent)

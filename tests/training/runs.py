@@ -55,7 +55,6 @@ class Training:
 
     @property
     def arguments(self) -> list[str]:
-        """Arguments of the command for examples and vocabulary."""
         return ["--examples", str(self.examples), "--vocabulary", str(self.vocabulary)]
 
     def launch(self, config: SystemConfig, run: str, name: str | None = None, **options: Any) -> bool:
@@ -87,14 +86,12 @@ def read_files(folder: Path) -> dict[str, bytes]:
 
 
 def assert_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor], **tolerance: Any) -> None:
-    """Assert that weights are equal, exactly or within a tolerance."""
     assert first.keys() == second.keys()
     for name in first:
         torch.testing.assert_close(first[name], second[name], **(tolerance or {"atol": 0, "rtol": 0}))
 
 
 def are_different(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    """Return whether any tensor differs."""
     return any(not torch.equal(first[name], second[name]) for name in first)
 
 
@@ -124,7 +121,6 @@ def list_commands(folder: Path) -> list[str]:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait until `holds()` is true; fail after `seconds`."""
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until

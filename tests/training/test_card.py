@@ -15,7 +15,6 @@ from tests.training.toys import make_system, quick_thoughts, system, two_towers
 
 
 def pretrain(config: SystemConfig, run: str, folder: Path, examples: Path, vocabulary: Path) -> tuple[str, Path]:
-    """Pre-train a run and return its card and folder."""
     (folder / "config.json").write_text(json.dumps(config.plain()))
     output = folder / "data" / "toy" / "pretrained" / run / "seed-0"
     arguments = ["--config", str(folder / "config.json"), "--run", run, "--examples", str(examples)]

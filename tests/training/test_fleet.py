@@ -25,13 +25,10 @@ PROCESSES = pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytes
 
 @pytest.fixture(autouse=True)
 def add_project_to_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers import modules of tests."""
     monkeypatch.syspath_prepend(str(PROJECT))
 
 
 class JobLog:
-    """Records the start and the end or error of jobs."""
-
     def __init__(self) -> None:
         self.events: list[tuple[str, str]] = []
 
@@ -132,7 +129,6 @@ def test_workers_end_when_their_parent_is_killed(number: signal.Signals, tmp_pat
 
 
 def has_ended(process: int) -> bool:
-    """Return whether a process ends within ten seconds."""
     until = time.monotonic() + 10
     while time.monotonic() < until:
         try:
@@ -169,7 +165,6 @@ def test_parallel_trainings_equal_serial_ones(examples: Path, tokenizer: Path, t
 
 @pytest.fixture(scope="module", autouse=True)
 def shut_down_workers() -> Iterator[None]:
-    """Shut down all pools after the tests."""
     yield
     for pool, _ in fleet._pools.values():
         pool.shutdown(cancel_futures=True)

@@ -36,7 +36,6 @@ def read_times(folder: Path) -> dict[str, int]:
 
 @pytest.fixture
 def finished(training: Training) -> Path:
-    """Train a run and return its folder."""
     assert training.launch(two_towers(runs=RUNS), "run")
     return training.folder / "run"
 

@@ -104,7 +104,6 @@ def test_weights_of_a_mixture_do_not_depend_on_its_passes(training: Training) ->
 
 @pytest.mark.parametrize("name", ["ict", "bfs", "wlp"])
 def test_a_task_of_pairs_is_an_objective(name: str, training: Training) -> None:
-    """It equals in-batch negatives over the pairs of that task."""
     runs = {
         "named": schedule(3, **{name: 1}),
         "spelled_out": schedule(3, in_batch_negatives=1) | {"streams": {"pairs": {"tasks": [name]}}},

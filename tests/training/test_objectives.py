@@ -55,7 +55,6 @@ def test_the_encoders_are_of_every_kind() -> None:
 
 
 def make_settings(name: str, stream: str, encoder: str) -> dict[str, object]:
-    """Return settings for two steps of one objective on one stream."""
     run = schedule(2, **{name: 1}) | {"objectives": {name: {"stream": stream}}}
     return {
         "lengths": {"query": 12, "document": 24},

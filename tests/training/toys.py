@@ -44,23 +44,19 @@ STREAMS: dict[str, Any] = {
 
 
 def transformer(dropout: float = 0.1, **settings: Any) -> dict[str, Any]:
-    """Return settings of the smallest Transformer."""
     sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32}
     return {"kind": "transformer", **sizes, "dropout": dropout} | settings
 
 
 def make_system(**values: Any) -> SystemConfig:
-    """Return validated settings of a system."""
     return TypeAdapter(SystemConfig).validate_python({"seeds": 1} | values)
 
 
 def schedule(steps: int = 6, **weights: float) -> dict[str, Any]:
-    """Return a run of one stage."""
     return {"schedule": [{"steps": steps, "weights": weights}]}
 
 
 def system(dropout: float = 0.1, **pretrain: Any) -> SystemConfig:
-    """Return the smallest system of joint inputs."""
     runs = {
         "mlm": schedule(mlm=1),
         "mspp_ie": {
@@ -132,7 +128,6 @@ def quick_thoughts(contiguous: dict[str, Any] | None = None, **pretrain: Any) ->
 
 
 def make_mixed_system(runs: dict[str, Any], dropout: float = 0.0, **pretrain: Any) -> SystemConfig:
-    """Return a system of the given runs on one Transformer with all streams."""
     return make_system(
         lengths={"query": 12, "document": 24},
         encoders={"transformer": transformer(dropout, embedding_size=8)},
@@ -142,7 +137,6 @@ def make_mixed_system(runs: dict[str, Any], dropout: float = 0.0, **pretrain: An
 
 
 def write_tokenizer(folder: Path) -> Path:
-    """Train a tokenizer of subwords."""
     train_tokenizer([" ".join(WORDS)] * 3, VocabularyConfig(size=300), folder)
     return folder
 
@@ -162,7 +156,6 @@ def encode_words(words: list[str], vocabulary: Path) -> list[int]:
 
 
 def write_rows(rows: list[dict[str, Any]], folder: Path, **columns: pa.DataType) -> None:
-    """Write a table as two files of small row groups."""
     folder.mkdir(exist_ok=True)
     half = (len(rows) + 1) // 2
     for part in range(2):
@@ -171,13 +164,11 @@ def write_rows(rows: list[dict[str, Any]], folder: Path, **columns: pa.DataType)
 
 
 def write_pairs(rows: list[dict[str, Any]], folder: Path) -> None:
-    """Write a table of pairs in the format of the sampling stage."""
     tokens = dict.fromkeys(("query", "title", "passage"), TOKENS)
     write_rows(rows, folder, pair_id=pa.string(), **tokens, document=pa.string(), document_pairs=pa.int64())
 
 
 def write_sentences(rows: list[dict[str, Any]], folder: Path) -> None:
-    """Write a table of sentences in their order."""
     write_rows(rows, folder, document=pa.string(), position=pa.int32(), tokens=TOKENS)
 
 
@@ -193,8 +184,6 @@ def write_all_sentences(folder: Path, vocabulary: Path) -> None:
 
 
 def write_examples(folder: Path, vocabulary: Path) -> None:
-    """Write examples of all kinds, each in a folder with its name."""
-
     def ids(words: list[str]) -> list[int]:
         return encode_words(words, vocabulary)
 

@@ -167,7 +167,6 @@ def _export_special_tokens(network: Transformer, folder: Path) -> None:
 
 
 def _save_projection(projection: nn.Linear, folder: Path) -> None:
-    """Write a linear layer as a module of sentence-transformers."""
     dense = {
         "in_features": projection.in_features,
         "out_features": projection.out_features,
@@ -198,7 +197,6 @@ def _export_static(network: Static, folder: Path, limit: int, normalized: bool) 
 
 
 def _write_modules(folder: Path, modules: list[tuple[str, str]], normalized: bool) -> None:
-    """Write the list of modules of sentence-transformers, and the similarity."""
     if normalized:
         modules = [*modules, (NORMALIZE, "Normalize")]
         (folder / NORMALIZE).mkdir(exist_ok=True)

@@ -85,7 +85,6 @@ def _classifier(width: int, hidden_size: int, labels: int, style: HeadStyle) -> 
 
 
 def _init_linear(layer: nn.Linear) -> None:
-    """Initialise a layer as BERT does."""
     nn.init.normal_(layer.weight, std=0.02)
     nn.init.zeros_(layer.bias)
 

@@ -186,7 +186,7 @@ def explained(config: SystemConfig) -> dict[str, str]:
     """Variant → what it learned to do, in plain words."""
     found = {}
     for name, variant in config.measured.items():
-        names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].names]
+        names = [objective for run in config.runs_of(name) for objective in config.pretrain.runs[run].objective_names]
         learned = "; ".join(OBJECTIVES[objective].explained for objective in dict.fromkeys(names))
         found[name] = variant.explained or learned or "new weights, nothing learned"
     return found
@@ -200,7 +200,7 @@ def labels(system: ResolvedSystem) -> dict[str, str]:
     config, names = system.config, dict(REFERENCES)
     for name in [*config.measured, *config.pretrain.runs]:
         runs = config.runs_of(name) if name in config.measured else [name]
-        objectives = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].names)
+        objectives = dict.fromkeys(one for run in runs for one in config.pretrain.runs[run].objective_names)
         if name in objectives or len(objectives) > 1:
             names[name] = " + ".join(OBJECTIVES[one].title for one in objectives)
     names |= getattr(import_module(system.page_module), "LABELS", {})
