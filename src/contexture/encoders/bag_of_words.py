@@ -8,7 +8,7 @@ from torch.nn.functional import embedding_bag
 
 from contexture.encoders.config import BagOfWordsConfig, BagOfWordsMlpConfig, StaticConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network, new_embedding, pool, replace_unknown
+from contexture.encoders.network import Network, new_embedding, pool
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
@@ -33,7 +33,7 @@ class BagOfWords(Network):
         """Return the ids of all words, and the start and length of each text."""
         mask = batch["attention_mask"].bool()
         lengths = mask.sum(dim=1)
-        ids = replace_unknown(batch["input_ids"], self.words, self.tokens.unk)[mask]
+        ids = self.replace_unknown(batch["input_ids"])[mask]
         return ids, lengths.cumsum(0) - lengths, lengths
 
 
@@ -80,7 +80,7 @@ class BagOfWordsMlp(Network):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return vectors (B, D) of a batch of `text_layout`."""
-        words = self.words(replace_unknown(batch["input_ids"], self.words, self.tokens.unk))
+        words = self.words(self.replace_unknown(batch["input_ids"]))
         return torch.tanh(self.output(torch.tanh(self.hidden(pool(words, batch["attention_mask"], "mean")))))
 
     def flops(self, lengths: Tensor) -> Tensor:

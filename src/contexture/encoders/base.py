@@ -32,12 +32,7 @@ from contexture.encoders.network import (
     make_embedding,
     new_embedding,
 )
-from contexture.encoders.transformer import (
-    Transformer,
-    build_transformer,
-    resize_positions,
-    resize_token_types,
-)
+from contexture.encoders.transformer import Transformer, build_transformer
 from contexture.vocabulary.vocabulary import Vocabulary
 
 #: A text, or its two parts: title and passage, sentence and passage.
@@ -199,12 +194,6 @@ class Encoder(nn.Module):
             kind = type(self.document).__name__
             raise ValueError(f"{self.name}: a {kind} has no states of tokens: this needs a transformer")
         return self.document
-
-    def resize_tables(self, positions: int, types: int) -> None:
-        """Add positions and token types for joint inputs; raises ValueError if this is not a Transformer."""
-        model = self.transformer.model
-        resize_token_types(model, types)
-        resize_positions(model, self.specials.first_position, positions)
 
 
 def tokenize_texts(texts: Sequence[Text], vocabulary: Vocabulary) -> Sentences:

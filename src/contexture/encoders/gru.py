@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from contexture.encoders.config import GruConfig
 from contexture.encoders.layout import Batch
-from contexture.encoders.network import Network, replace_unknown
+from contexture.encoders.network import Network
 from contexture.vocabulary.tokenizers import SpecialTokens
 
 
@@ -31,7 +31,7 @@ class Gru(Network):
         """Return vectors (B, D) of a batch of `word_layout`."""
         lengths = batch["attention_mask"].sum(dim=1)
         packed = pack_padded_sequence(batch["input_ids"], lengths.cpu(), batch_first=True, enforce_sorted=False)
-        words = self.words(replace_unknown(packed.data, self.words, self.tokens.unk))
+        words = self.words(self.replace_unknown(packed.data))
         _, last = run_gru(self.gru, packed._replace(data=words))
         return last.transpose(0, 1).flatten(1)
 

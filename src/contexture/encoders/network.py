@@ -54,6 +54,10 @@ class Network(nn.Module, ABC):
         joined = Sentences(texts.tokens, texts.lengths.sum(axis=1, keepdims=True))
         return [word_layout(joined, self.tokens.pad, limit)], torch.arange(len(texts.lengths))
 
+    def replace_unknown(self, ids: Tensor) -> Tensor:
+        """Replace ids without an embedding by that of the unknown word."""
+        return torch.where(ids < self.words.num_embeddings, ids, self.tokens.unk)
+
     @property
     def specials(self) -> SpecialTokenFormat:
         """How the network places special tokens and positions."""
@@ -72,11 +76,6 @@ def make_embedding(table: Tensor) -> nn.Embedding:
     words = nn.Embedding(len(table), table.shape[1])
     words.weight = nn.Parameter(table)
     return words
-
-
-def replace_unknown(ids: Tensor, words: nn.Embedding, unknown: int) -> Tensor:
-    """Replace ids without an embedding by that of the unknown word."""
-    return torch.where(ids < words.num_embeddings, ids, unknown)
 
 
 def copy_word_vectors(network: Network, vocabulary: Vocabulary) -> None:

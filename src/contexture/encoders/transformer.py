@@ -21,7 +21,7 @@ from contexture.encoders.config import TableSizes, TransformerConfig
 from contexture.encoders.cross import BERT_STD, CrossLayers
 from contexture.encoders.first_states import BERT_LIKE, ROBERTA_LIKE, first_states, skipped_flops
 from contexture.encoders.layout import Batch, SpecialTokenFormat, group_by_length
-from contexture.encoders.network import Network, Projections, pool, replace_unknown
+from contexture.encoders.network import Network, Projections, pool
 from contexture.encoders.quiet import quiet_loading
 from contexture.packages import packaged
 from contexture.vocabulary.tokenizers import SpecialTokens
@@ -110,13 +110,13 @@ class Transformer(Network):
             return states[:, : self.num_leading].flatten(1)
         weights = batch["attention_mask"]
         if self.token_weights is not None:
-            weights = weights * self.token_weights[self._known_ids(batch)]
+            weights = weights * self.token_weights[self.replace_unknown(batch["input_ids"])]
         return pool(states, weights, self.pooling)
 
     def _embed_words(self, batches: Sequence[Batch]) -> list[Batch]:
         """Return the model's inputs. All words are looked up at once: each look-up's gradient is a whole table."""
         shapes = [batch["input_ids"].shape for batch in batches]
-        words = self.words(torch.cat([self._known_ids(batch).flatten() for batch in batches]))
+        words = self.words(torch.cat([self.replace_unknown(batch["input_ids"]).flatten() for batch in batches]))
         parts = zip(batches, words.split([shape.numel() for shape in shapes]), shapes, strict=True)
         return [_inputs(batch) | {"inputs_embeds": part.view(*shape, -1)} for batch, part, shape in parts]
 
@@ -127,7 +127,7 @@ class Transformer(Network):
         Rows of similar length are computed together, because a quarter of a batch of joint inputs is padding. `lengths`
         in the batch avoid waiting for a GPU.
         """
-        ids = self._known_ids(batch)
+        ids = self.replace_unknown(batch["input_ids"])
         inputs = _inputs(batch) | {"input_ids": ids}
         rows, width = ids.shape
         if "lengths" in batch:
@@ -200,15 +200,17 @@ class Transformer(Network):
         flops: Tensor = 6 * parameters * lengths.sum() + attention * lengths.square().sum()
         return flops
 
+    def resize_tables(self, positions: int, types: int) -> None:
+        """Add positions and token types, as joint inputs need them."""
+        resize_token_types(self.model, types)
+        resize_positions(self.model, self.specials.first_position, positions)
+
     def _choose_attention(self, batch: Batch) -> Any:
         """Set the faster attention for rows of this length and return the model without a head."""
         mask = batch["attention_mask"]
         plain = mask.device.type == "cpu" and torch.is_autocast_enabled("cpu") and mask.shape[1] <= MAX_PLAIN_TOKENS
         self.model.config._attn_implementation = "eager" if plain else self.attention
         return self.base
-
-    def _known_ids(self, batch: Batch) -> Tensor:
-        return replace_unknown(batch["input_ids"], self.words, self.tokens.unk)
 
 
 def _inputs(batch: Batch) -> Batch:
@@ -271,18 +273,15 @@ def build_transformer(
 
 
 def init_for_width(model: Any, pooling: str) -> None:
-    """Draw new weights with which a narrow model learns to compare sentences after little training.
+    """Draw weights with which a narrow model learns to compare sentences in little training.
 
-    - Weights of layers have the standard deviation 1/√(inputs). BERT's 0.02 fits a width of 768; in a narrow model
-      attention would contribute a few percent of a state.
-    - Queries equal keys, so that equal words attend to one another. With unrelated queries and keys the gradient of
-      their product vanishes.
-    - Words have the first dimensions, positions and types the last eighth, which the first layer's queries and keys
-      ignore: words match at any position.
+    - Layers: standard deviation 1/√(inputs). With BERT's 0.02, for a width of 768, attention contributes a few percent.
+    - Queries equal keys, so that equal words attend to one another; otherwise the gradient of their product vanishes.
+      If one token's state is pooled, they are drawn separately, because equal ones let the token attend to itself.
+    - Positions and types have the last eighth of the width, words the rest. The first layer's queries and keys ignore
+      that eighth, so that words match at any position.
 
-    With BERT's initialisation a two-layer model stayed at chance on MSPP. If the state of one token is pooled, queries
-    and keys are drawn separately, because with equal ones the token attends to itself: Cross-Thought stayed at chance
-    on words that only another sequence has, and learned them in 100 steps with separate ones.
+    With BERT's weights a two-layer model stayed at chance on MSPP; with equal queries and keys Cross-Thought did.
     """
     width = max(1, model.config.hidden_size // POSITION_DIVISOR)
     embeddings, first = model.bert.embeddings, model.bert.encoder.layer[0].attention.self

@@ -141,7 +141,7 @@ def load_joint_start(
     """`load_start`, with room for joint inputs, or for pairs, and their layout. ValueError, too, without a layout."""
     layout = settings.require_layout(task)
     encoder = load_start(evaluated)
-    encoder.resize_tables(layout.width, 2 if pairwise else layout.candidates + 1)
+    encoder.transformer.resize_tables(layout.width, 2 if pairwise else layout.candidates + 1)
     return encoder, layout
 
 

@@ -89,7 +89,7 @@ def finetune_reader(settings: ReaderSettings, evaluated: EvaluatedEncoder, data:
     tokens.
     """
     encoder = load_start(evaluated)
-    encoder.resize_tables(settings.tokens, 2)
+    encoder.transformer.resize_tables(settings.tokens, 2)
     model = ReaderModel(encoder, ReaderModelSettings(settings.tokens))
     paragraphs = read_paragraphs(data)
     train, dev = (read_questions(data, split) for split in SPLITS)
