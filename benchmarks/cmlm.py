@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
     plain = BertForMaskedLM(BertConfig(**{**model.to_dict(), "max_position_embeddings": given.tokens + 15})).train()
 
     def ours(batch: Any) -> None:
-        objective(encoder, encoder.pooled(batch["texts"]), batch).value.backward()
+        objective(encoder, encoder.pooled_states(batch["texts"]), batch).value.backward()
 
     def parts(batch: Any) -> None:
         ids, mask = padded(batch["texts"], ("input_ids", "attention_mask"))

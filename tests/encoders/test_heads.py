@@ -74,11 +74,11 @@ def test_one_label_by_hand(kind: LabelHeadKind, pooled: list[float]) -> None:
     head.classifier.weight.data = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, -1.0]])
     head.classifier.bias.data = torch.tensor([0.0, 1.0, 0.0])
     x, y = pooled
-    assert head.pooled(STATES, PRESENT)[0].tolist() == pytest.approx(pooled, abs=1e-6)
+    assert head.pooled_states(STATES, PRESENT)[0].tolist() == pytest.approx(pooled, abs=1e-6)
     assert head(STATES, PRESENT)[0].tolist() == pytest.approx([x, 2 * y + 1, x - y], abs=1e-5)
     absent = STATES.clone()
     absent[0, 2] = 1e6
-    assert head.pooled(absent, PRESENT)[0].tolist() == pytest.approx(pooled, abs=1e-6)
+    assert head.pooled_states(absent, PRESENT)[0].tolist() == pytest.approx(pooled, abs=1e-6)
 
 
 def test_one_label_in_the_released_style() -> None:

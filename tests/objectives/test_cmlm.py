@@ -52,7 +52,7 @@ def corrupted(objective: Any, batch: dict[str, Any], seed: int = 3) -> dict[str,
 
 
 def loss_of(encoder: Encoder, objective: Any, batch: dict[str, Any]) -> Any:
-    return objective(encoder, encoder.pooled(batch["texts"]), batch)
+    return objective(encoder, encoder.pooled_states(batch["texts"]), batch)
 
 
 def slow_loss(encoder: Encoder, objective: Any, batch: dict[str, Any], first: list[list[int]], pooling: str) -> Tensor:
@@ -98,7 +98,7 @@ def test_an_encoder_of_projections_trains_its_own_and_is_their_mean() -> None:
     loss = loss_of(encoder, objective, batch).value
     assert loss.item() == pytest.approx(slow_loss(encoder, objective, batch, FIRST, "mean").item(), rel=1e-5)
     assert encoder.transformer.projections is not None
-    views = encoder.transformer.projections(encoder.pooled(batch["texts"]))
+    views = encoder.transformer.projections(encoder.pooled_states(batch["texts"]))
     assert torch.allclose(encoder(batch["texts"], "document"), views.mean(dim=1), atol=1e-6)
 
 
@@ -133,7 +133,7 @@ def test_the_gradient_reaches_the_encoder_through_the_first_sequences_vector() -
     def loss(pooled: Tensor) -> Tensor:
         return nn.functional.cross_entropy(*objective._predict(encoder, pooled, batch))
 
-    pooled = encoder.pooled(batch["texts"])
+    pooled = encoder.pooled_states(batch["texts"])
     vectors = pooled.detach().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(vectors), vectors)
     assert (gradient.abs().sum(dim=1) > 0).tolist() == (batch["cmlm_targets"] != IGNORED).any(dim=1).tolist()

@@ -109,16 +109,16 @@ class Encoder(nn.Module):
             vectors = self.config.norm * nn.functional.normalize(vectors.float(), dim=-1)
         return vectors[texts["rows"]]
 
-    def plain(self, texts: Mapping[Role, TextBatch]) -> Tensor:
+    def combine_roles(self, texts: Mapping[Role, TextBatch]) -> Tensor:
         """Return vectors (B, `dimension`) of texts without a role, from a batch for each of the `plain_roles`."""
         sides = [self(texts[role], role).float() for role in self.plain_roles]
         if self.config.plain == "both" and self.config.unit:
             sides = [nn.functional.normalize(vectors, dim=-1) for vectors in sides]
         return torch.cat(sides, dim=-1)
 
-    def pooled(self, texts: TextBatch) -> Tensor:
+    def pooled_states(self, texts: TextBatch) -> Tensor:
         """Return the pooled states (B, H) of a batch of documents."""
-        return torch.cat(self._compute(self.transformer.pooled, texts["chunks"]))[texts["rows"]]
+        return torch.cat(self._compute(self.transformer.pooled_states, texts["chunks"]))[texts["rows"]]
 
     def sequence_states(self, chunks: Sequence[Batch]) -> list[Tensor]:
         """Return the hidden states (B, T, H) of each chunk of documents, those of special tokens first."""
@@ -155,7 +155,7 @@ class Encoder(nn.Module):
         self.eval()
         roles = (role,) if role else self.plain_roles
         batches = {name: to_device(self.batch(parts, name, tokens_at_once), device) for name in roles}
-        embedded = self(batches[role], role) if role else self.plain(batches)
+        embedded = self(batches[role], role) if role else self.combine_roles(batches)
         self.train(training)
         vectors: Array = embedded.float().cpu().numpy()
         return vectors

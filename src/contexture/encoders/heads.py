@@ -55,10 +55,10 @@ class LabelHead(nn.Module):
 
     def forward(self, states: Tensor, present: Tensor) -> Tensor:
         """Return logits (B, labels) of E (B, S, H); `present` (B, S) has at least one true value per row."""
-        logits: Tensor = self.classifier(self.pooled(states, present))
+        logits: Tensor = self.classifier(self.pooled_states(states, present))
         return logits
 
-    def pooled(self, states: Tensor, present: Tensor) -> Tensor:
+    def pooled_states(self, states: Tensor, present: Tensor) -> Tensor:
         """Pool sentence states (B, S, H) into one vector per row (B, H)."""
         if self.kind == "ie_1":
             return states[:, 0]

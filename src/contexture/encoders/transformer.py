@@ -84,18 +84,18 @@ class Transformer(Network):
 
     def vectors(self, batches: Sequence[Batch]) -> Tensor:
         """Return vectors (B, D) of several batches."""
-        pooled = self.pooled(batches)
+        pooled = self.pooled_states(batches)
         if self.projections is not None:
             return torch.mean(self.projections(pooled), dim=1)
         vectors: Tensor = pooled if self.projection is None else self.projection(pooled)
         return vectors
 
-    def pooled(self, batches: Sequence[Batch]) -> Tensor:
+    def pooled_states(self, batches: Sequence[Batch]) -> Tensor:
         """Return pooled states (B, H) of several batches."""
         inputs = zip(self._embed_words(batches), batches, strict=True)
-        return torch.cat([self._pooled(part, batch) for part, batch in inputs])
+        return torch.cat([self._pool_batch(part, batch) for part, batch in inputs])
 
-    def _pooled(self, inputs: Batch, batch: Batch) -> Tensor:
+    def _pool_batch(self, inputs: Batch, batch: Batch) -> Tensor:
         if self.reads_first_only:
             return first_states(self._choose_attention(inputs), self.num_leading, **inputs).flatten(1)
         return self.pool_states(self._choose_attention(inputs)(**inputs).last_hidden_state, batch)

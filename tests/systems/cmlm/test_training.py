@@ -88,7 +88,7 @@ def test_an_encoder_of_projections_comes_back_as_it_was_trained(
     texts = ["kana lona", "mipo rudi sega"]
     with torch.no_grad():
         batch = encoder.batch(tokenize_texts(texts, encoder.vocabulary), "document", 100)
-        expected = encoder.transformer.projections(encoder.pooled(batch)).mean(dim=1)
+        expected = encoder.transformer.projections(encoder.pooled_states(batch)).mean(dim=1)
     torch.testing.assert_close(torch.from_numpy(encoder.embed(texts)), expected, atol=1e-5, rtol=1e-4)
     assert not (tmp_path / "run/modules.json").exists()  # sentence-transformers would leave the projections out
 

@@ -68,7 +68,7 @@ def test_vectors_of_no_role_are_those_that_are_embedded(vocabulary: Vocabulary) 
         encoder = build(vocabulary, toys.TRANSFORMER | changes)
         parts = tokenize_texts(texts, vocabulary)
         batches = {role: encoder.batch(parts, role, 20) for role in encoder.plain_roles}
-        torch.testing.assert_close(encoder.plain(batches).detach(), torch.from_numpy(encoder.embed(texts)))
+        torch.testing.assert_close(encoder.combine_roles(batches).detach(), torch.from_numpy(encoder.embed(texts)))
 
 
 def test_the_strength_is_the_best_on_the_rows_held_out() -> None:

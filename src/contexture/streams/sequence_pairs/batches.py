@@ -30,7 +30,7 @@ class SequencePairs(Stream):
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """Pooled states (B, H) of the first sequences."""
-        return encoder.pooled(batch["texts"])
+        return encoder.pooled_states(batch["texts"])
 
 
 class Sequences(TokenStream):

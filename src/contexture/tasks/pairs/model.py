@@ -95,7 +95,7 @@ class PairInputs(Examples):
 
     def encode(self, encoder: Encoder, batch: Mapping[str, Any]) -> Tensor:
         """Vectors (2B, D) of no role."""
-        return encoder.plain({role: batch[role] for role in encoder.plain_roles})
+        return encoder.combine_roles({role: batch[role] for role in encoder.plain_roles})
 
     @torch.inference_mode()
     def is_right(self, model: PairModel) -> npt.NDArray[np.bool_]:
