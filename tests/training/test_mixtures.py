@@ -66,7 +66,7 @@ def compute_losses(examples: Path, tokenizer: Path) -> Callable[..., Losses]:
             name.replace("model.bert.", "model."): torch.zeros_like(p) if p.grad is None else p.grad
             for name, p in module.named_parameters()
         }
-        return [loss.detach() for loss in losses], gradients, module.latest
+        return [loss.detach() for loss in losses], gradients, module.latest_losses
 
     return take_step
 
