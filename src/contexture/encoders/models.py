@@ -71,8 +71,8 @@ class WordAverage:
         vectors = np.asarray(self.vectors[words], np.float32)
         has_vector = np.flatnonzero((vectors != 0).any(axis=1)[columns])
         rows, columns = rows[has_vector], columns[has_vector]
-        parts = 1 / np.bincount(rows, minlength=len(texts))[rows]
-        weights = csr_array((parts.astype(np.float32), (rows, columns)), shape=(len(texts), len(words)))
+        shares = 1 / np.bincount(rows, minlength=len(texts))[rows]
+        weights = csr_array((shares.astype(np.float32), (rows, columns)), shape=(len(texts), len(words)))
         return np.asarray(weights @ vectors, np.float32)
 
 

@@ -79,8 +79,8 @@ def _run_parallel(
         names = {job.name for job in jobs}
         try:
             while waiting or running:
-                ready = [job for job in waiting if job.after not in names or job.after in results]
-                for job in ready[: processes - len(running)]:
+                ready_jobs = [job for job in waiting if job.after not in names or job.after in results]
+                for job in ready_jobs[: processes - len(running)]:
                     waiting.remove(job)
                     entered = context(job)
                     entered.__enter__()

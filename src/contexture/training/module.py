@@ -99,16 +99,16 @@ class ScheduledObjectives(pl.LightningModule):
         losses: dict[str, Loss] = {}
         active = [name for name in self.get_weights(self.step) if self.stream_by_objective[name] in batch]
         for stream in dict.fromkeys(self.stream_by_objective[name] for name in active):
-            readers = {name: self.objective(name) for name in active if self.stream_by_objective[name] == stream}
+            objectives = {name: self.objective(name) for name in active if self.stream_by_objective[name] == stream}
             corrupted = batch[stream]
-            for objective in readers.values():
+            for objective in objectives.values():
                 corrupted = objective.corrupt(corrupted, generator)
             inputs = {False: corrupted, True: batch[stream]}
             states = {
                 clean: self.streams[stream].encode(self.encoder, inputs[clean])
-                for clean in dict.fromkeys(objective.wants_clean_input for objective in readers.values())
+                for clean in dict.fromkeys(objective.wants_clean_input for objective in objectives.values())
             }
-            for name, objective in readers.items():
+            for name, objective in objectives.items():
                 clean = objective.wants_clean_input
                 losses[name] = objective(self.encoder, states[clean], inputs[clean])
         return losses

@@ -81,9 +81,9 @@ def required_table_sizes(config: Pretraining) -> TableSizes:
     All streams of the system count, because other runs may continue the encoder. Untrained published weights, with a
     fixed number of positions, need only those of `lengths`; runs that continue them check theirs.
     """
-    needs = needs_of(config.streams, config.lengths)
+    sizes = needs_of(config.streams, config.lengths)
     published = getattr(config.encoder, "init_from", None) is not None
-    return TableSizes(types=needs.types) if published and not config.recipe.objective_names else needs
+    return TableSizes(types=sizes.types) if published and not config.recipe.objective_names else sizes
 
 
 def open_stages(
@@ -130,12 +130,12 @@ def load_start(start: Path, config: Pretraining, vocabulary: Vocabulary, head: b
             raise ValueError(f"{start} cannot be continued by run {config.run}: {name} {error}") from None
     network = encoder.document
     if isinstance(network, Transformer):
-        needs, tables = needs_of(config.streams, config.lengths), network.model.config
-        positions = network.specials.first_position + needs.positions
-        if positions > tables.max_position_embeddings or needs.types > tables.type_vocab_size:
+        sizes, tables = needs_of(config.streams, config.lengths), network.model.config
+        positions = network.specials.first_position + sizes.positions
+        if positions > tables.max_position_embeddings or sizes.types > tables.type_vocab_size:
             raise ValueError(
                 f"{start} has {tables.max_position_embeddings} positions and {tables.type_vocab_size} token types, run "
-                f"{config.run} needs {positions} and {needs.types}: start from an encoder of this system"
+                f"{config.run} needs {positions} and {sizes.types}: start from an encoder of this system"
             )
     return encoder
 

@@ -32,9 +32,9 @@ def decide_once(file: Path, rank: int, decide: Callable[[], Any]) -> Any:
     Only rank 0 calls `decide`, and only if `file` is missing: by their clocks, processes would decide differently.
     """
     if rank == 0 and not file.exists():
-        new = file.with_suffix(".new")
-        new.write_text(json.dumps(decide()), encoding="utf-8")
-        new.replace(file)
+        temporary_file = file.with_suffix(".new")
+        temporary_file.write_text(json.dumps(decide()), encoding="utf-8")
+        temporary_file.replace(file)
     while not file.exists():
         time.sleep(0.1)
     return json.loads(file.read_text(encoding="utf-8"))
