@@ -1,8 +1,4 @@
-"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2).
-
-Their style is `linear` (paper) or `released` (dropout, dense, tanh, dropout, linear, as in the authors' code). There is
-no pooler before them.
-"""
+"""Evidence heads on the sentence states of a joint Transformer (MSPP paper, section 3.3, figure 2)."""
 
 import torch
 from torch import Tensor, nn

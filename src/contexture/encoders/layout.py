@@ -163,8 +163,7 @@ def row_lengths(batch: Mapping[str, Any]) -> Tensor:
 def group_by_length(lengths: Ints, budget: int) -> list[Ints]:
     """Return row numbers, shortest first, in chunks of at most `budget` tokens, padding included.
 
-    A longer row is one chunk. The chunks minimise all tokens, padding included, plus `CHUNK_COST_SHARE` of the budget
-    per chunk.
+    A longer row is one chunk. Chunks minimise all tokens plus `CHUNK_COST_SHARE` of the budget per chunk.
     """
     order = np.argsort(lengths, kind="stable")
     ordered, count = lengths[order], len(order)

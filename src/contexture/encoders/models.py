@@ -48,10 +48,7 @@ class WordAverage:
     """The mean of the vectors of a text's words; 0 for a text without a word that has a vector."""
 
     def __init__(self, folder: Path) -> None:
-        """Load a tokenizer of words and `word_vectors.npy` (V, W); rows are ids, zeros mean no vector.
-
-        Raises ValueError, naming the file, if it is missing, damaged or of another vocabulary.
-        """
+        """Load a tokenizer of words and `word_vectors.npy` (V, W); raises ValueError, naming the file, if it fails."""
         self.tokenizer, _ = load_tokenizer(folder)
         self.vectors = load_word_vectors(folder)
         self.name = f"word average of {folder.name}"

@@ -230,10 +230,7 @@ def extra_special_tokens(config: TransformerConfig, tokens: SpecialTokens) -> tu
 def build_transformer(
     config: TransformerConfig, table_sizes: TableSizes, words: int, tokens: SpecialTokens, head: bool
 ) -> Transformer:
-    """Return a network with new weights, or with those of `init_from`.
-
-    Raises ValueError if the published model has too few tokens or positions.
-    """
+    """Return a network with new weights or those of `init_from`; raises ValueError if these are too small."""
     rows = max((words - 1, *extra_special_tokens(config, tokens))) + 1
     if rows > words < tokens.vocab_size:
         raise ValueError("cross needs a vocabulary of subwords, because its special tokens follow all subwords")

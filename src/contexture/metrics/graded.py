@@ -23,8 +23,7 @@ def graded_metrics(ranked: Sequence[Sequence[Hashable]], relevant: Sequence[Mapp
         ranked: the ranked items of each query, best first, without repetitions.
         relevant: the relevance of items to each query; missing items, and those of 0 or less, are not relevant.
 
-    Raises:
-        ValueError: for different numbers of queries, and for a query without relevant items.
+    Raises ValueError for different numbers of queries, and for a query without relevant items.
     """
     if len(ranked) != len(relevant):
         raise ValueError(f"{len(ranked)} rankings of {len(relevant)} queries")

@@ -49,10 +49,7 @@ class Design:
 
     @classmethod
     def from_features(cls, features: Tensor) -> "Design":
-        """Rotate features [N, D], float32 or float64, which set precision and device of the solutions.
-
-        Raises ValueError without rows or for a number that is not finite.
-        """
+        """Rotate features [N, D], float32 or float64; raises ValueError without rows or if a number is not finite."""
         if not len(features) or not torch.isfinite(features).all():
             raise ValueError(
                 f"features of shape {tuple(features.shape)}: there must be rows, and all numbers must be finite"
@@ -111,7 +108,6 @@ def fit(
     """Solve K logistic regressions.
 
     Args:
-        design: the N rows.
         targets: [N, classes] probabilities; a label is a 1 in its column.
         weights: [K, N] weights of rows in each problem, of any dtype; 0 excludes a row.
         strengths: [K] C of each problem, above 0.

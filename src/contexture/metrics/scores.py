@@ -17,11 +17,7 @@ QUESTION_COLUMNS = [*RUN_COLUMNS, "question_id"]
 
 
 def check_scores(scores: pd.DataFrame, question: Sequence[str] = QUESTION_COLUMNS) -> None:
-    """Raise ValueError, naming the ranked list, if `scores` cannot be ranked; the columns `question` identify a list.
-
-    Reasons: a missing column, an empty key, a score that is not finite, a label other than 0 and 1, a candidate twice
-    in a list.
-    """
+    """Raise ValueError, naming the ranked list, if `scores` cannot be ranked; columns `question` identify a list."""
     candidate = [*question, "candidate_id"]
     expected = [*candidate, "label", "score"]
     missing = [column for column in expected if column not in scores.columns]

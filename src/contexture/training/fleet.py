@@ -43,7 +43,6 @@ def run_jobs(
 
     Args:
         jobs: the jobs; `after` names an earlier one.
-        processes: number of worker processes.
         threads: number of threads of each job.
         context: returns the context manager in which a job runs.
         report: receives, at intervals, the number of finished jobs plus the shares of running ones.

@@ -1,7 +1,4 @@
-"""Start a training in this process, or in one process per device.
-
-`torch.distributed.run` starts `contexture train`, because Lightning would run the whole calling program per device.
-"""
+"""Start a training in this process, or, by `torch.distributed.run`, in one process per device."""
 
 import hashlib
 import logging
@@ -62,9 +59,7 @@ def launch(
     which all must see. Returns False if a finished folder with the same identity is kept.
 
     Args:
-        folder: folder of the model.
         identity: returns all that the weights depend on.
-        devices: number of devices of all machines.
         train: trains in a work folder; each process calls it.
         arguments: arguments of `contexture train`, without the folder; several devices need them.
     """

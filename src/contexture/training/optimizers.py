@@ -15,9 +15,8 @@ BETA1 = 0.9
 def build_optimizer(parameters: Iterable[nn.Parameter], config: OptimizerConfig) -> torch.optim.Optimizer:
     """Return AdamW or LAMB, with decay of matrices only.
 
-    LAMB (You et al., 2020, algorithm 2): each parameter's step, those of biases and layer norms included, is as long as
-    its weights times the learning rate. This is the paper's third version, without correction of moments that start at
-    0, which, apart from decay, would change only the length of steps.
+    LAMB (You et al., 2020, algorithm 2, third version): each parameter's step, also of biases and layer norms, is as
+    long as its weights times the learning rate. Moments are not corrected.
     """
     trained = list(parameters)
     groups: list[dict[str, Any]] = [
