@@ -186,9 +186,8 @@ def _export_static(network: Static, folder: Path, limit: int, normalized: bool) 
     if network.token_weights is not None:
         weighted = weighted * network.token_weights[:, None]
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-    if (
-        more := tokenizer.get_vocab_size() - len(weighted)
-    ) > 0:  # words without an embedding get that of the unknown word
+    # Words without an embedding get that of the unknown word.
+    if (more := tokenizer.get_vocab_size() - len(weighted)) > 0:
         weighted = torch.cat([weighted, weighted[network.tokens.unk].expand(more, -1)])
     save_file({"embedding.weight": weighted.contiguous().cpu()}, static_dir / WEIGHTS_FILE)
     tokenizer.enable_truncation(limit)
